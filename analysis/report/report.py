@@ -131,7 +131,7 @@ class Report(ReportData):
         base |= {"command": None, "created": None}
         print(table_blocks("versions", [versions_table(base)], "Data files and software."))
         rows = [(_when(run.get("created")), str(run.get("command") or "")) for run in runs]
-        table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), name="commands", left=2)
+        table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), left=2)
         print(table_blocks("commands", [table], "Commands that were run, in order (times in UTC)."))
 
     @contextmanager
@@ -251,7 +251,7 @@ def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     title = ended(plain(record.title or record.name))
     figures = [Drawn(result, title)] if is_drawn(result) else []
     lead = "{figure} and {table} show the results." if figures else "The numbers are in {table}."
-    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names, record.name))])
+    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names))])
 
 
 GENERAL = Kind(_general)
@@ -280,7 +280,7 @@ def versions_table(run: Mapping[str, Any]) -> GT:
     command = {"command": run.get("command"), "finished": run.get("created")}
     rows += [("Run", name, str(value)) for name, value in command.items() if value]
     frame = pd.DataFrame(rows, columns=["part", "Item", "Value"])
-    return styled_table(frame, name="versions", groups="part", left=2)
+    return styled_table(frame, groups="part", left=2)
 
 
 def _file_name(item: Mapping[str, Any]) -> str:

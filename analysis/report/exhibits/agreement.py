@@ -201,7 +201,7 @@ def alt_test_tables(result: Result, names: Names) -> list[GT]:
         }
     )
     note = f"Epsilon is {result.settings['epsilon']:g}; a model passes with a winning rate of 0.5."
-    return [styled_table(shown, name="alt-test", groups="dimension", note=note)]
+    return [styled_table(shown, groups="dimension", note=note)]
 
 
 def power_tables(result: Result, names: Names) -> list[GT]:
@@ -225,7 +225,7 @@ def power_tables(result: Result, names: Names) -> list[GT]:
         "Probability of passing, in brackets the intervals of the simulation. Behind people by: probability "
         "of a person to be at least as close to the others, less that of the model."
     )
-    return [styled_table(shown, name="power", left=1, note=note)]
+    return [styled_table(shown, left=1, note=note)]
 
 
 def agreement_tables(result: Result, names: Names) -> list[GT]:
@@ -252,7 +252,7 @@ def agreement_tables(result: Result, names: Names) -> list[GT]:
         "The folder holds all coefficients."
     )
     note = with_gaps(note, shown, "not defined for that comparison")
-    return [styled_table(shown, name="agreement", groups="dimension", note=note)]
+    return [styled_table(shown, groups="dimension", note=note)]
 
 
 def _agreement_cell(row: Row) -> str:
@@ -284,7 +284,7 @@ def curve_table(result: Result, names: Names) -> GT:
         lambda row: number(row["winning_rate"], 2) or "no test",
     )
     note = "Winning rate with each epsilon; a model passes from 0.5."
-    return styled_table(cells, name="epsilon", groups="dimension", note=note)
+    return styled_table(cells, groups="dimension", note=note)
 
 
 @exhibit("both_answers", of="alt_test")
@@ -317,7 +317,7 @@ def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibi
     brackets = "In brackets: intervals of the bootstrap (test) and of the posterior (model)."
     notes = [NOTES[name] for name in quantities if name in NOTES]
     note = " ".join([f"Epsilon {epsilon}.", brackets, *notes])
-    table = styled_table(pd.DataFrame(rows), name="both-answers", groups="dimension", note=note)
+    table = styled_table(pd.DataFrame(rows), groups="dimension", note=note)
     lead = (
         "{figure} and {table} compare the test with the Bayesian model. The test compares a model with each "
         "person against the other raters of an item, and asks for significance against each; the Bayesian "

@@ -281,9 +281,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
         f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
         "all were equally frequent."
     )
-    tables = [
-        _frequencies_table(batch, labels, name=f"{record.name}-{k}") for k, batch in enumerate(batches(frame))
-    ]
+    tables = [_frequencies_table(batch, labels) for batch in batches(frame)]
     return Exhibit(
         "{figure} shows the distribution of the levels of each attribute, and {table} the counts.",
         [Drawn(Result(frame, "cj_freqs"), caption)],
@@ -291,7 +289,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
     )
 
 
-def _frequencies_table(frame: pd.DataFrame, labels: Labels, *, name: str) -> GT:
+def _frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
     rows = {
         "Attribute": pd.Series([labels.feature(feature) for feature in frame["feature"]]),
         "Level": pd.Series(
@@ -299,9 +297,7 @@ def _frequencies_table(frame: pd.DataFrame, labels: Labels, *, name: str) -> GT:
         ),
     }
     judges = series_labels(frame).replace("", "n")
-    return styled_table(
-        spread(frame, rows, judges, lambda row: whole(row["estimate"])), name=name, groups="Attribute"
-    )
+    return styled_table(spread(frame, rows, judges, lambda row: whole(row["estimate"])), groups="Attribute")
 
 
 @exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)
@@ -309,7 +305,7 @@ def others(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The numbers of an analysis, without a figure."""
     return Exhibit(
         "{table} has the numbers.",
-        tables=[Laid(any_table(result.frame, report.names, record.name))],
+        tables=[Laid(any_table(result.frame, report.names))],
     )
 
 
@@ -341,9 +337,7 @@ def answers_table(frame: pd.DataFrame) -> GT:
     answered = counts["ok"] / total if "ok" in counts else 0 * total
     cells = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
     cells["Answered"] = [f"{number(100 * share, 2)}%" for share in answered]
-    return styled_table(
-        cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), name="answers", left=2
-    )
+    return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), left=2)
 
 
 def _tables(report: ReportData, record: Recorded, frame: pd.DataFrame, *, given: bool = False) -> list[GT]:
@@ -351,11 +345,10 @@ def _tables(report: ReportData, record: Recorded, frame: pd.DataFrame, *, given:
     labels = Labels() if given else Labels(report.labels)
     bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
     tables = []
-    for position, batch in enumerate(batches(frame), start=1):
+    for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
         bounds = Bounds(bounds_name(record.settings) or "interval", beside=bootstrap if booted else "")
-        name = f"{record.name}-{position}"
-        tables.append(estimates_table(batch, labels, name=name, bounds=bounds, verbatim=given))
+        tables.append(estimates_table(batch, labels, bounds=bounds, verbatim=given))
     return tables
 
 

@@ -56,10 +56,7 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         else ""
     )
     bounds = bounds_name(record.settings) or "interval"
-    tables = [
-        _table(part, Labels(report.labels), f"{record.name}-{k}", bounds)
-        for k, part in enumerate(batches(frame), start=1)
-    ]
+    tables = [_table(part, Labels(report.labels), bounds) for part in batches(frame)]
     notes = filter(
         None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
     )
@@ -122,7 +119,7 @@ def pairs_note(record: Recorded) -> str:
     return f"{sentence}; standard errors account for the covariance that shared pairs cause."
 
 
-def _table(frame: pd.DataFrame, labels: Labels, name: str, bounds: str) -> GT:
+def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     rows: dict[tuple[str, str], dict[str, str]] = {
@@ -150,7 +147,7 @@ def _table(frame: pd.DataFrame, labels: Labels, name: str, bounds: str) -> GT:
         notes = [f"Columns of models: model minus people. {STAR_RULE}", *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(1, f"In brackets: {bounds}s.")
-    return styled_table(pd.DataFrame(shown), name=name, groups="Attribute", note=" ".join(notes))
+    return styled_table(pd.DataFrame(shown), groups="Attribute", note=" ".join(notes))
 
 
 def _of(counts: pd.Series[Any]) -> str:

@@ -244,22 +244,22 @@ def coverage_tables(result: Result, names: Names) -> list[GT]:
     )
     same = shown.drop(columns="dimension")
     if not shown.groupby("dimension", sort=False).ngroups > 1:
-        return [styled_table(same, name="coverage")]
+        return [styled_table(same)]
     first = same[shown["dimension"] == shown["dimension"].iloc[0]].reset_index(drop=True)
     alike = all(
         same[shown["dimension"] == name].reset_index(drop=True).equals(first)
         for name in shown["dimension"].unique()
     )
     if alike:
-        return [styled_table(first, name="coverage", note="The same for every dimension.")]
-    return [styled_table(shown, name="coverage", groups="dimension")]
+        return [styled_table(first, note="The same for every dimension.")]
+    return [styled_table(shown, groups="dimension")]
 
 
 def means_tables(result: Result, names: Names) -> list[GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
     made = []
     by = list(result.settings.get("by") or [])
-    for position, (group, part) in enumerate(result.frame.groupby("group", sort=False), start=1):
+    for group, part in result.frame.groupby("group", sort=False):
         rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
         if not rows:
             rows = {"Raters": part["group"].map(partial(names.of, "judge"))}
@@ -270,9 +270,8 @@ def means_tables(result: Result, names: Names) -> list[GT]:
             lambda row: f"{number(row['estimate'])} ({number(row['sd'])})",
         )
         heading = next(iter(rows)) if len(rows) > 1 else None
-        name = f"means-{position}"
         note = f"{names.of('judge', group)}: mean (standard deviation over items)."
-        made.append(styled_table(shown, name=name, groups=heading, note=note))
+        made.append(styled_table(shown, groups=heading, note=note))
     return made
 
 
@@ -295,7 +294,7 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. Stars: p of the cluster bootstrap, {_HOLM} {STAR_RULE}"
         note = with_gaps(note, shown, "not defined, since one side gave all items the same rating")
-        made.append(styled_table(shown, name=f"correlations-{name}", groups="judge", note=note))
+        made.append(styled_table(shown, groups="judge", note=note))
     return made
 
 
@@ -315,7 +314,7 @@ def main_correlate_tables(result: Result, names: Names) -> list[GT]:
     )
     main = dimension_of(names, result.settings.get("main", ""))
     note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."
-    return [styled_table(shown, name="dimension-correlations", note=note)]
+    return [styled_table(shown, note=note)]
 
 
 def tier_tables(result: Result, names: Names) -> list[GT]:
@@ -335,7 +334,7 @@ def tier_tables(result: Result, names: Names) -> list[GT]:
             "Tied pairs": frame["tied"].map(lambda value: f"{number(100 * value, 0)}%"),
         }
     )  # fmt: skip
-    return [styled_table(shown, name="tier-accuracy", groups="quantity", left=2)]
+    return [styled_table(shown, groups="quantity", left=2)]
 
 
 def bias_tables(result: Result, names: Names) -> list[GT]:
@@ -353,7 +352,6 @@ def bias_tables(result: Result, names: Names) -> list[GT]:
     return [
         styled_table(
             shown,
-            name="biases",
             groups="bias",
             note=with_gaps(
                 f"{in_brackets(intervals(result.settings), shown)}.",

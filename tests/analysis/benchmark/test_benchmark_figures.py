@@ -98,7 +98,7 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
     result = Result(frame, "confusion", settings={"covers": covers})
     assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in alt_of(result)
-    mistakes = confusion_tables(result, Names(None), "confusion")[0].as_raw_html()
+    mistakes = confusion_tables(result, Names(None))[0].as_raw_html()
     assert "40%" in mistakes
     assert "60%" not in mistakes
 
@@ -215,7 +215,7 @@ def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differenc
     assert values[0, 9] == pytest.approx(0.9)
     assert np.allclose(values, -values.T)
     assert len(matrix.lines[0].get_xdata()) == 18
-    table = difference_tables(result, Names(None), "differences")[0].as_raw_html()
+    table = difference_tables(result, Names(None))[0].as_raw_html()
     assert table.count("Judge 9 ") == 9
     assert "+0.90" in table
     assert "compared with the judge who is best there" in table
@@ -246,7 +246,7 @@ def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is
         "differences",
         settings=result.settings,
     )
-    [table] = difference_tables(ahead, Names(None), "differences")
+    [table] = difference_tables(ahead, Names(None))
     assert table.as_raw_html().count("judge0 \N{MINUS SIGN} judge") == 9 * 2
 
 
