@@ -1,4 +1,4 @@
-"""The methods paragraph: what was really run, told from the manifest."""
+"""Methods of an analysis in sentences, from its record; text from outside as Markdown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole r
 
 
 def describe_analysis(analysis: Mapping[str, Any]) -> str:
-    """Tell one analysis of the manifest in sentences; what the manifest does not say is not told."""
+    """Describe an analysis of the manifest in sentences, as far as its record goes."""
     parts = [
         _what(analysis),
         _left_out(analysis),
@@ -48,7 +48,7 @@ def describe_analysis(analysis: Mapping[str, Any]) -> str:
 
 
 def describe_comparison(compared: Mapping[str, Any], judge: str = "", prompt: str = "") -> str:
-    """Tell in sentences what several engines were given; what the record does not say is not told."""
+    """Describe a comparison of engines in sentences, as far as its record goes."""
     text = _estimand(compared)
     if judge:
         text += f", of the choices of {plain(judge)}" + (
@@ -87,33 +87,33 @@ def _estimand(analysis: Mapping[str, Any]) -> str:
 
 
 def _left_out(analysis: Mapping[str, Any]) -> str:
-    """Tell which rows the analysis was not given: excluded levels, swapped repeats."""
-    told = ""
+    """Which rows were excluded: those with some levels, swapped repeats."""
+    text = ""
     if rules := [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]:
-        told = f"Rows were left out where {' or '.join(rules)}."
+        text = f"Rows were excluded where {' or '.join(rules)}."
     if repeats := analysis.get("repeats_left_out"):
-        told += f" {whole(repeats)} rows of swapped repeats of earlier tasks were left out."
-    return told.strip()
+        text += f" {whole(repeats)} rows of swapped repeats of earlier tasks were excluded."
+    return text.strip()
 
 
 def excluded(feature: object, levels: Sequence[object]) -> str:
-    """Tell an exclusion rule: which feature has which levels."""
+    """An exclusion rule: which feature has which levels."""
     return f"{code(feature)} is {' or '.join(map(code, levels))}"
 
 
 def _model(analysis: Mapping[str, Any]) -> str:
-    """Tell family, weights and null value, as far as the record says them."""
+    """Family, weights and null value, as far as they are recorded."""
     if str(analysis.get("verb")) in COUNTS:
         return f"Rows are weighted by {code(analysis['weights'])}." if analysis.get("weights") else ""
-    told = []
+    text = []
     if analysis.get("family") and str(analysis.get("verb")) in EFFECTS:
-        told.append(f"The regression is of family {code(analysis['family'])}.")
+        text.append(f"The regression is of family {code(analysis['family'])}.")
     if "weights" in analysis:
         weights = analysis["weights"]
-        told.append(f"Rows are weighted by {code(weights)}." if weights else "Rows are not weighted.")
+        text.append(f"Rows are weighted by {code(weights)}." if weights else "Rows are not weighted.")
     if analysis.get("h0") is not None:
-        told.append(f"Tests are of the null value {number(float(analysis['h0']), 2)}.")
-    return " ".join(told)
+        text.append(f"Tests are of the null value {number(float(analysis['h0']), 2)}.")
+    return " ".join(text)
 
 
 def _errors(analysis: Mapping[str, Any]) -> str:
@@ -131,15 +131,15 @@ def _errors(analysis: Mapping[str, Any]) -> str:
 
 
 def _errors_against_people(analysis: Mapping[str, Any]) -> str:
-    """Say by what a comparison with people clusters: people by one column, models by another."""
+    """The clusters of a comparison with people: people by one column, models by another."""
     clusters = analysis.get("clusters") or {}
     if not clusters:
         return "Standard errors treat every row as independent and allow unequal variances."
     human, model = (" and ".join(map(code, clusters[kind])) for kind in ("human", "model"))
-    told = f"Standard errors are clustered by {human} for people and by {model} for models"
+    text = f"Standard errors are clustered by {human} for people and by {model} for models"
     if any((group.get("pairs") or {}).get("shared") for group in analysis.get("groups") or []):
-        told += "; pairs that both judged cross these clusters, so that their covariance is kept"
-    return f"{told}."
+        text += "; pairs that both judged cross these clusters, so that their covariance is kept"
+    return f"{text}."
 
 
 def _columns(names: str) -> str:
@@ -176,12 +176,12 @@ def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
         return ""
     resampling = str(analysis.get("interval") or "")
     own = "normal" if analysis.get("vcov") in (None, "survey") else "t"
-    told = f"{resampling} bootstrap".strip() if kind == "bootstrap" else own
-    return f"{100 * (1 - float(analysis['alpha'])):g}% {told} interval"
+    text = f"{resampling} bootstrap".strip() if kind == "bootstrap" else own
+    return f"{100 * (1 - float(analysis['alpha'])):g}% {text} interval"
 
 
 def drawn_units(analysis: Mapping[str, Any]) -> str:
-    """Say in parentheses how often what was drawn: `` (500 draws of whole pairs)``."""
+    """Draws of the bootstrap in parentheses: `` (500 draws of whole pairs)``."""
     return f" ({whole(analysis['draws'])} draws of {_unit(analysis)})" if analysis.get("draws") else ""
 
 
@@ -192,8 +192,8 @@ def _rows(analysis: Mapping[str, Any]) -> str:
     if rows == used:
         return f"All {whole(rows)} rows were used."
     dropped = analysis.get("n_dropped")
-    left_out = rows - used if dropped is None else dropped
-    return f"Of {whole(rows)} rows {whole(used)} were used and {whole(left_out)} left out."
+    missing = rows - used if dropped is None else dropped
+    return f"Of {whole(rows)} rows, {whole(used)} were used and {whole(missing)} were excluded."
 
 
 def note_list(notes: Sequence[object] | None) -> str:

@@ -16,9 +16,10 @@ import yaml
 from conjury.inference.errors import ConjuryError
 
 from .markup import to_html
-from .render import CELL, failed_cell
 
 CELL_TIMEOUT = 1800
+CELL = re.compile(r"executing the following cell:\s*\n-{5,}\n(.*?)\n-{5,}\n", re.DOTALL)
+OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
 BANNER = (
     "This page was rendered without Quarto, in a simpler layout: the numbers, tables and figures are the "
     "same, but cross references, citations and call-outs are plain links and boxes."
@@ -32,7 +33,7 @@ def render_page(source: Path, results: Path) -> Path:
     execute(notebook, source.parent, source.name)
     body = to_html(assemble(notebook), source.parent, str(front.get("bibliography", "references.bib")))
     page = source.with_suffix(".html")
-    page.write_text(_page(front, body, source.parent), encoding="utf-8")
+    page.write_text(whole_page(front, body, source.parent), encoding="utf-8")
     return page
 
 
@@ -106,6 +107,18 @@ def execute(notebook: Any, folder: Path, document: str = "the report") -> None:
                 manager.shutdown_kernel(now=True)
 
 
+def failed_cell(document: str, code: str, error: str) -> str:
+    """Which cell of a document failed, why, and what to do."""
+    lines = [line.strip() for line in code.splitlines() if line.strip() and not line.startswith("#|")]
+    sentence = f"The cell `{lines[-1] if lines else ''}` of {document} failed. {' '.join(error.split())}"
+    if error.startswith(OWN_ERRORS):
+        return sentence
+    return (
+        f"{sentence.rstrip('.')}. Compute the results again with this version of conjury; if the error "
+        "stays, report it with this line."
+    )
+
+
 def assemble(notebook: Any) -> str:
     """Join prose and printed output into one Markdown text; labelled output becomes a labelled block."""
     parts = []
@@ -127,7 +140,8 @@ def assemble(notebook: Any) -> str:
     return "\n\n".join(parts)
 
 
-def _page(front: dict[str, Any], body: str, folder: Path) -> str:
+def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
+    """The body of a report as a whole page, with its title and style."""
     style = (folder / "fallback.css").read_text(encoding="utf-8")
     title, subtitle = escape(str(front.get("title", "Report"))), escape(str(front.get("subtitle", "")))
     return f"""<!DOCTYPE html>

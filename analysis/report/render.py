@@ -22,6 +22,7 @@ from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 
 from ..pipeline.manifest import FIT
+from .page import CELL, failed_cell, render_page
 
 QUARTO_TIMEOUT = 1800
 ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
@@ -81,8 +82,6 @@ def render(
         if report in (ANY_STUDY, ANY_BENCHMARK):
             _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
-            from .page import render_page
-
             made = render_page(source / f"{report}.qmd", folder)
         else:
             made, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
@@ -177,10 +176,8 @@ def _publish(made: Path, out: Path, name: str) -> Path:
 
 
 COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-CELL = re.compile(r"executing the following cell:\s*\n-{5,}\n(.*?)\n-{5,}\n", re.DOTALL)
 ERROR = re.compile(r"^(?:\w+(?:\.|Error:))*([A-Z]\w*(?:Error|Exception|Dependency): .*\S)\s*$", re.MULTILINE)
 WARNING = re.compile(r"\bWARN(?:ING)?\b|\(E\)|\bwarning:")
-OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
 
 
 def plain_text(printed: str) -> str:
@@ -196,18 +193,6 @@ def failure(document: str, printed: str) -> str:
         return failed_cell(document, cell[1], errors[-1] if errors else "an error that was not named")
     tail = " | ".join(text.strip().splitlines()[-15:])
     return f"Quarto could not render {document}: {errors[-1] if errors else tail}"
-
-
-def failed_cell(document: str, code: str, error: str) -> str:
-    """Say which cell of a document failed and what to do."""
-    lines = [line.strip() for line in code.splitlines() if line.strip() and not line.startswith("#|")]
-    told = f"The cell `{lines[-1] if lines else ''}` of {document} failed. {' '.join(error.split())}"
-    if error.startswith(OWN_ERRORS):
-        return told
-    return (
-        f"{told.rstrip('.')}. Compute the results again with this version of conjury; if the error stays, "
-        "report it with this line."
-    )
 
 
 def warnings_in(printed: str) -> list[str]:

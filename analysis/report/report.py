@@ -20,8 +20,7 @@ from .data import ReportData
 from .drawing import describe, draw, has_figure
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
-from .exhibits.ratings import settings_text
-from .exhibits.registry import EVERY_STUDY, ended
+from .exhibits.registry import EVERY_STUDY, ended, settings_text
 from .markdown import captioned, picture, slug, table_blocks, table_references
 from .methods import code, note_list, plain
 from .tables import any_table, in_words, styled_table, whole
@@ -132,7 +131,7 @@ class Report(ReportData):
         base |= {"command": None, "created": None}
         print(table_blocks("versions", [versions_table(base)], "Data files and software."))
         rows = [(_when(run.get("created")), str(run.get("command") or "")) for run in runs]
-        table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), name="commands", left=2)
+        table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), left=2)
         print(table_blocks("commands", [table], "Commands that were run, in order (times in UTC)."))
 
     @contextmanager
@@ -206,9 +205,10 @@ class Report(ReportData):
     def _shown(self, known: Kind, record: Recorded, name: str) -> str:
         empty = Result(pd.DataFrame(), record.kind)
         result = empty if known.of == EVERY_STUDY else self.read(record)
-        return self._blocks(known.build(result, record, self), name)
+        title = ended(plain(record.title or record.name))
+        return self._blocks(known.build(result, record, self), name, title)
 
-    def _blocks(self, shown: Exhibit, name: str) -> str:
+    def _blocks(self, shown: Exhibit, name: str, title: str) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""
         figures, reasons = self._figure_blocks(shown.figures, name)
         tables = {_joined(name, laid.key): laid for laid in shown.tables}
@@ -225,8 +225,10 @@ class Report(ReportData):
         texts = [lead, shown.reading]
         for placeholder, reference in references.items():
             texts = [text.replace(placeholder, reference) for text in texts]
-        blocks = [table_blocks(label, list(laid.tables), laid.caption) for label, laid in tables.items()]
-        further = [self._blocks(one, name) for one in shown.further]
+        blocks = [
+            table_blocks(label, list(laid.tables), laid.caption or title) for label, laid in tables.items()
+        ]
+        further = [self._blocks(one, name, title) for one in shown.further]
         return "\n\n".join(filter(None, [shown.heading, *texts, *figures.values(), *blocks, *further]))
 
     def _figure_blocks(self, figures: Sequence[Drawn], name: str) -> tuple[dict[str, str], list[str]]:
@@ -249,7 +251,7 @@ def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     title = ended(plain(record.title or record.name))
     figures = [Drawn(result, title)] if has_figure(result) else []
     lead = "{figure} and {table} show the results." if figures else "The numbers are in {table}."
-    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names, record.name), title)])
+    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names))])
 
 
 GENERAL = Kind(_general)
@@ -278,7 +280,7 @@ def versions_table(run: Mapping[str, Any]) -> GT:
     command = {"command": run.get("command"), "finished": run.get("created")}
     rows += [("Run", name, str(value)) for name, value in command.items() if value]
     frame = pd.DataFrame(rows, columns=["part", "Item", "Value"])
-    return styled_table(frame, name="versions", groups="part", left=2)
+    return styled_table(frame, groups="part", left=2)
 
 
 def _file_name(item: Mapping[str, Any]) -> str:

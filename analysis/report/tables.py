@@ -66,7 +66,6 @@ def whole(value: float | None) -> str:
 def styled_table(
     frame: pd.DataFrame,
     *,
-    name: str,
     groups: str | None = None,
     note: str = "",
     left: int = 1,
@@ -77,7 +76,7 @@ def styled_table(
 
     text_columns = [column for column in frame.columns if column != groups]
     table = (
-        GT(frame.astype("object"), groupname_col=groups, id=f"gt-{name.replace('_', '-')}")
+        GT(frame.astype("object"), groupname_col=groups)
         .sub_missing(missing_text="")
         .cols_align("left", columns=text_columns[:left])
         .cols_align("right", columns=text_columns[left:])
@@ -117,7 +116,7 @@ class Bounds:
 
 
 def estimates_table(
-    frame: pd.DataFrame, labels: Labels, *, name: str, bounds: Bounds | None = None, verbatim: bool = False
+    frame: pd.DataFrame, labels: Labels, *, bounds: Bounds | None = None, verbatim: bool = False
 ) -> GT:
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
@@ -155,7 +154,7 @@ def estimates_table(
     if starred and any("*" in text for texts in cells.values() for text in texts.values()):
         notes.append(STAR_RULE)
     spans = _spans(rows) if len(series) == 1 and bounds.beside else {}
-    return styled_table(rows, name=name, groups="Attribute", note=" ".join(notes), spans=spans)
+    return styled_table(rows, groups="Attribute", note=" ".join(notes), spans=spans)
 
 
 def _in_one_cell(record: Row, is_zero: bool, starred: bool, with_interval: bool) -> str:
@@ -255,7 +254,7 @@ def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:
     )
 
 
-def any_table(frame: pd.DataFrame, names: Names, name: str) -> list[GT]:
+def any_table(frame: pd.DataFrame, names: Names) -> list[GT]:
     """Any table of keys and numbers, as it is, with names in words."""
     shown = pd.DataFrame(index=frame.index)
     keys = 0
@@ -271,7 +270,7 @@ def any_table(frame: pd.DataFrame, names: Names, name: str) -> list[GT]:
             shown[words(column)] = values.map(partial(_named, names, str(column)))
             keys += 1
     filled = [column for column in shown if not (shown[column].astype(str) == "").all()]
-    return [styled_table(shown[filled].astype(str), name=name, left=max(keys, 1))]
+    return [styled_table(shown[filled].astype(str), left=max(keys, 1))]
 
 
 def _named(names: Names, column: str, value: object) -> str:

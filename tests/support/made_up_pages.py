@@ -70,13 +70,11 @@ def long_words() -> pd.DataFrame:
 def strain() -> str:
     """Tables and figures beyond the page, as Markdown; figures are written below the working directory."""
     parts = ["## Tables {#sec-tables}\n\nSee @tbl-long, @tbl-wide, @fig-tall and @sec-cards."]
-    parts.append(
-        table_blocks("long", [styled_table(long_table(), name="long", groups="group", left=2)], "Long.")
-    )
-    parts.append(table_blocks("wide", [styled_table(wide_table(), name="wide", note="A note.")], "Wide."))
-    parts.append(table_blocks("words", [styled_table(long_words(), name="words", left=3)], "Long words."))
+    parts.append(table_blocks("long", [styled_table(long_table(), groups="group", left=2)], "Long."))
+    parts.append(table_blocks("wide", [styled_table(wide_table(), note="A note.")], "Wide."))
+    parts.append(table_blocks("words", [styled_table(long_words(), left=3)], "Long words."))
     judges = {judge: [""] for judge in JUDGES[:6]}
-    estimates = estimates_table(amce_frame(judges), Labels({}), name="estimates")
+    estimates = estimates_table(amce_frame(judges), Labels({}))
     parts.append(table_blocks("estimates", [estimates], "Six judges."))
     for name, width, height in (("tall", 7.2, 9.6), ("taller", 5.0, 14.0), ("small", 3.0, 2.0)):
         with styled(LIGHT):

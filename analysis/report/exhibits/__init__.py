@@ -11,7 +11,6 @@ from . import (
     rater_models,
     ratings,
     recovery,
-    replacement,
     robustness,
     scores,
 )
@@ -34,7 +33,6 @@ __all__ = [
     "rater_models",
     "ratings",
     "recovery",
-    "replacement",
     "robustness",
     "scores",
 ]

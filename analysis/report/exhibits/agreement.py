@@ -31,8 +31,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -56,6 +55,29 @@ SHOWN_COEFFICIENTS = (
 
 SHOWN_EPSILONS = 7
 
+KEYS = ["dimension", "scoring", "model"]
+MODELS = ("rater_model", "label_model")
+CHANCES = ("closer_than_human", "better_than_human")
+HEADINGS = {
+    "winning_rate": "Winning rate",
+    "advantage_probability": "Advantage probability",
+    "closer_than_human": "P(closer on an item)",
+    "better_than_human": "P(follows more closely)",
+    "accuracy_difference": "Accuracy less a person's",
+}
+NOTES = {
+    "closer_than_human": (
+        "P(closer on an item): posterior probability that the model lies closer to the consensus than a "
+        "random person on a random item."
+    ),
+    "better_than_human": (
+        "P(follows more closely): that its ratings correlate more with the consensus than a random person's."
+    ),
+    "accuracy_difference": (
+        "Accuracy less a person's: probability of the right label, less that of a fresh person."
+    ),
+}
+
 
 @exhibit(
     "agreement",
@@ -72,7 +94,7 @@ def agreement(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} shows agreement coefficients, and {table} the numbers.",
         [Drawn(result, captioned(record, "Points: coefficients", lines))],
-        [Laid(agreement_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(agreement_tables(result, report.names))],
         further=[Exhibit(lead, [Drawn(result, pairs, part, part)]) for part in parts(result)],
     )
 
@@ -114,7 +136,7 @@ def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, text)],
-        [Laid(alt_test_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(alt_test_tables(result, report.names))],
         passed_tests(result, report.names),
         further,
     )
@@ -146,7 +168,7 @@ def alt_power(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     bands = "bands: {level} intervals of the simulation"
     text = captioned(record, "Lines: shares of simulated studies that a model passes", bands)
     tables = power_tables(result, report.names)
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))])
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)])
 
 
 def alt_test_tables(result: Result, names: Names) -> list[GT]:
@@ -179,7 +201,7 @@ def alt_test_tables(result: Result, names: Names) -> list[GT]:
         }
     )
     note = f"Epsilon is {result.settings['epsilon']:g}; a model passes with a winning rate of 0.5."
-    return [styled_table(shown, name="alt-test", groups="dimension", note=note)]
+    return [styled_table(shown, groups="dimension", note=note)]
 
 
 def power_tables(result: Result, names: Names) -> list[GT]:
@@ -203,7 +225,7 @@ def power_tables(result: Result, names: Names) -> list[GT]:
         "Probability of passing, in brackets the intervals of the simulation. Behind people by: probability "
         "of a person to be at least as close to the others, less that of the model."
     )
-    return [styled_table(shown, name="power", left=1, note=note)]
+    return [styled_table(shown, left=1, note=note)]
 
 
 def agreement_tables(result: Result, names: Names) -> list[GT]:
@@ -230,7 +252,7 @@ def agreement_tables(result: Result, names: Names) -> list[GT]:
         "The folder holds all coefficients."
     )
     note = with_gaps(note, shown, "not defined for that comparison")
-    return [styled_table(shown, name="agreement", groups="dimension", note=note)]
+    return [styled_table(shown, groups="dimension", note=note)]
 
 
 def _agreement_cell(row: Row) -> str:
@@ -262,4 +284,91 @@ def curve_table(result: Result, names: Names) -> GT:
         lambda row: number(row["winning_rate"], 2) or "no test",
     )
     note = "Winning rate with each epsilon; a model passes from 0.5."
-    return styled_table(cells, name="epsilon", groups="dimension", note=note)
+    return styled_table(cells, groups="dimension", note=note)
+
+
+@exhibit("both_answers", of="alt_test")
+def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The replacement test and the rater model: two answers to one question."""
+    tests = pd.concat([report.read(one).frame for one in report.of_kind("alt_test")], ignore_index=True)
+    tests = tests.drop_duplicates(KEYS, keep="last")
+    models = [answers_of(report.read(one)) for one in report.of_kind(*MODELS)]
+    answers = both_of(tests, pd.concat(models, ignore_index=True)) if models else pd.DataFrame()
+    if answers.empty:
+        return Exhibit()
+    names = report.names
+    quantities = [name for name in HEADINGS if name in set(answers["quantity"])]
+    several = answers["scoring"].nunique() > 1
+    cells = answers.set_index([*KEYS, "quantity"])
+    passes = tests.set_index(KEYS)["passes"]
+    rows = []
+    for keys in answers[KEYS].drop_duplicates().itertuples(index=False, name=None):
+        dimension, scoring, model = keys
+        row = {
+            "dimension": dimension_of(names, dimension) + (f", {words(scoring)}" if several else ""),
+            "Model": names.of("judge", model),
+            "Passes": {True: "yes", False: "no"}.get(passes[keys], ""),
+        }
+        for name in quantities:
+            found = cells.loc[(*keys, name)] if (*keys, name) in cells.index else None
+            row[HEADINGS[name]] = "" if found is None else _answer_cell(found)
+        rows.append(row)
+    epsilon = " and ".join(f"{value:g}" for value in dict.fromkeys(tests["epsilon"]))
+    brackets = "In brackets: intervals of the bootstrap (test) and of the posterior (model)."
+    notes = [NOTES[name] for name in quantities if name in NOTES]
+    note = " ".join([f"Epsilon {epsilon}.", brackets, *notes])
+    table = styled_table(pd.DataFrame(rows), groups="dimension", note=note)
+    lead = (
+        "{figure} and {table} compare the test with the Bayesian model. The test compares a model with each "
+        "person against the other raters of an item, and asks for significance against each; the Bayesian "
+        "model compares it with people in general, against their consensus. A model can follow the consensus "
+        "about as well as people on single items and still lose in every comparison of the test."
+    )
+    text = "The replacement test and the Bayesian model."
+    drawn = Drawn(Result(answers, "both_answers"), text)
+    return Exhibit(lead, [drawn], [Laid([table], text)], _compared_with_people(answers))
+
+
+def answers_of(model: Result) -> pd.DataFrame:
+    """What a Bayesian model says of each model: ``dimension, model, quantity, estimate, lower, upper``."""
+    dimension = str(model.settings.get("dimension") or "")
+    if model.kind == "label_model":
+        found = model.extra.get("replacement", pd.DataFrame(columns=["model", "estimate", "lower", "upper"]))
+        found = found.drop_duplicates("model").assign(quantity="accuracy_difference")
+    else:
+        found = model.frame[model.frame["quantity"].isin(CHANCES)].rename(columns={"group": "model"})
+    return found.assign(dimension=dimension)[["dimension", "model", "quantity", "estimate", "lower", "upper"]]
+
+
+def both_of(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
+    """Both answers for the models and dimensions that have both, in one long table."""
+    parts = []
+    for quantity in ("winning_rate", "advantage_probability"):
+        bounds = {
+            end: tests[f"{quantity}_{end}"] if f"{quantity}_{end}" in tests else float("nan")
+            for end in ("lower", "upper")
+        }
+        parts.append(tests[KEYS].assign(quantity=quantity, estimate=tests[quantity], **bounds))
+    shared = tests[KEYS].merge(posterior, on=["dimension", "model"])
+    both = pd.concat([*parts, shared], ignore_index=True)
+    kept = both.merge(shared[KEYS].drop_duplicates(), on=KEYS)
+    return kept[[*KEYS, "quantity", "estimate", "lower", "upper"]]
+
+
+def _answer_cell(found: pd.Series[float]) -> str:
+    bounds = interval(found["lower"], found["upper"], 2)
+    return NO_BREAK.join(filter(None, (number(found["estimate"], 2), bounds)))
+
+
+def _compared_with_people(answers: pd.DataFrame) -> str:
+    """Say how many models the posterior puts ahead of a random person, behind, or neither."""
+    half = {"closer_than_human": 0.5, "accuracy_difference": 0.0}
+    part = answers[answers["quantity"].isin(half)].drop_duplicates(["dimension", "model"])
+    if part.empty:
+        return ""
+    line = part["quantity"].map(half).astype(float)
+    ahead, behind = int((part["lower"] > line).sum()), int((part["upper"] < line).sum())
+    return (
+        f"By intervals of the posterior, {ahead} of {len(part)} models are ahead of a random person, "
+        f"{behind} behind, and {len(part) - ahead - behind} cannot be distinguished from one."
+    )

@@ -32,7 +32,7 @@ from ..tables import (
     styled_table,
     whole,
 )
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -85,7 +85,8 @@ def outcome_of(report: ReportData) -> str:
     return "the probability of being chosen" if named == PROBABILITY else "the choice"
 
 
-def _method(record: Recorded, report: ReportData) -> str:
+def method(record: Recorded, report: ReportData) -> str:
+    """How an analysis was computed."""
     return describe_analysis(record.settings)
 
 
@@ -105,7 +106,7 @@ def _largest(result: Result, record: Recorded, report: ReportData) -> str:
     )
 
 
-@exhibit("amce", method=_method, headline=_largest)
+@exhibit("amce", method=method, headline=_largest)
 def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)
@@ -123,7 +124,7 @@ def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-@exhibit(FURTHER_EFFECTS, method=_method)
+@exhibit(FURTHER_EFFECTS, method=method)
 def further_effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The effects of another analysis."""
     title, settings = plain(record.title), record.settings
@@ -196,7 +197,7 @@ def interaction(report: ReportData, record: Recorded) -> Interaction:
     return Interaction(frame.assign(**{SERIES: series}), feature, SERIES)
 
 
-@exhibit("amce_diffs", "mm_diffs", method=_method)
+@exhibit("amce_diffs", "mm_diffs", method=method)
 def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
     compared, labels = interaction(report, record), Labels(report.labels)
@@ -257,7 +258,7 @@ def by_level(compared: Interaction, labels: Labels) -> pd.DataFrame:
     return kept.assign(feature=levels["level"], level=levels[compared.by])
 
 
-@exhibit("mm", method=_method)
+@exhibit("mm", method=method)
 def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Marginal means."""
     null = record.settings.get("h0")
@@ -272,7 +273,7 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-@exhibit("cj_freqs", method=_method)
+@exhibit("cj_freqs", method=method)
 def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How often each level was shown."""
     frame, labels, title = estimates(report, record), Labels(report.labels), plain(record.title)
@@ -280,9 +281,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
         f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
         "all were equally frequent."
     )
-    tables = [
-        _frequencies_table(batch, labels, name=f"{record.name}-{k}") for k, batch in enumerate(batches(frame))
-    ]
+    tables = [_frequencies_table(batch, labels) for batch in batches(frame)]
     return Exhibit(
         "{figure} shows the distribution of the levels of each attribute, and {table} the counts.",
         [Drawn(Result(frame, "cj_freqs"), caption)],
@@ -290,7 +289,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
     )
 
 
-def _frequencies_table(frame: pd.DataFrame, labels: Labels, *, name: str) -> GT:
+def _frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
     rows = {
         "Attribute": pd.Series([labels.feature(feature) for feature in frame["feature"]]),
         "Level": pd.Series(
@@ -298,17 +297,15 @@ def _frequencies_table(frame: pd.DataFrame, labels: Labels, *, name: str) -> GT:
         ),
     }
     judges = series_labels(frame).replace("", "n")
-    return styled_table(
-        spread(frame, rows, judges, lambda row: whole(row["estimate"])), name=name, groups="Attribute"
-    )
+    return styled_table(spread(frame, rows, judges, lambda row: whole(row["estimate"])), groups="Attribute")
 
 
-@exhibit("cj_anova", "cj_props", "amce_by_reference", method=_method)
+@exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)
 def others(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The numbers of an analysis, without a figure."""
     return Exhibit(
         "{table} has the numbers.",
-        tables=[Laid(any_table(result.frame, report.names, record.name), ended(plain(record.title)))],
+        tables=[Laid(any_table(result.frame, report.names))],
     )
 
 
@@ -340,9 +337,7 @@ def answers_table(frame: pd.DataFrame) -> GT:
     answered = counts["ok"] / total if "ok" in counts else 0 * total
     cells = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
     cells["Answered"] = [f"{number(100 * share, 2)}%" for share in answered]
-    return styled_table(
-        cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), name="answers", left=2
-    )
+    return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), left=2)
 
 
 def _tables(report: ReportData, record: Recorded, frame: pd.DataFrame, *, given: bool = False) -> list[GT]:
@@ -350,11 +345,10 @@ def _tables(report: ReportData, record: Recorded, frame: pd.DataFrame, *, given:
     labels = Labels() if given else Labels(report.labels)
     bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
     tables = []
-    for position, batch in enumerate(batches(frame), start=1):
+    for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
         bounds = Bounds(bounds_name(record.settings) or "interval", beside=bootstrap if booted else "")
-        name = f"{record.name}-{position}"
-        tables.append(estimates_table(batch, labels, name=name, bounds=bounds, verbatim=given))
+        tables.append(estimates_table(batch, labels, bounds=bounds, verbatim=given))
     return tables
 
 

@@ -71,7 +71,7 @@ def diagnosis_table(found: pd.DataFrame) -> GT:
     place = rows["verdict"].map(list(VERDICTS).index)
     ordered = rows.iloc[place.argsort(kind="stable")]
     rows = ordered.assign(verdict=ordered["verdict"].map(VERDICTS)).reset_index(drop=True)
-    return styled_table(rows, name="diagnosis", groups="verdict", left=2)
+    return styled_table(rows, groups="verdict", left=2)
 
 
 @exhibit("checks", of="diagnosis")
@@ -183,7 +183,7 @@ def engines_summary_table(summary: pd.DataFrame) -> GT:
             "Note": summary["note"].astype("string").fillna("") if "note" in summary else "",
         }
     )
-    return styled_table(rows, name="engines-summary")
+    return styled_table(rows)
 
 
 def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT:
@@ -211,7 +211,7 @@ def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT
     for engine in names:
         pairs = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
         rows[engine] = [_estimate(value, error) for value, error in pairs]
-    return styled_table(rows, name="engines", groups="Attribute")
+    return styled_table(rows, groups="Attribute")
 
 
 def _estimate(value: float, error: float) -> str:

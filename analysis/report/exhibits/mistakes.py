@@ -38,8 +38,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit
 from .scores import BANDS, PLACE, grouped, level, percent, ranked
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _plain_exhibit(
     result: Result, record: Recorded, lead: str, text: str, tables: list[GT], reading: str = ""
 ) -> Exhibit:
     """One figure and one table, with the sentences of its reading."""
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))], reading)
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)], reading)
 
 
 @exhibit("confusion", method="Answers are counted by gold label.")
@@ -66,7 +65,7 @@ def confusion(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Answers by gold label, and the most frequent mistakes."""
     what = "Cells: percent of the units of a gold label that got each answer; framed: the right one"
     lead = "{figure} shows the answers to each gold label, and {table} the most frequent mistakes."
-    tables = confusion_tables(result, report.names, record.name)
+    tables = confusion_tables(result, report.names)
     return _plain_exhibit(result, record, lead, captioned(record, what), tables)
 
 
@@ -83,7 +82,7 @@ def by_label(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         record, "Points: how often a label is given for every time it is gold", f"lines: {BANDS}"
     )
     lead = "{figure} and {table} show which labels are given too often or too rarely."
-    tables = label_tables(result, report.names, record.name)
+    tables = label_tables(result, report.names)
     return _plain_exhibit(result, record, lead, text, tables, frequent_labels(result, report.names))
 
 
@@ -95,7 +94,7 @@ def lengths(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "{figure} shows scores by the length of the items, and {table} the difference between the longest "
         "and the shortest."
     )
-    tables = length_tables(result, report.names, record.name)
+    tables = length_tables(result, report.names)
     return _plain_exhibit(result, record, lead, text, tables, lengths_text(result, report.names))
 
 
@@ -111,7 +110,7 @@ def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit
     lines = f"lines: {BANDS}, or as colours where judges are many"
     text = captioned(record, "Points: paired differences on the same items", lines)
     lead = "{figure} and {table} compare judges on the same items."
-    return _plain_exhibit(result, record, lead, text, difference_tables(result, report.names, record.name))
+    return _plain_exhibit(result, record, lead, text, difference_tables(result, report.names))
 
 
 @exhibit(
@@ -128,7 +127,7 @@ def mixed(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "differ in difficulty: each has an intercept, drawn from a normal distribution."
     )
     text = captioned(record, "Points: odds ratios of a right answer", "lines: {level} Wald intervals")
-    return _plain_exhibit(result, record, lead, text, mixed_tables(result, report.names, record.name))
+    return _plain_exhibit(result, record, lead, text, mixed_tables(result, report.names))
 
 
 @exhibit(
@@ -139,14 +138,14 @@ def robustness(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     text = captioned(
         record, "Points: score of perturbed items minus that of the originals", f"lines: {BANDS}"
     )
-    tables = robustness_tables(result, report.names, record.name)
+    tables = robustness_tables(result, report.names)
     reading = changed_scores(result)
     return _plain_exhibit(
         result, record, "{figure} and {table} show how perturbation changes scores.", text, tables, reading
     )
 
 
-def confusion_tables(result: Result, names: Names, name: str) -> list[GT]:
+def confusion_tables(result: Result, names: Names) -> list[GT]:
     """The most frequent mistakes of each judge."""
     frame, task = shown_confusion(result, None)
     frame = frame.assign(_who=judges_in_words(frame, names))
@@ -164,10 +163,10 @@ def confusion_tables(result: Result, names: Names, name: str) -> list[GT]:
         }
     )
     note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
-    return [styled_table(shown, name=name, groups="judge", left=2, note=note)]
+    return [styled_table(shown, groups="judge", left=2, note=note)]
 
 
-def label_tables(result: Result, names: Names, name: str) -> list[GT]:
+def label_tables(result: Result, names: Names) -> list[GT]:
     """How often labels are given, for every time they are gold, judges as columns."""
     frame, task = shown_labels(result, None)
     frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
@@ -189,10 +188,10 @@ def label_tables(result: Result, names: Names, name: str) -> list[GT]:
         f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
         "most of any judge."
     )
-    return [styled_table(shown, name=name, note=note)]
+    return [styled_table(shown, note=note)]
 
 
-def length_tables(result: Result, names: Names, name: str) -> list[GT]:
+def length_tables(result: Result, names: Names) -> list[GT]:
     """The longest items minus the shortest."""
     frame, places = placed(result.extra["ends"], result.settings, names)
     frame = frame.iloc[ranked(frame, places)]
@@ -219,10 +218,10 @@ def length_tables(result: Result, names: Names, name: str) -> list[GT]:
         f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals; "
         f"adjusted p: {STAR_RULE}"
     )
-    return [grouped(shown, name, note)]
+    return [grouped(shown, note)]
 
 
-def difference_tables(result: Result, names: Names, name: str) -> list[GT]:
+def difference_tables(result: Result, names: Names) -> list[GT]:
     """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
     own = one_test(result.frame)
     if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
@@ -252,10 +251,10 @@ def difference_tables(result: Result, names: Names, name: str) -> list[GT]:
         note += " The folder has the other scores."
     if many:
         note += " Everyone is compared with the judge who is best there; the folder has all pairs."
-    return [grouped(shown, name, note)]
+    return [grouped(shown, note)]
 
 
-def mixed_tables(result: Result, names: Names, name: str) -> list[GT]:
+def mixed_tables(result: Result, names: Names) -> list[GT]:
     """Odds ratios of right answers, each item with an intercept of its own."""
     frame, places = pairs_placed(result.frame, result.settings, names)
     frame = frame.iloc[ranked(frame, places)]
@@ -276,14 +275,10 @@ def mixed_tables(result: Result, names: Names, name: str) -> list[GT]:
     note = f"{level(result)} intervals. The odds of a right answer, of the first by those of the second."
     none = shown["Odds ratio"].str.strip(NO_BREAK) == ""
     shown.loc[none, "Odds ratio"] = ""
-    return [
-        grouped(
-            shown, name, with_gaps(note, shown, "a judge who is never or always right has no finite odds")
-        )
-    ]
+    return [grouped(shown, with_gaps(note, shown, "a judge who is never or always right has no finite odds"))]
 
 
-def robustness_tables(result: Result, names: Names, name: str) -> list[GT]:
+def robustness_tables(result: Result, names: Names) -> list[GT]:
     """What perturbations change, kinds as columns."""
     frame, places = placed(result.frame, result.settings, names)
     frame = frame.iloc[ranked(frame, places)]
@@ -303,7 +298,7 @@ def robustness_tables(result: Result, names: Names, name: str) -> list[GT]:
         ),
     )
     note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. Adjusted p: {STAR_RULE}"
-    return [grouped(shown, name, note, left=1)]
+    return [grouped(shown, note, left=1)]
 
 
 def frequent_labels(result: Result, names: Names) -> str:

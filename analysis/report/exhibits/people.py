@@ -9,7 +9,7 @@ import pandas as pd
 from ...figures.labels import Labels, display_order, series_labels
 from ...results import Result
 from ..data import ReportData
-from ..methods import bounds_name, describe_analysis, plain
+from ..methods import bounds_name, plain
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
@@ -22,7 +22,7 @@ from ..tables import (
     styled_table,
     whole,
 )
-from .conjoint import estimates, lines_of
+from .conjoint import estimates, lines_of, method
 from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -33,16 +33,12 @@ if TYPE_CHECKING:
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
-def _method(record: Recorded, report: ReportData) -> str:
-    return describe_analysis(record.settings)
-
-
 def _headline(result: Result, record: Recorded, report: ReportData) -> str:
     """How many models differ from people."""
     return differing(report, record)[0]
 
 
-@exhibit("people", method=_method, headline=_headline)
+@exhibit("people", method=method, headline=_headline)
 def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How models differ from people; of further comparisons with people only the number of differences."""
     frame = estimates(report, record)
@@ -60,10 +56,7 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         else ""
     )
     bounds = bounds_name(record.settings) or "interval"
-    tables = [
-        _table(part, Labels(report.labels), f"{record.name}-{k}", bounds)
-        for k, part in enumerate(batches(frame), start=1)
-    ]
+    tables = [_table(part, Labels(report.labels), bounds) for part in batches(frame)]
     notes = filter(
         None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
     )
@@ -126,7 +119,7 @@ def pairs_note(record: Recorded) -> str:
     return f"{sentence}; standard errors account for the covariance that shared pairs cause."
 
 
-def _table(frame: pd.DataFrame, labels: Labels, name: str, bounds: str) -> GT:
+def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     rows: dict[tuple[str, str], dict[str, str]] = {
@@ -154,7 +147,7 @@ def _table(frame: pd.DataFrame, labels: Labels, name: str, bounds: str) -> GT:
         notes = [f"Columns of models: model minus people. {STAR_RULE}", *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(1, f"In brackets: {bounds}s.")
-    return styled_table(pd.DataFrame(shown), name=name, groups="Attribute", note=" ".join(notes))
+    return styled_table(pd.DataFrame(shown), groups="Attribute", note=" ".join(notes))
 
 
 def _of(counts: pd.Series[Any]) -> str:

@@ -104,7 +104,7 @@ def effects_table(both: pd.DataFrame, labels: Labels) -> GT:
     source = both["source"].map(lambda name: SOURCE_NAMES.get(name, words(name)))
     wide = spread(both.assign(text=texts), rows, source, lambda row: str(row["text"]))
     note = "In parentheses: ours minus published, in percentage points."
-    return styled_table(wide, name="published", groups="Judge", note=note)
+    return styled_table(wide, groups="Judge", note=note)
 
 
 @exhibit("published_means", absent=_absent)
@@ -115,7 +115,7 @@ def ratings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     if report.simulated and not report.real_judges:
         return Exhibit(_absent(report) if record.kind == "published_means" else "")
     parts = _parts(frame)
-    tables = [beside_table(part, names, place) for place, part in enumerate(parts, start=1)]
+    tables = [beside_table(part, names) for part in parts]
     shown, apart = sum(map(len, parts)), frame["difference"].abs()
     rest = f" The folder has the other {whole(len(frame) - shown)}." if shown < len(frame) else ""
     lead = (
@@ -133,7 +133,7 @@ def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
     return [every if len(every) else frame]
 
 
-def beside_table(frame: pd.DataFrame, names: Names, place: int = 1) -> GT:
+def beside_table(frame: pd.DataFrame, names: Names) -> GT:
     """Published, ours and the difference, by dimension and response type, with columns for each rater."""
     who = "judge" if "judge" in frame else "group"
     rows = frame.reset_index(drop=True)
@@ -158,7 +158,7 @@ def beside_table(frame: pd.DataFrame, names: Names, place: int = 1) -> GT:
     frame = pd.DataFrame(
         [{"dimension": dimension, "Responses": kind, **cells} for (dimension, kind), cells in wide.items()]
     )
-    table = styled_table(frame, name=f"published-{who}-{place}", groups="dimension", note=_note(rows))
+    table = styled_table(frame, groups="dimension", note=_note(rows))
     for rater, columns in spans.items():
         table = table.tab_spanner(rater, columns=columns)
     columns_of: dict[str, Any] = {
@@ -213,7 +213,7 @@ def labels_table(result: Result, names: Names) -> GT:
             row["Mean, as published"] = number(own["printed"].mean())
             row["Mean, answers on their own items"] = number(own["aligned"].mean())
         rows.append(row)
-    return styled_table(pd.DataFrame(rows), name="beside-print", groups="what")
+    return styled_table(pd.DataFrame(rows), groups="what")
 
 
 def set_in_words(name: str, names: Names) -> str:

@@ -29,8 +29,7 @@ from ..tables import (
     styled_table,
     whole,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -192,7 +191,7 @@ def prior_table(result: Result) -> GT:
         }
     )
     note = "Change one with the option --prior NAME=NUMBERS of conjury raters, or with priors= in Python."
-    return styled_table(shown, name="priors", left=3, note=note)
+    return styled_table(shown, left=3, note=note)
 
 
 def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT]:
@@ -231,7 +230,6 @@ def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: s
     )
     return styled_table(
         shown,
-        name=f"{prefix}shares".replace("_", "-"),
         groups="dimension",
         note=f"Observed share, {of}.",
     )
@@ -258,7 +256,7 @@ def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: 
     )
     if "Prior predictive" not in shown:
         note = f"Posterior predictive: {made} of data that the fitted model predicts."
-    return styled_table(shown, name="shares", groups="group", note=note)
+    return styled_table(shown, groups="group", note=note)
 
 
 def _distribution(text: object) -> str:
@@ -289,7 +287,7 @@ def rater_model_tables(result: Result, names: Names) -> list[GT]:
     )
     note = "Posterior means with equal-tailed intervals; SD: standard deviation."
     note += NOT_IDENTIFIED if ends else ""
-    made = [styled_table(shown, name="rater-model", note=note)]
+    made = [styled_table(shown, note=note)]
     if "bias" in result.extra:
         bias = result.extra["bias"]
         points = bias[bias["quantity"] == "bias_points"]
@@ -297,7 +295,7 @@ def rater_model_tables(result: Result, names: Names) -> list[GT]:
         rows = {"Level": pd.Series(level, index=points.index)}
         table = spread(points, rows, points["group"].map(partial(names.of, "judge")), estimate_cell)
         note = "Bias towards a level, net of the quality that people see: points of the scale."
-        made.append(styled_table(table, name="rater-model-bias", note=note))
+        made.append(styled_table(table, note=note))
     return made
 
 
@@ -330,7 +328,7 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
             f"Latent correlation with {dimension_of(names, main)} in single ratings; P: posterior "
             "probability of being the strongest."
         )
-        made.append(styled_table(shown, name=f"dimension-model-{main}", note=note))
+        made.append(styled_table(shown, note=note))
     return made
 
 
@@ -355,7 +353,7 @@ def label_model_tables(result: Result, names: Names) -> list[GT]:
     shown = spread(
         rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
-    made = [styled_table(shown, name="label-model", note=LABEL_NOTE)]
+    made = [styled_table(shown, note=LABEL_NOTE)]
     shares = frame[frame["quantity"] == "prevalence"]
     table = pd.DataFrame(
         {
@@ -363,7 +361,7 @@ def label_model_tables(result: Result, names: Names) -> list[GT]:
             "Share of items": [estimate_cell(row) for row in shares.to_dict("records")],
         }
     )
-    made.append(styled_table(table, name="label-model-prevalence", note=INTERVALS))
+    made.append(styled_table(table, note=INTERVALS))
     if "replacement" in result.extra:
         made.append(_replacement_table(result.extra["replacement"], person, names))
     return made
@@ -378,4 +376,4 @@ def _replacement_table(found: pd.DataFrame, person: Mapping[str, str], names: Na
         lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability_better'], 2)}",
     )
     note = f"{INTERVALS} P: posterior probability that the model is the more accurate annotator."
-    return styled_table(shown, name="label-model-replacement", note=note)
+    return styled_table(shown, note=note)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ from ...raters.descriptive.scores import OVERALL
 from ...results import Result
 from ..data import ReportData
 from ..drawing import parts
-from ..methods import code, plain
+from ..methods import plain
 from ..tables import (
     NO_BREAK,
     STAR_RULE,
@@ -26,81 +26,25 @@ from ..tables import (
     interval,
     intervals,
     number,
-    resampled,
     spread,
     stars,
     styled_table,
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, ended, exhibit, level_of
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
     from ...pipeline.manifest import Recorded
 
-ADJUSTMENTS = {"by": "Benjamini-Yekutieli", "bh": "Benjamini-Hochberg", "holm": "Holm"}
-SETTINGS = (
-    ("cluster", "clusters of items: {}"),
-    ("unit", "resampled units: {}"),
-    ("draws", "{} draws"),
-    ("seed", "seed {}"),
-    ("alpha", "alpha {}"),
-    ("coefficient", "coefficient: {}"),
-    ("epsilon", "epsilon {}"),
-    ("q_fdr", "false discovery rate {}"),
-    ("multiplicity", "adjustment: {}"),
-    ("scoring", "scoring: {}"),
-    ("link", "link: {}"),
-    ("scale", "scale: {}"),
-    ("simulations", "{} simulated studies per number"),
-    ("chains", "{} chains"),
-    ("tune", "{} draws of adaptation"),
-    ("sampler", "sampler {}"),
-)
-
-
-def settings_text(settings: Mapping[str, Any]) -> str:
-    """The settings of a result as one sentence of its methods."""
-    texts = [
-        text.format(_setting(key, settings[key]))
-        for key, text in SETTINGS
-        if settings.get(key) not in (None, "", [])
-    ]
-    joined = ", ".join(texts)
-    return f"{joined[0].upper()}{joined[1:]}." if joined else ""
-
-
-def _setting(key: str, value: object) -> str:
-    """A setting as text: columns as code, rules in words, counts with commas."""
-    if key in ("cluster", "unit"):
-        return code(value)
-    if key == "draws" and isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, list | tuple):
-        return ", ".join(f"{one:g}" if isinstance(one, float) else plain(one) for one in value)
-    return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))
-
-
-def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, of: str = "") -> str:
-    """A caption: the title, what is drawn, and its intervals unless there was no bootstrap.
-
-    In ``lines``, ``{level}`` and ``{drawn}`` stand for the level and for what was resampled.
-    """
-    settings = record.settings
-    if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
-        drawn = f"{resampled(settings)} resampled"
-        what = f"{what}; {lines.format(level=level_of(settings), drawn=drawn)}"
-    text = "; ".join(filter(None, [what, rest]))
-    return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))
-
 
 @exhibit("coverage", method="Judges, items and ratings are counted.")
 def coverage(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Who rated what."""
     tables = coverage_tables(result, report.names)
-    return Exhibit("{table} counts who rated what.", tables=[Laid(tables, ended(plain(record.title)))])
+    return Exhibit("{table} counts who rated what.", tables=[Laid(tables)])
 
 
 @exhibit(
@@ -124,7 +68,7 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} shows mean ratings, and {table} the numbers.",
         [Drawn(result, text)],
-        [Laid(means_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(means_tables(result, report.names))],
         further=further,
     )
 
@@ -170,7 +114,7 @@ def correlations(result: Result, record: Recorded, report: ReportData) -> Exhibi
     lines = "lines: {level} intervals with bootstrap standard errors on Fisher's scale, {drawn}"
     text = captioned(record, "Points: correlations between the people's mean and the model", lines)
     tables = correlation_tables(result, report.names)
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))])
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)])
 
 
 @exhibit(
@@ -204,7 +148,7 @@ def dimension_correlations(result: Result, record: Recorded, report: ReportData)
     return Exhibit(
         lead,
         [Drawn(result, text)],
-        [Laid(tables, ended(plain(record.title)))],
+        [Laid(tables)],
         strongest_correlates(result, report.names),
     )
 
@@ -246,7 +190,7 @@ def tier_accuracy(result: Result, record: Recorded, report: ReportData) -> Exhib
     return Exhibit(
         lead,
         [Drawn(result, captioned(record, "Points: shares", lines, "vertical strokes: chance"))],
-        [Laid(tier_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(tier_tables(result, report.names))],
         complete_orders(result, report.names),
     )
 
@@ -281,7 +225,7 @@ def biases(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, captioned(record, "Points: differences between a model and people", lines))],
-        [Laid(bias_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(bias_tables(result, report.names))],
     )
 
 
@@ -301,22 +245,22 @@ def coverage_tables(result: Result, names: Names) -> list[GT]:
     )
     same = shown.drop(columns="dimension")
     if not shown.groupby("dimension", sort=False).ngroups > 1:
-        return [styled_table(same, name="coverage")]
+        return [styled_table(same)]
     first = same[shown["dimension"] == shown["dimension"].iloc[0]].reset_index(drop=True)
     alike = all(
         same[shown["dimension"] == name].reset_index(drop=True).equals(first)
         for name in shown["dimension"].unique()
     )
     if alike:
-        return [styled_table(first, name="coverage", note="The same for every dimension.")]
-    return [styled_table(shown, name="coverage", groups="dimension")]
+        return [styled_table(first, note="The same for every dimension.")]
+    return [styled_table(shown, groups="dimension")]
 
 
 def means_tables(result: Result, names: Names) -> list[GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
     made = []
     by = list(result.settings.get("by") or [])
-    for position, (group, part) in enumerate(result.frame.groupby("group", sort=False), start=1):
+    for group, part in result.frame.groupby("group", sort=False):
         rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
         if not rows:
             rows = {"Raters": part["group"].map(partial(names.of, "judge"))}
@@ -327,9 +271,8 @@ def means_tables(result: Result, names: Names) -> list[GT]:
             lambda row: f"{number(row['estimate'])} ({number(row['sd'])})",
         )
         heading = next(iter(rows)) if len(rows) > 1 else None
-        name = f"means-{position}"
         note = f"{names.of('judge', group)}: mean (standard deviation over items)."
-        made.append(styled_table(shown, name=name, groups=heading, note=note))
+        made.append(styled_table(shown, groups=heading, note=note))
     return made
 
 
@@ -352,7 +295,7 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. Stars: p of the cluster bootstrap, {_HOLM} {STAR_RULE}"
         note = with_gaps(note, shown, "not defined, since one side gave all items the same rating")
-        made.append(styled_table(shown, name=f"correlations-{name}", groups="judge", note=note))
+        made.append(styled_table(shown, groups="judge", note=note))
     return made
 
 
@@ -372,7 +315,7 @@ def main_correlate_tables(result: Result, names: Names) -> list[GT]:
     )
     main = dimension_of(names, result.settings.get("main", ""))
     note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."
-    return [styled_table(shown, name="dimension-correlations", note=note)]
+    return [styled_table(shown, note=note)]
 
 
 def tier_tables(result: Result, names: Names) -> list[GT]:
@@ -392,7 +335,7 @@ def tier_tables(result: Result, names: Names) -> list[GT]:
             "Tied pairs": frame["tied"].map(lambda value: f"{number(100 * value, 0)}%"),
         }
     )  # fmt: skip
-    return [styled_table(shown, name="tier-accuracy", groups="quantity", left=2)]
+    return [styled_table(shown, groups="quantity", left=2)]
 
 
 def bias_tables(result: Result, names: Names) -> list[GT]:
@@ -410,7 +353,6 @@ def bias_tables(result: Result, names: Names) -> list[GT]:
     return [
         styled_table(
             shown,
-            name="biases",
             groups="bias",
             note=with_gaps(
                 f"{in_brackets(intervals(result.settings), shown)}.",

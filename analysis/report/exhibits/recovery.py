@@ -122,7 +122,7 @@ def recovery_table(found: pd.DataFrame, titles: dict[str, str]) -> GT:
     )
     empty = [name for name in ("Prompt", "In bootstrap intervals") if (rows[name] == "").all()]
     left = 1 + ("Prompt" not in empty)
-    return styled_table(rows.drop(columns=empty), name="recovery", groups="analysis", left=left)
+    return styled_table(rows.drop(columns=empty), groups="analysis", left=left)
 
 
 def _percent(share: float, digits: int = 1) -> str:
@@ -162,7 +162,7 @@ def _of_items(result: Result, report: ReportData) -> Exhibit:
         "Estimates against true values. Points: estimates, hollow where the interval misses the true value; "
         "lines: intervals."
     )
-    table = styled_table(rows, name="recovery", groups="quantity", note=note)
+    table = styled_table(rows, groups="quantity", note=note)
     return Exhibit(
         lead,
         [Drawn(Result(found, "recovery"), caption)],

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...figures.raters.alt_test import SCORINGS
 from ...results import Result
 from ..data import ReportData
+from ..methods import code, plain
+from ..tables import resampled
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -30,10 +33,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Laid:
-    """A table, in parts where it is wide: its caption, and what its name adds to that of the result."""
+    """A table, in parts where it is wide: its caption, else the title, and what its name adds."""
 
     tables: Sequence[GT]
-    caption: str
+    caption: str = ""
     key: str = ""
 
 
@@ -75,6 +78,25 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
+ADJUSTMENTS = {"by": "Benjamini-Yekutieli", "bh": "Benjamini-Hochberg", "holm": "Holm"}
+SETTINGS = (
+    ("cluster", "clusters of items: {}"),
+    ("unit", "resampled units: {}"),
+    ("draws", "{} draws"),
+    ("seed", "seed {}"),
+    ("alpha", "alpha {}"),
+    ("coefficient", "coefficient: {}"),
+    ("epsilon", "epsilon {}"),
+    ("q_fdr", "false discovery rate {}"),
+    ("multiplicity", "adjustment: {}"),
+    ("scoring", "scoring: {}"),
+    ("link", "link: {}"),
+    ("scale", "scale: {}"),
+    ("simulations", "{} simulated studies per number"),
+    ("chains", "{} chains"),
+    ("tune", "{} draws of adaptation"),
+    ("sampler", "sampler {}"),
+)
 
 
 def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
@@ -101,3 +123,38 @@ def ended(title: str) -> str:
 def level_of(settings: Mapping[str, Any]) -> str:
     """The level of intervals in percent."""
     return f"{100 * (1 - float(settings.get('alpha') or 0.05)):g}%"
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """The settings of a result as one sentence of its methods."""
+    texts = [
+        text.format(_setting(key, settings[key]))
+        for key, text in SETTINGS
+        if settings.get(key) not in (None, "", [])
+    ]
+    joined = ", ".join(texts)
+    return f"{joined[0].upper()}{joined[1:]}." if joined else ""
+
+
+def _setting(key: str, value: object) -> str:
+    """A setting as text: columns as code, rules in words, counts with commas."""
+    if key in ("cluster", "unit"):
+        return code(value)
+    if key == "draws" and isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(f"{one:g}" if isinstance(one, float) else plain(one) for one in value)
+    return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))
+
+
+def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, of: str = "") -> str:
+    """A caption: the title, what is drawn, and its intervals unless there was no bootstrap.
+
+    In ``lines``, ``{level}`` and ``{drawn}`` stand for the level and for what was resampled.
+    """
+    settings = record.settings
+    if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
+        drawn = f"{resampled(settings)} resampled"
+        what = f"{what}; {lines.format(level=level_of(settings), drawn=drawn)}"
+    text = "; ".join(filter(None, [what, rest]))
+    return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))

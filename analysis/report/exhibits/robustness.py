@@ -213,7 +213,7 @@ def reliability_table(agreement: pd.DataFrame) -> GT:
             "Swapping error": agreement["tau"].map(number),
         }
     )
-    return styled_table(rows, name="reliability", left=2)
+    return styled_table(rows, left=2)
 
 
 def position_table(position: pd.DataFrame) -> GT:
@@ -230,7 +230,7 @@ def position_table(position: pd.DataFrame) -> GT:
             "A, all first answers": position["share_a"].map(number),
         }
     )
-    return styled_table(rows, name="position")
+    return styled_table(rows)
 
 
 def errors_table(frame: pd.DataFrame, labels: Labels) -> GT:
@@ -246,7 +246,7 @@ def errors_table(frame: pd.DataFrame, labels: Labels) -> GT:
                 for name in display_order(one["feature"])
             }
             rows.append({"judge": ", ".join(filter(None, (judge, prompt))), "Random": choice, **cells})
-    return styled_table(pd.DataFrame(rows), name="errors", groups="judge")
+    return styled_table(pd.DataFrame(rows), groups="judge")
 
 
 def power_table(frame: pd.DataFrame, labels: Labels) -> GT:
@@ -265,7 +265,7 @@ def power_table(frame: pd.DataFrame, labels: Labels) -> GT:
                 "Random in the observed value": str(first["errors"]),
             }
         )
-    return styled_table(pd.DataFrame(rows), name="power", groups="judge")
+    return styled_table(pd.DataFrame(rows), groups="judge")
 
 
 def _range(low: float, high: float, digits: int = 1) -> str:

@@ -44,8 +44,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -73,11 +72,11 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
     lead = "{figure} compares the two parsing rules answer by answer."
     further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in parts(result)]
-    tables = reading_tables(result, names, record.name)
+    tables = reading_tables(result, names)
     return Exhibit(
         "{figure} and {table} show how the answers were parsed.",
         [Drawn(result, text)],
-        [Laid(tables if is_first(record, report) else tables[:1], ended(plain(record.title)))],
+        [Laid(tables if is_first(record, report) else tables[:1])],
         parsed_answers(result, names),
         further,
     )
@@ -118,11 +117,11 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         for part in parts(result)
         if first or part != "policies"
     ]
-    tables = score_tables(result, report.names, record.name)
+    tables = score_tables(result, report.names)
     return Exhibit(
         lead,
         [Drawn(result, text)],
-        [Laid(tables if first else tables[:1], ended(plain(record.title)))],
+        [Laid(tables if first else tables[:1])],
         best_judges(result, report.names),
         further,
     )
@@ -134,11 +133,11 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 )
 def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Scores of the probabilities of labels."""
-    tables = score_tables(result, report.names, record.name)
+    tables = score_tables(result, report.names)
     return Exhibit(
         "{figure} and {table} score the probabilities that judges gave the labels.",
         [Drawn(result, captioned(record, "Points: scores of probabilities", f"lines: {BANDS}"))],
-        [Laid(tables if is_first(record, report) else tables[:1], ended(plain(record.title)))],
+        [Laid(tables if is_first(record, report) else tables[:1])],
     )
 
 
@@ -155,7 +154,7 @@ def passes(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, captioned(record, "Lines: scores of k answers", f"bands: {BANDS}"))],
-        [Laid(pass_tables(result, report.names, record.name), ended(plain(record.title)))],
+        [Laid(pass_tables(result, report.names))],
         copies_text(result),
     )
 
@@ -166,11 +165,11 @@ def annotators(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} and {table} show the agreement of the people whose votes are the gold labels.",
         [Drawn(result, captioned(record, "Points: coefficients", "lines: {level} intervals"))],
-        [Laid(annotator_tables(result, report.names, record.name), ended(plain(record.title)))],
+        [Laid(annotator_tables(result, report.names))],
     )
 
 
-def score_tables(result: Result, names: Names, name: str) -> list[GT]:
+def score_tables(result: Result, names: Names) -> list[GT]:
     """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
     frame = result.frame
     policy = policy_of(frame, None)
@@ -189,7 +188,7 @@ def score_tables(result: Result, names: Names, name: str) -> list[GT]:
     shown = _baselines_last(shown, chosen)
     what = in_brackets(f"{level(result)} intervals", shown)
     note = f"{what}; {MISSING.get(policy, policy)}."
-    tables = [grouped(shown, name, with_gaps(note, shown, "not defined, or no draw differs"))]
+    tables = [grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))]
     first = metrics[0]
     of_first, places = placed(
         frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
@@ -205,11 +204,11 @@ def score_tables(result: Result, names: Names, name: str) -> list[GT]:
             estimate_cell,
         )
         note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
-        tables.append(grouped(by_policy, f"{name}-policies", note))
+        tables.append(grouped(by_policy, note))
     return tables
 
 
-def pass_tables(result: Result, names: Names, name: str) -> list[GT]:
+def pass_tables(result: Result, names: Names) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     own = _one_policy(result.frame)
     if result.settings.get("by"):
@@ -233,19 +232,19 @@ def pass_tables(result: Result, names: Names, name: str) -> list[GT]:
     note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
     if result.settings.get("by"):
         note = "Over all subsets of k answers. The folder has the other scores."
-    return [grouped(shown, name, note)]
+    return [grouped(shown, note)]
 
 
-def reading_tables(result: Result, names: Names, name: str) -> list[GT]:
+def reading_tables(result: Result, names: Names) -> list[GT]:
     """What became of answers, in percent; and how two rules compare."""
-    tables = [_status_shares(result.frame, names, STATUSES, name, "Percent of the judgments of a judge.")]
+    tables = [_status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")]
     if "compared" in result.extra:
         note = "Percent of the judgments; the same answers read by two rules."
-        tables.append(_status_shares(result.extra["compared"], names, READINGS, f"{name}-compared", note))
+        tables.append(_status_shares(result.extra["compared"], names, READINGS, note))
     return tables
 
 
-def annotator_tables(result: Result, names: Names, name: str) -> list[GT]:
+def annotator_tables(result: Result, names: Names) -> list[GT]:
     """Agreement of annotators, coefficients as columns."""
     frame = shown_agreement(result)
     shown = spread(
@@ -261,7 +260,7 @@ def annotator_tables(result: Result, names: Names, name: str) -> list[GT]:
     note = (
         f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
     )
-    return [grouped(shown, name, note)]
+    return [grouped(shown, note)]
 
 
 def best_judges(result: Result, names: Names) -> str:
@@ -358,12 +357,12 @@ def _rule(name: str) -> str:
     return str(name).rpartition("/")[2]
 
 
-def grouped(shown: pd.DataFrame, name: str, note: str, left: int = 1) -> GT:
+def grouped(shown: pd.DataFrame, note: str, left: int = 1) -> GT:
     """A table with places as headings of groups, unless there is one place without a name."""
     single = shown[PLACE].nunique() == 1 and not str(shown[PLACE].iloc[0])
     if single:
-        return styled_table(shown.drop(columns=PLACE), name=name, note=note, left=left)
-    return styled_table(shown, name=name, groups=PLACE, note=note, left=left)
+        return styled_table(shown.drop(columns=PLACE), note=note, left=left)
+    return styled_table(shown, groups=PLACE, note=note, left=left)
 
 
 def _baselines_last(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
@@ -390,9 +389,7 @@ def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["missing"].astype(str) == policy_of(frame, None)]
 
 
-def _status_shares(
-    frame: pd.DataFrame, names: Names, statuses: Mapping[str, str], name: str, note: str
-) -> GT:
+def _status_shares(frame: pd.DataFrame, names: Names, statuses: Mapping[str, str], note: str) -> GT:
     frame = frame.assign(_rule=frame["rule"].astype("string").fillna("").map(rule_in_words))
     rows = {
         PLACE: frame["prompt"].map(lambda text: names.of("prompts", text)),
@@ -411,7 +408,7 @@ def _status_shares(
     if "n_surplus" in frame and frame["n_surplus"].any():
         shown = shown.merge(_surplus(frame, rows), on=list(rows), how="left")
         note += " " + SURPLUS_NOTE
-    return grouped(shown, name, note, left=len(rows) - 1)
+    return grouped(shown, note, left=len(rows) - 1)
 
 
 def _surplus(frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]]) -> pd.DataFrame:

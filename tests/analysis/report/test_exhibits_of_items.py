@@ -19,7 +19,7 @@ from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.raters import correlations, means
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
-from conjury.analysis.report.exhibits.ratings import settings_text
+from conjury.analysis.report.exhibits.registry import settings_text
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.tables import in_words
 from conjury.analysis.results import Result
