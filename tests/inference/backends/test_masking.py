@@ -22,7 +22,7 @@ KEYS = (
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_encoding_of_a_key_is_masked_and_nothing_else(form: str, key: str) -> None:
+def test_every_encoding_of_a_key_is_masked_and_nothing_else(form, key):
     written = FORMS[form](key)
     before = '{"choices": [{"message": {"content": "A \\u00e9 100% \\\\ \\n'
     raw = f'{before}{written} and more"}}}}], "x": 1e5}}'.encode()
@@ -36,7 +36,7 @@ def test_every_encoding_of_a_key_is_masked_and_nothing_else(form: str, key: str)
     assert "[key]" in mask(f"x {written}", [key])
 
 
-def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none() -> None:
+def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none():
     key = "nothing-like-it"
     assert json.loads(mask_bytes(b'{"a": "x\\\\nothing-like-it"}', [key])) == {"a": "x\\[key]"}
     raw = b'{"a": "x\\nothing-like-it"}'
@@ -44,13 +44,13 @@ def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none() -
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
-def test_answers_in_other_encodings_are_masked(encoding: str) -> None:
+def test_answers_in_other_encodings_are_masked(encoding):
     raw = '{"choices": [{"message": {"content": "sk-proj-0123456789abcdef é"}}]}'.encode(encoding)
     masked = mask_bytes(raw, [KEYS[0]])
     assert json.loads(masked)["choices"][0]["message"]["content"] == "[key] é"
 
 
-def test_answers_without_a_key_stay_byte_for_byte() -> None:
+def test_answers_without_a_key_stay_byte_for_byte():
     raw = (
         b'{ "choices" : [{"message": {"content": "s\\u0061k \\/ %41 &#65;"}, "logprobs": {"content": '
         b'[{"token": "sk-"}, {"token": "x"}]}}]}'
@@ -70,7 +70,7 @@ def test_keys_that_are_spread_over_tokens_are_masked(  # as log-probabilities gi
     assert [token["token"] for token in left] == ["A ", "[key]", "[key]", "[key]", "!"]
 
 
-def test_errors_are_masked_after_they_are_decoded() -> None:
+def test_errors_are_masked_after_they_are_decoded():
     escaped = FORMS["json"](KEYS[0])
     failure = read_failure(
         400, f'{{"error": {{"message": "No {escaped}", "code": "{escaped}"}}}}'.encode(), KEYS
@@ -82,5 +82,5 @@ def test_errors_are_masked_after_they_are_decoded() -> None:
     )
 
 
-def test_lines_of_results_are_whole_however_they_come() -> None:
+def test_lines_of_results_are_whole_however_they_come():
     assert list(_whole_lines(iter([b"a", b"b\nc", b"", b"\n\nd"]))) == [b"ab\n", b"c\n", b"\n", b"d"]

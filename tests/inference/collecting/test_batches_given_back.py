@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import collect, table, towns, write_study
 
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
 
-def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(
-    tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(tmp_path, server, monkeypatch):
     study = write_study(tmp_path / "towns", towns())
     run = tmp_path / "run"
     with pytest.raises(InputError):
@@ -26,7 +21,7 @@ def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(
     assert len(table(run, "judgments")) == 44
 
 
-def test_a_run_without_any_answer_fails(tmp_path: Path, server: FakeServer) -> None:
+def test_a_run_without_any_answer_fails(tmp_path, server):
     server.configure(faults={"wrong_schema": 1.0}, repeats=99)
     study = write_study(tmp_path / "towns", towns())
     assert collect(study, tmp_path / "run", prompts=["plain"], base_url=server.url, pairs=3) == 1

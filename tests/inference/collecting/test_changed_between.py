@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fakes.server import FakeServer
 from fakes.studies import change_study, collect, table, towns, write_study
@@ -16,11 +14,11 @@ from conjury.inference.ledger import Ledger
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     return write_study(tmp_path / "towns", towns())
 
 
-def test_answers_are_not_read_by_a_study_that_has_changed(study: Path, tmp_path: Path) -> None:
+def test_answers_are_not_read_by_a_study_that_has_changed(study, tmp_path):
     run = tmp_path / "run"
     assert collect(study, run, backend="simulated", prompts=["plain"]) == 0
     before = table(run, "choices")
@@ -34,9 +32,7 @@ def test_answers_are_not_read_by_a_study_that_has_changed(study: Path, tmp_path:
     assert table(run, "choices").equals(before)
 
 
-def test_a_judge_that_was_never_asked_may_be_asked_otherwise(
-    study: Path, server: FakeServer, tmp_path: Path
-) -> None:
+def test_a_judge_that_was_never_asked_may_be_asked_otherwise(study, server, tmp_path):
     run = tmp_path / "run"
     with pytest.raises(MissingDependency):
         collect(study, run, prompts=["plain"], backend="ray", answer="choice", pairs=3)
@@ -47,7 +43,7 @@ def test_a_judge_that_was_never_asked_may_be_asked_otherwise(
         collect(study, run, prompts=["plain"], base_url=server.url, pairs=3)
 
 
-def test_every_server_that_answered_is_remembered(study: Path, tmp_path: Path) -> None:
+def test_every_server_that_answered_is_remembered(study, tmp_path):
     run = tmp_path / "run"
     with FakeServer() as first, FakeServer() as second:
         for server, pairs in ((first, 2), (first, 3), (second, 4)):
@@ -58,9 +54,7 @@ def test_every_server_that_answered_is_remembered(study: Path, tmp_path: Path) -
         assert known[0]["since"] <= known[1]["since"]
 
 
-def test_money_spent_counts_all_rounds_each_by_its_interface(
-    study: Path, server: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_money_spent_counts_all_rounds_each_by_its_interface(study, server, tmp_path, capsys):
     run = tmp_path / "run"
     prices = tmp_path / "prices.yaml"
     prices.write_text(

@@ -23,7 +23,7 @@ def handled_by(handler: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def test_the_first_interrupt_asks_to_stop_and_the_second_interrupts() -> None:
+def test_the_first_interrupt_asks_to_stop_and_the_second_interrupts():
     with handled_by(signal.default_int_handler), interruptible() as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop.is_set()
@@ -31,7 +31,7 @@ def test_the_first_interrupt_asks_to_stop_and_the_second_interrupts() -> None:
             signal.raise_signal(signal.SIGINT)
 
 
-def test_a_run_in_the_background_of_a_script_goes_on_ignoring_interrupts() -> None:
+def test_a_run_in_the_background_of_a_script_goes_on_ignoring_interrupts():
     with handled_by(signal.SIG_IGN), interruptible() as stop:
         signal.raise_signal(signal.SIGINT)
         assert not stop.is_set()
@@ -39,12 +39,11 @@ def test_a_run_in_the_background_of_a_script_goes_on_ignoring_interrupts() -> No
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.default_int_handler])
-def test_children_of_the_suite_heed_interrupts_however_it_was_started(handler: Any) -> None:
+def test_children_of_the_suite_heed_interrupts_however_it_was_started(handler):
     with handled_by(handler):
         process = interruptible_process(
             [sys.executable, "-c", "print('ready', flush=True); input()"], stdin=-1, stdout=-1, stderr=-1
         )
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)

@@ -52,7 +52,6 @@ def run_and_kill(path: Path, keys: int, delay: float) -> list[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", WORK, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE
     )
-    assert process.stdout is not None
     told = b"".join(process.stdout.readline() for _ in range(keys + 1))
     time.sleep(delay)
     os.kill(process.pid, signal.SIGKILL)

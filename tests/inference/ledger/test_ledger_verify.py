@@ -14,7 +14,7 @@ IMAGE = b"\x89PNG" * 100
 
 
 @pytest.fixture
-def filled(path, make_requests, answer) -> Path:
+def filled(path, make_requests, answer):
     with Ledger.open(path) as ledger:
         ledger.put_media(hashlib.sha256(IMAGE).hexdigest(), "image/png", IMAGE)
         requests = [*ledger.pending(make_requests(40)), *ledger.pending(make_requests(40, prompt="q"))]

@@ -30,7 +30,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=[item["name"] for item in ITEMS])
-def test_hostile_answers_are_read_as_their_authors_meant(item: dict[str, Any]) -> None:
+def test_hostile_answers_are_read_as_their_authors_meant(item):
     response = FORMS[item.get("form", "choice")]
     message = {"message": {"content": item["text"]}, "finish_reason": item.get("finish_reason", "stop")}
     answer = read_completion({"choices": [message]})
@@ -42,5 +42,5 @@ def test_hostile_answers_are_read_as_their_authors_meant(item: dict[str, Any]) -
     assert [reading.status for reading in readings] == expected, readings
 
 
-def test_there_are_at_least_fifty_hostile_answers_of_distinct_names() -> None:
+def test_there_are_at_least_fifty_hostile_answers_of_distinct_names():
     assert len({item["name"] for item in ITEMS}) == len(ITEMS) >= 50

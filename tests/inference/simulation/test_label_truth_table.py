@@ -12,10 +12,8 @@ from conjury.inference.study import ItemStudy, load_any_study
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("multiturn")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("multiturn")
 
 
 def table(study: ItemStudy, *rows: dict[str, str]) -> pd.DataFrame:
@@ -31,7 +29,7 @@ def of_model(**cells: str) -> dict[str, str]:
     return {"judge": "qwen3_8b", "judge_kind": "model", **cells}
 
 
-def test_the_row_with_most_cells_filled_in_counts(study: ItemStudy) -> None:
+def test_the_row_with_most_cells_filled_in_counts(study):
     truth = read_label_truth(
         table(
             study,
@@ -67,14 +65,13 @@ def test_the_row_with_most_cells_filled_in_counts(study: ItemStudy) -> None:
         ({"parameter": "items", "value": "5"}, "rows of items need language"),
     ],
 )
-def test_mistakes_in_a_truth_table_are_named(study: ItemStudy, row: dict[str, str], said: str) -> None:
+def test_mistakes_in_a_truth_table_are_named(study, row, said):
     with pytest.raises(InputError, match=said):
         read_label_truth(table(study, row), study)
 
 
-def test_the_tables_that_ship_name_judges_of_their_studies() -> None:
+def test_the_tables_that_ship_name_judges_of_their_studies():
     for name in ("multiturn", "harm_or_humor"):
         study = load_any_study(name)
-        assert isinstance(study, ItemStudy)
         truth = read_label_truth(study.folder / "label_truth.csv", study)
         assert set(truth.judges) == {judge.id for judge in study.judges}

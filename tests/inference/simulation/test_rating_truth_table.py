@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,8 @@ from conjury.inference.study import ItemStudy, load_any_study
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("oogiri")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("oogiri")
 
 
 def lines(study: ItemStudy) -> list[str]:
@@ -45,7 +42,7 @@ def add(line: str) -> Callable[[list[str]], list[str]]:
     return lambda table: [table[0], line, *table[1:]]
 
 
-def test_the_table_that_ships_is_read_as_it_stands(study: ItemStudy) -> None:
+def test_the_table_that_ships_is_read_as_it_stands(study):
     truth = read_rating_truth(study.folder / "truth.csv", study)
     assert truth.judges == ["human", "gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
     assert dict(truth.topics) == {"text": 200, "image": 199}
@@ -114,9 +111,7 @@ def test_the_table_that_ships_is_read_as_it_stands(study: ItemStudy) -> None:
         (lambda table: [table[0].replace("level", "stage"), *table[1:]], "column 'level' is missing; add it"),
     ],
 )
-def test_a_bad_table_is_told_by_line(
-    study: ItemStudy, tmp_path: Path, edit: Callable[[list[str]], list[str]], told: str
-) -> None:
+def test_a_bad_table_is_told_by_line(study, tmp_path, edit, told):
     path = tmp_path / "truth.csv"
     path.write_text("\n".join(edit(lines(study))) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=told) as refused:
@@ -124,16 +119,15 @@ def test_a_bad_table_is_told_by_line(
     assert "\n" not in str(refused.value)
 
 
-def test_a_bad_row_of_a_frame_is_told_by_its_number(study: ItemStudy) -> None:
+def test_a_bad_row_of_a_frame_is_told_by_its_number(study):
     frame = pd.read_csv(study.folder / "truth.csv", dtype=str)
     frame.loc[7, "value"] = "x"
     with pytest.raises(InputError, match="truth table, row 8: column 'value' of halo_sd holds 'x'"):
         read_rating_truth(frame, study)
 
 
-def test_studies_that_cannot_be_simulated_say_why(study: ItemStudy, tmp_path: Path) -> None:
+def test_studies_that_cannot_be_simulated_say_why(study, tmp_path):
     bare = load_any_study(write_study(tmp_path / "posts", items(RATINGS)))
-    assert isinstance(bare, ItemStudy)
     with pytest.raises(InputError, match="Study 'posts' has no truth table"):
         simulate_ratings(bare, 1)
     with pytest.raises(InputError, match="Study posts has no rating scales or no assignment"):

@@ -74,7 +74,7 @@ def refusal(frame: pd.DataFrame, table: str = "choices") -> str:
     return message
 
 
-def test_declared_columns_get_their_types() -> None:
+def test_declared_columns_get_their_types():
     valid = validate(
         choices(chosen=["1", "0", "", None] * 2, status=["ok", "ok", "empty", "empty"] * 2).replace(
             {"chosen": {"": None}}
@@ -92,7 +92,7 @@ def test_declared_columns_get_their_types() -> None:
     assert valid["chosen"].isna().tolist() == [False, False, True, True] * 2
 
 
-def test_free_columns_are_left_alone_and_the_input_is_not_changed() -> None:
+def test_free_columns_are_left_alone_and_the_input_is_not_changed():
     frame = choices()
     before = frame.copy(deep=True)
     valid = validate(frame, "choices")
@@ -100,68 +100,68 @@ def test_free_columns_are_left_alone_and_the_input_is_not_changed() -> None:
     pd.testing.assert_frame_equal(frame, before)
 
 
-def test_validation_is_idempotent() -> None:
+def test_validation_is_idempotent():
     once = validate(choices(), "choices")
     pd.testing.assert_frame_equal(validate(once, "choices"), once)
 
 
-def test_times_are_converted_to_utc_and_bare_ones_taken_as_utc() -> None:
+def test_times_are_converted_to_utc_and_bare_ones_taken_as_utc():
     created = validate(responses(), "responses")["created"]
     assert str(created.dtype) == "datetime64[us, UTC]"
     assert created.dt.hour.tolist() == [11, 12]
 
 
-def test_whole_numbers_stay_whole_as_identifiers() -> None:
+def test_whole_numbers_stay_whole_as_identifiers():
     valid = validate(choices(judge_id=[7.0] * 4 + [8.0] * 4), "choices")
     assert valid["judge_id"].unique().tolist() == ["7", "8"]
 
 
-def test_every_table_has_a_schema_and_a_key_of_declared_columns() -> None:
+def test_every_table_has_a_schema_and_a_key_of_declared_columns():
     for table, key in KEYS.items():
         assert set(key) <= set(TABLES[table])
         assert set(schema(table).columns) == set(TABLES[table])
     assert set(KEYS) == set(TABLES)
 
 
-def test_repeated_draws_of_a_model_at_one_pair_are_no_duplicates() -> None:
+def test_repeated_draws_of_a_model_at_one_pair_are_no_duplicates():
     drawn = pd.concat([choices(sample=0), choices(sample=1)], ignore_index=True)
     valid = validate(drawn, "choices")
     assert str(valid["sample"].dtype) == "Int64"
     assert valid["sample"].tolist() == [0] * 8 + [1] * 8
 
 
-def test_one_sample_drawn_twice_is_refused() -> None:
+def test_one_sample_drawn_twice_is_refused():
     message = refusal(pd.concat([choices(sample=1), choices(sample=1)], ignore_index=True))
     assert "repeats an earlier row (judge_id m1, prompt_id base, pair_id 1, repeat False, sample 1" in message
 
 
-def test_rows_without_a_sample_are_one_draw() -> None:
+def test_rows_without_a_sample_are_one_draw():
     twice = pd.concat([choices(sample=None), choices(sample=None)], ignore_index=True)
     assert "repeats an earlier row" in refusal(twice)
     assert validate(choices(sample=None), "choices")["sample"].isna().all()
 
 
-def test_each_sample_needs_both_profiles() -> None:
+def test_each_sample_needs_both_profiles():
     drawn = pd.concat([choices(sample=0), choices(sample=1).drop(index=3)], ignore_index=True)
     assert "belongs to pair 2, which has one row" in refusal(drawn)
 
 
 @pytest.mark.parametrize("sample", [-1, 0.5])
-def test_a_sample_is_a_count(sample: float) -> None:
+def test_a_sample_is_a_count(sample):
     assert "column 'sample'" in refusal(choices(sample=sample))
 
 
-def test_unknown_table_is_refused_with_the_closest_name() -> None:
+def test_unknown_table_is_refused_with_the_closest_name():
     with pytest.raises(InputError, match=r"no table 'choice' \(did you mean 'choices'\?\)"):
         validate(choices(), "choice")
 
 
-def test_missing_column_is_named_with_the_closest_one() -> None:
+def test_missing_column_is_named_with_the_closest_one():
     message = refusal(choices().rename(columns={"position": "Position"}))
     assert "column 'position' is missing (did you mean 'Position'?)" in message
 
 
-def test_column_that_occurs_twice_is_refused() -> None:
+def test_column_that_occurs_twice_is_refused():
     assert "column 'slur' occurs twice" in refusal(pd.concat([choices(), choices()[["slur"]]], axis=1))
 
 
@@ -194,20 +194,20 @@ def test_column_that_occurs_twice_is_refused() -> None:
         ),
     ],
 )
-def test_bad_cell_is_named_by_column_row_and_value(column: str, values: list[object], expected: str) -> None:
+def test_bad_cell_is_named_by_column_row_and_value(column, values, expected):
     assert expected in refusal(choices(**{column: values}))
 
 
-def test_row_numbers_count_data_rows_whatever_the_index() -> None:
+def test_row_numbers_count_data_rows_whatever_the_index():
     frame = choices(status=["ok"] * 7 + ["OK"]).set_axis([5] * 8)
     assert "row 8 of" in refusal(frame)
 
 
-def test_closest_level_is_suggested() -> None:
+def test_closest_level_is_suggested():
     assert "(did you mean 'refused'?); use one of: ok, refused" in refusal(choices(status="refusd"))
 
 
-def test_pair_with_two_chosen_profiles_is_refused() -> None:
+def test_pair_with_two_chosen_profiles_is_refused():
     message = refusal(choices(chosen=[1, 0, 1, 1, 1, 0, 0, 1]))
     assert (
         "row 3 of column 'chosen' (and 1 more row) belongs to pair 2, where both profiles are chosen"
@@ -215,18 +215,18 @@ def test_pair_with_two_chosen_profiles_is_refused() -> None:
     )
 
 
-def test_pair_with_no_chosen_profile_is_refused() -> None:
+def test_pair_with_no_chosen_profile_is_refused():
     assert "belongs to pair 1, where neither profile is chosen" in refusal(choices(chosen=[0, 0, 0, 1] * 2))
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, np.inf])
-def test_probability_outside_of_zero_and_one_is_refused(value: float) -> None:
+def test_probability_outside_of_zero_and_one_is_refused(value):
     told = refusal(choices(probability=[0.5] * 7 + [value]))
     assert told.startswith("input.csv: row 8 of column 'probability' holds ")
     assert told.endswith("; write a value from 0 to 1.")
 
 
-def test_probabilities_of_a_pair_that_do_not_sum_to_one_are_refused() -> None:
+def test_probabilities_of_a_pair_that_do_not_sum_to_one_are_refused():
     told = refusal(choices(probability=[0.25, 0.75, 0.4, 0.5, 0.5, 0.5, 1.0, 0.0]))
     assert told.startswith(
         "input.csv: row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities "
@@ -234,57 +234,57 @@ def test_probabilities_of_a_pair_that_do_not_sum_to_one_are_refused() -> None:
     )
 
 
-def test_probabilities_may_be_missing_and_off_by_rounding() -> None:
+def test_probabilities_may_be_missing_and_off_by_rounding():
     given = [0.25, 0.75 + 9e-7, np.nan, 0.5, np.nan, np.nan, 1.0, 0.0]
     np.testing.assert_array_equal(validate(choices(probability=given), "choices")["probability"], given)
 
 
-def test_pair_with_a_refusal_need_not_have_a_chosen_profile() -> None:
+def test_pair_with_a_refusal_need_not_have_a_chosen_profile():
     frame = choices(chosen=[0, 0, 0, 1] * 2, status=["refused", "refused", "ok", "ok"] * 2)
     assert len(validate(frame, "choices")) == 8
 
 
-def test_ok_without_a_choice_is_refused() -> None:
+def test_ok_without_a_choice_is_refused():
     message = refusal(choices(chosen=[None, None, 0, 1] * 2))
     assert "row 1 of column 'chosen' (and 3 more rows) is empty although its status is ok" in message
 
 
-def test_pair_with_one_row_is_refused() -> None:
+def test_pair_with_one_row_is_refused():
     assert "row 3 of column 'pair_id' belongs to pair 2, which has one row" in refusal(
         choices().drop(index=2)
     )
 
 
-def test_both_rows_of_a_pair_in_one_position_are_refused() -> None:
+def test_both_rows_of_a_pair_in_one_position_are_refused():
     message = refusal(choices(position=["A", "A"] + ["A", "B"] * 3))
     assert "row 2 of column 'position' repeats an earlier row" in message
     assert "pair_id 1" in message
 
 
-def test_pairs_are_told_apart_by_judge_prompt_and_repeat() -> None:
+def test_pairs_are_told_apart_by_judge_prompt_and_repeat():
     frame = pd.concat([choices(), choices(prompt_id=None), choices(prompt_id=None, repeat=True)])
     assert len(validate(frame, "choices")) == 24
 
 
-def test_duplicate_rows_without_a_prompt_are_found() -> None:
+def test_duplicate_rows_without_a_prompt_are_found():
     frame = pd.concat([choices(prompt_id=None), choices(prompt_id=None)])
     assert "row 9 of column 'position' (and 7 more rows) repeats an earlier row" in refusal(frame)
 
 
-def test_repeated_key_is_refused_in_every_table() -> None:
+def test_repeated_key_is_refused_in_every_table():
     items = pd.DataFrame({"item_id": ["j1", "j1"], "modality": "text"})
     assert "row 2 of column 'item_id' repeats an earlier row (item_id j1)" in refusal(items, "items")
     assert "repeats an earlier row" in refusal(judgments(item_id="j1"), "judgments")
     assert "request_key k1" in refusal(responses(request_key="k1"), "responses")
 
 
-def test_judgment_needs_an_item_or_a_task() -> None:
+def test_judgment_needs_an_item_or_a_task():
     assert "column 'item_id' is missing" in refusal(judgments().drop(columns="item_id"), "judgments")
     assert "row 2 of column 'item_id' is empty" in refusal(judgments(item_id=["j1", None]), "judgments")
     assert len(validate(judgments(item_id=["j1", None], task_id=[None, 4]), "judgments")) == 2
 
 
-def test_values_of_judgments_keep_their_type() -> None:
+def test_values_of_judgments_keep_their_type():
     assert validate(judgments(value=["safe", "implicit"]), "judgments")["value"].tolist() == [
         "safe",
         "implicit",
@@ -292,16 +292,16 @@ def test_values_of_judgments_keep_their_type() -> None:
     assert str(validate(judgments(), "judgments")["value"].dtype) == "int64"
 
 
-def test_unreadable_time_is_refused() -> None:
+def test_unreadable_time_is_refused():
     message = refusal(responses(created=["2026-01-31", "yesterday"]), "responses")
     assert "row 2 of column 'created' holds 'yesterday', which is not a time" in message
 
 
-def test_negative_cost_is_refused() -> None:
+def test_negative_cost_is_refused():
     assert "row 2 of column 'cost' holds -0.5" in refusal(responses(cost=[0.1, -0.5]), "responses")
 
 
-def test_six_hundred_thousand_rows_are_checked_within_two_seconds() -> None:
+def test_six_hundred_thousand_rows_are_checked_within_two_seconds():
     pairs = 30_000
     block = pd.DataFrame(
         {
@@ -321,6 +321,6 @@ def test_six_hundred_thousand_rows_are_checked_within_two_seconds() -> None:
     assert time.process_time() - start < 2
 
 
-def test_import_leaves_pandera_out() -> None:
+def test_import_leaves_pandera_out():
     code = "import sys, conjury.inference.tables.schema, conjury.inference.tables.files; sys.exit('pandera' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
