@@ -79,13 +79,9 @@ def check_killed(path: Path, times: int, seed: int) -> None:
     assert counted
 
 
-def test_a_kill_at_any_moment_loses_nothing_that_counted(path):
-    check_killed(path, times=12, seed=1)
-
-
-@pytest.mark.slow
-def test_two_hundred_kills_lose_nothing_that_counted(path):
-    check_killed(path, times=200, seed=2)
+@pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_kill_at_any_moment_loses_nothing_that_counted(path, times):
+    check_killed(path, times, seed=1)
 
 
 def test_a_reader_reads_what_a_killed_writer_left(path, make_requests):

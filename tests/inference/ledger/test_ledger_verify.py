@@ -43,10 +43,6 @@ def damage(path: Path, *commands: str) -> list[str]:
         return ledger.problems()
 
 
-def test_a_sound_ledger_has_no_problems(filled):
-    assert damage(filled) == []
-
-
 @pytest.mark.parametrize(
     ("command", "found"),
     [
@@ -148,3 +144,7 @@ def test_progress_is_told_to_the_end(path, make_requests):
         list(ledger.pending(make_requests(2500)))
         assert ledger.problems(lambda done, total: steps.append((done, total))) == []
     assert steps == [(1000, 2500), (2000, 2500), (2500, 2500)]
+
+
+def test_a_sound_ledger_has_no_problems(filled):
+    assert damage(filled) == []
