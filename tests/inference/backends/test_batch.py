@@ -16,7 +16,7 @@ pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
 from fakes.answers import completion, content_hash
-from fakes.batch_run import STEPS, LedgerDesk, collect, make_backend, make_requests
+from fakes.batch_run import STEPS, LedgerDesk, make_backend, make_requests
 from fakes.server import TESTS, FakeServer
 
 from conjury.inference.backends.openai import batch as openai_batch
@@ -32,22 +32,16 @@ from conjury.inference.ledger.exchanges import Outcome
 ENQUEUED = "Enqueued token limit reached"
 
 
-@pytest.fixture(scope="module")
-def shared_server():
-    with FakeServer() as server:
-        yield server
-
-
 Configure = Callable[..., FakeServer]
 
 
 @pytest.fixture
-def serve(shared_server):
+def serve(server):
     """The fake server, which lets batches go as told."""
 
     def configure(*plans: dict[str, Any], **told: Any) -> FakeServer:
-        shared_server.configure(batches={"plans": list(plans) or [{}], **told})
-        return shared_server
+        server.configure(batches={"plans": list(plans) or [{}], **told})
+        return server
 
     return configure
 
@@ -100,11 +94,13 @@ def assert_all_answered(ledger: Ledger, n: int) -> None:
         assert answers == [completion(request.body)]
 
 
-def test_requests_are_answered_in_shards(serve, tmp_path, ledger):
+def test_requests_are_answered_in_shards_and_files_kept_until_then(serve, tmp_path, ledger):
     server = serve({"polls": 2})
     backend = make_backend(server.url, tmp_path)
     assert submit(backend, ledger, 10) == 10
     assert [batch.state for batch in ledger.batches()] == ["submitted"] * 3
+    files = sorted(path.name for path in (tmp_path / "batches").iterdir())
+    assert files == sorted(f"{batch.shard}.jsonl" for batch in ledger.batches())
     seen: list[set[str]] = []
     backend.wait(
         LedgerDesk(ledger),
@@ -124,14 +120,6 @@ def test_requests_are_answered_in_shards(serve, tmp_path, ledger):
         ("collected", "completed: 2 answered"),
     ]
     assert set(server.counts()["answered"].values()) == {1}
-
-
-def test_files_are_kept_until_their_shard_is_collected(serve, tmp_path, ledger):
-    backend = make_backend(serve().url, tmp_path)
-    submit(backend, ledger, 10)
-    files = sorted(path.name for path in (tmp_path / "batches").iterdir())
-    assert files == sorted(f"{batch.shard}.jsonl" for batch in ledger.batches())
-    backend.wait(LedgerDesk(ledger), ledger, interval=0.002)
     assert list((tmp_path / "batches").iterdir()) == []
 
 
@@ -476,10 +464,10 @@ def test_a_server_that_is_not_there_is_told_in_one_sentence(tmp_path, ledger):
         submit(backend, ledger, 4)
 
 
-def test_a_wrong_key_is_told_and_never_shown(shared_server, tmp_path, ledger, monkeypatch):
-    shared_server.configure(key="right")
+def test_a_wrong_key_is_told_and_never_shown(server, tmp_path, ledger, monkeypatch):
+    server.configure(key="right")
     monkeypatch.setenv("MY_KEY", "sentinel-key-0123456789")
-    backend = make_backend(shared_server.url, tmp_path, key_variable="MY_KEY")
+    backend = make_backend(server.url, tmp_path, key_variable="MY_KEY")
     with pytest.raises(InputError, match="does not accept the key in the environment variable MY_KEY") as e:
         submit(backend, ledger, 4)
     assert "sentinel" not in f"{e.value}{e.value.__cause__}{backend.settings()}"
@@ -625,8 +613,3 @@ def test_death_at_each_step_and_again_soon_after_loses_nothing(serve, tmp_path):
     assert [each[-1] for each in codes] == [0] * len(runs)
     assert sum(each[0] == 9 for each in codes) > 30
     assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
-
-
-def test_a_run_is_over_when_every_request_is_answered(serve, tmp_path, ledger):
-    collect(make_backend(serve(HARD).url, tmp_path), ledger, lambda: make_requests(10))
-    assert_all_answered(ledger, 10)

@@ -18,16 +18,10 @@ from conjury.inference.ledger.exchanges import FINAL, Outcome, Request
 TIMEOUT = 2.0
 
 
-@pytest.fixture(scope="module")
-def shared():
-    with FakeServer() as server:
-        yield server
-
-
 @pytest.fixture
-def server(shared, monkeypatch):
+def server(server, monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
-    return shared
+    return server
 
 
 def collect(server: FakeServer, requests: list[Request], **settings: Any) -> list[Outcome]:
@@ -87,7 +81,8 @@ def test_failed_exchanges_of_an_answered_request_are_kept(server):
     ]
 
 
-def _survive(server: FakeServer, n: int) -> None:
+@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_all_faults_at_once_lose_and_swap_no_answer(server, n):
     lasting = dict.fromkeys(LASTING, 0.01)
     server.configure(faults={**dict.fromkeys(PASSING, 0.01), **lasting}, repeats=2, seed=7)
     requests = made_up_requests(n)
@@ -129,15 +124,6 @@ def _check_answer(request: Request, end: Outcome) -> None:
         choice = answer["choices"][0]
         if choice["finish_reason"] == "stop" and not choice["message"]["refusal"]:
             assert answer == expected
-
-
-def test_all_faults_at_once_lose_and_swap_no_answer(server):
-    _survive(server, 1_000)
-
-
-@pytest.mark.slow
-def test_all_faults_at_once_lose_and_swap_no_answer_of_ten_thousand(server):
-    _survive(server, 10_000)
 
 
 def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server):

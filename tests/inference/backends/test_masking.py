@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from fakes.echoes import FORMS
 
-from conjury.inference.backends.openai.batch_service import _whole_lines
 from conjury.inference.backends.openai.failures import read_failure, redact
 from conjury.inference.backends.openai.masking import mask, mask_bytes
 
@@ -80,7 +79,3 @@ def test_errors_are_masked_after_they_are_decoded():
         redact(f"illegal header bytearray(b'\\x73{KEYS[0][1:]}')", KEYS)
         == "illegal header bytearray(b'[key]')"
     )
-
-
-def test_lines_of_results_are_whole_however_they_come():
-    assert list(_whole_lines(iter([b"a", b"b\nc", b"", b"\n\nd"]))) == [b"ab\n", b"c\n", b"\n", b"d"]

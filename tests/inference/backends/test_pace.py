@@ -24,6 +24,7 @@ def test_the_limit_settles_at_what_the_provider_bears_and_rises_again():
     settled = _settle(200, 10, 60)
     assert all(9 <= limit <= 12 for limit in settled[-20:])
     assert _settle(settled[-1], 1000, 200)[-1] == 200
+    assert _settle(200, 0, 12)[-1] == 1  # where all are refused
 
 
 def test_stray_refusals_do_not_stop_the_flow():
@@ -31,10 +32,6 @@ def test_stray_refusals_do_not_stop_the_flow():
     for step in range(200):
         limit = next_limit(limit, 0.03 if step % 2 else 0.0, 100)
     assert limit > 50
-
-
-def test_a_provider_that_refuses_all_is_asked_one_at_a_time():
-    assert _settle(200, 0, 12)[-1] == 1
 
 
 def test_the_limit_holds_for_exchanges_and_follows_refusals():

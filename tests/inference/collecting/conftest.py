@@ -1,23 +1,9 @@
-"""One fake server for all tests of collecting, and the small studies."""
+"""The small studies of tests of collecting."""
 
 from __future__ import annotations
 
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import towns, write_study
-
-
-@pytest.fixture(scope="session")
-def running_server():
-    with FakeServer() as server:
-        yield server
-
-
-@pytest.fixture
-def server(running_server):
-    """A server without faults that has seen nothing."""
-    running_server.configure()
-    return running_server
 
 
 @pytest.fixture

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import pytest
 from fakes.server import FakeServer
-from fakes.studies import change_study, collect, table, towns, write_study
+from fakes.studies import change_study, collect, table
 
 from conjury.cli.commands.runs import parse
 from conjury.cli.commands.runs import retry as mark
 from conjury.inference.collecting.served import engines
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
-
-
-@pytest.fixture
-def study(tmp_path):
-    return write_study(tmp_path / "towns", towns())
 
 
 def test_answers_are_not_read_by_a_study_that_has_changed(study, tmp_path):
@@ -69,3 +64,20 @@ def test_money_spent_counts_all_rounds_each_by_its_interface(study, server, tmp_
     capsys.readouterr()
     assert collect(study, run, batch=True, dry_run=True, **options) == 0
     assert f"spent so far {2 * once:,.2f}" in capsys.readouterr().out
+
+
+def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(study, tmp_path, server):
+    run = tmp_path / "run"
+    with pytest.raises(InputError):
+        collect(study, run, prompts=["plain"], base_url="http://127.0.0.1:9/v1", batch=True)
+    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
+        assert [batch.state for batch in ledger.batches()] == ["planned"]
+    assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
+    assert (table(run, "judgments")["status"] == "ok").all()
+    assert len(table(run, "judgments")) == 44
+
+
+def test_a_run_without_any_answer_fails(study, tmp_path, server):
+    server.configure(faults={"wrong_schema": 1.0}, repeats=99)
+    assert collect(study, tmp_path / "run", prompts=["plain"], base_url=server.url, pairs=3) == 1
+    assert set(table(tmp_path / "run", "judgments")["status"]) == {"error"}

@@ -83,17 +83,9 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
         assert ledger.batches(live=True) == []
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 @pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
-def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(study, tmp_path, server, options):
-    check(study, tmp_path, server, 6, *options)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
-def test_a_run_that_is_killed_fifty_times_loses_no_answer_and_asks_none_twice(
-    study, tmp_path, server, options
-):
-    for place in range(10):
+def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(study, tmp_path, server, options, times):
+    for place in range(times):
         (tmp_path / str(place)).mkdir()
         check(study, tmp_path / str(place), server, 5, *options)

@@ -57,10 +57,6 @@ def test_a_completion_without_text_is_empty_however_malformed(choice):
     assert read_answer(answer, ResponseSpec("choice"), {})[0].status == "empty"
 
 
-def test_a_completion_without_choices_is_empty():
-    assert read_answer(read_completion({"choices": []}), ResponseSpec("choice"), {})[0].status == "empty"
-
-
 def test_an_outcome_without_body_is_an_error_that_says_why():
     reading = read_answer(read_completion(None, "timeout: 60 s"), ResponseSpec("choice"), {})[0]
     assert (reading.status, reading.note, reading.value) == ("error", "timeout: 60 s", None)

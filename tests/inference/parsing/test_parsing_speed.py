@@ -14,7 +14,7 @@ FORMS = (
     ResponseSpec("ratings", scales=(ScaleSpec("novelty"), ScaleSpec("humor"))),
     ResponseSpec("line_labels", labels=LABELS, lines=3),
 )
-LONG = 100_000
+LONG = 40_000
 UNITS = (
     *(
         "x",

@@ -9,7 +9,6 @@ from conjury.inference.parsing import (
     ResponseSpec,
     ScaleSpec,
     dimensions,
-    explain,
     read_answer,
     rules,
 )
@@ -37,37 +36,11 @@ def test_every_dimension_has_a_reading_whatever_came(response, status):
         assert {(reading.status, reading.value) for reading in readings} == {(status, None)}
 
 
-def test_a_refusal_in_words_refuses_every_scale():
-    readings = read_answer(Answer("I'm sorry, but I can't help with that."), SIX, {})
-    assert [reading.status for reading in readings] == ["refused"] * 6
-
-
-def test_a_refused_scale_among_rated_ones_is_unparsed():
-    readings = read_answer(Answer('{"scale_0": 3, "scale_1": null}'), SIX, {})
-    assert [reading.status for reading in readings] == ["ok"] + ["unparsed"] * 5
-    assert readings[0].value == 3.0
-    assert readings[5].note == "the scale is missing"
-
-
 @pytest.mark.parametrize(
     "answer", [Answer("A", refusal="no"), Answer("A", filtered=True, finish_reason="content_filter")]
 )
 def test_the_fields_of_the_provider_win_over_the_text(answer):
     assert read_answer(answer, CHOICE, {})[0].status == "refused"
-
-
-def test_a_valid_answer_at_the_limit_of_tokens_is_ok():
-    assert read_answer(Answer("A", finish_reason="length"), CHOICE, {})[0].status == "ok"
-
-
-def test_an_answer_cut_before_its_verdict_is_truncated():
-    cut = Answer("Both posts have their merits, and", finish_reason="length")
-    assert read_answer(cut, CHOICE, {})[0].status == "truncated"
-
-
-def test_a_cut_object_with_a_complete_verdict_is_ok_and_noted():
-    reading = read_answer(Answer('{"choice": "A", "reason": "it is', finish_reason="length"), CHOICE, {})[0]
-    assert (reading.value, reading.status, reading.note) == ("A", "ok", "read from a sentence")
 
 
 def test_cut_ratings_keep_what_is_complete():
@@ -166,20 +139,6 @@ def test_surplus_labels_are_read_as_further_lines_where_asked(rule):
     assert [reading.status for reading in read_answer(Answer(""), unknown, {}, rule)] == ["empty"]
 
 
-@pytest.mark.parametrize("rule", ["strict", "lenient"])
-def test_too_few_labels_leave_lines_unread_and_say_so(rule):
-    readings = read_answer(Answer('{"labels": ["setup", "punchline"]}'), LINES, {}, rule)
-    assert [reading.status for reading in readings] == ["ok", "ok", "unparsed"]
-    assert all("2 labels for 3 lines" in reading.note for reading in readings)
-
-
-@pytest.mark.parametrize("rule", ["strict", "lenient"])
-def test_surplus_labels_are_counted_on_every_line(rule):
-    readings = read_answer(Answer('{"labels": ["setup", "setup", "setup", "punchline"]}'), LINES, {}, rule)
-    assert [reading.status for reading in readings] == ["ok"] * 3
-    assert all("4 labels for 3 lines" in reading.note for reading in readings)
-
-
 def test_numbered_labels_go_to_their_lines():
     answer = Answer('{"labels": [{"line": 3, "label": "punchline"}, {"line": 1, "label": "setup"}]}')
     assert [reading.value for reading in read_answer(answer, LINES, {})] == ["setup", None, "punchline"]
@@ -208,9 +167,31 @@ def test_labels_that_share_a_name_are_refused():
         read_answer(Answer("x"), shared, {})
 
 
-def test_every_rule_is_explained_in_one_sentence():
-    for rule in rules():
-        sentence = explain(rule)
-        assert sentence[0].isupper()
-        assert sentence.endswith(".")
-        assert sentence.count(". ") == 0
+@pytest.mark.parametrize(
+    ("text", "value", "status"),
+    [
+        ("A", "A", "ok"),
+        ("Both posts have their merits, and", None, "truncated"),
+        ('{"choice": "A", "reason": "it is', "A", "ok"),
+    ],
+)
+def test_an_answer_that_was_cut_is_truncated_only_without_a_verdict(text, value, status):
+    reading = read_answer(Answer(text, finish_reason="length"), CHOICE, {})[0]
+    assert (reading.value, reading.status) == (value, status)
+
+
+@pytest.mark.parametrize("rule", ["strict", "lenient"])
+@pytest.mark.parametrize("n", [2, 4])
+def test_every_line_says_how_many_labels_were_given(rule, n):
+    labels = ", ".join(['"setup"'] * (n - 1) + ['"punchline"'])
+    readings = read_answer(Answer(f'{{"labels": [{labels}]}}'), LINES, {}, rule)
+    assert [reading.status for reading in readings] == ["ok", "ok", "ok" if n > 2 else "unparsed"]
+    assert all(f"{n} labels for 3 lines" in reading.note for reading in readings)
+
+
+def test_a_refusal_in_words_refuses_every_scale_and_a_missing_scale_is_unparsed():
+    readings = read_answer(Answer("I'm sorry, but I can't help with that."), SIX, {})
+    assert [reading.status for reading in readings] == ["refused"] * 6
+    readings = read_answer(Answer('{"scale_0": 3, "scale_1": null}'), SIX, {})
+    assert [reading.status for reading in readings] == ["ok"] + ["unparsed"] * 5
+    assert (readings[0].value, readings[5].note) == (3.0, "the scale is missing")

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.parsing import refusal_version
 from conjury.inference.parsing.refusals import load_phrases, refusal_phrase
 
 
@@ -39,10 +38,6 @@ def test_refusals_are_found_in_several_languages(text):
 )
 def test_other_texts_are_no_refusals(text):
     assert not refusal_phrase(text)
-
-
-def test_the_list_of_phrases_has_a_version():
-    assert refusal_version()
 
 
 def test_a_list_without_version_is_refused(tmp_path):

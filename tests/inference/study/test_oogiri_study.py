@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import collect, table
 from PIL import Image
 
@@ -22,18 +21,6 @@ from conjury.inference.study import ItemStudy, list_studies, load_any_study
 from conjury.inference.tables import validate
 
 SCRIPT = Path(__file__).parents[2] / "fixtures" / "oogiri" / "make_pictures.py"
-
-
-@pytest.fixture(scope="module")
-def running_server():
-    with FakeServer() as server:
-        yield server
-
-
-@pytest.fixture
-def server(running_server):
-    running_server.configure()
-    return running_server
 
 
 @pytest.fixture(scope="module")

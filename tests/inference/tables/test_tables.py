@@ -244,7 +244,7 @@ ITEMS = pd.DataFrame({"item_id": ["j1", "j1"], "modality": "text"})
         (
             "choices",
             choices(probability=[0.25, 0.75, 0.4, 0.5, 0.5, 0.5, 1.0, 0.0]),
-            "row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities sum to 0.9",
+            "row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities sum to",
         ),
         ("items", ITEMS, "row 2 of column 'item_id' repeats an earlier row (item_id j1)"),
         ("judgments", judgments(item_id="j1"), "repeats an earlier row"),
