@@ -1,16 +1,16 @@
-"""Truth tables: one parameter of a simulated judge per row, each checked against the rule of its parameter."""
+"""Truth tables: one parameter of a simulated judge per row, checked against the rule of the parameter."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from ..errors import InputError
-from ..study.models import ItemStudy
+from ..study.models import AnyStudy
 from ..study.problems import suggestion
 from ..tables.columns import listed
 from ..tables.files import load_text
@@ -19,7 +19,7 @@ from ..tables.schema import JUDGE_KINDS
 HUMAN, MODEL = JUDGE_KINDS
 EVERYWHERE = ("judge", "judge_kind")
 
-Values = dict[str, dict[tuple[str, ...], float]]
+Values = dict[str, dict[tuple[str, str], float]]
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,13 @@ class TruthTable:
     place: str
     kinds: Mapping[str, str]
 
-    def values(self, group: Sequence[str], key: Sequence[str]) -> dict[tuple[str, ...], Values]:
+    def values(self, group: Sequence[str], key: tuple[str, str]) -> dict[tuple[str, ...], Values]:
         """Values by the cells of ``group``, the parameter and the cells of ``key``; empty cells are ""."""
         values: dict[tuple[str, ...], Values] = {}
         for row in self.rows:
-            of, at = (tuple(row.cells.get(name, "") for name in names) for names in (group, key))
-            values.setdefault(of, {}).setdefault(row.parameter, {})[at] = row.value
+            of = values.setdefault(tuple(row.cells.get(name, "") for name in group), {})
+            one, other = (row.cells.get(name, "") for name in key)
+            of.setdefault(row.parameter, {})[one, other] = row.value
         return values
 
 
@@ -87,7 +88,8 @@ def read_rows(
     """Read a truth table and check every row.
 
     ``known`` has the names that a column may contain; under ``PARAMETER.COLUMN``, those for the rows of one
-    parameter. Columns without an entry may contain any text. ``everywhere`` are the columns that all rows need.
+    parameter. Columns without an entry may contain any text. The columns ``everywhere`` are allowed in all
+    rows; judge and judge_kind are then needed, too.
     """
     table, place = read_truth_file(source, columns)
     rows: list[TruthRow] = []
@@ -102,13 +104,13 @@ def read_rows(
         rule = rules[parameter]
         _check_cells(at, parameter, rule, cells, known, everywhere)
         _check_kind(at, parameter, rule, cells, kinds)
+        value = _number(at, parameter, rule, text)
         same = (parameter, *(cells.get(name, "") for name in columns))
         if same in seen:
-            raise InputError(
-                f"{at}: {parameter} is given twice for {' '.join(cells.values()) or 'everything'}; keep one row."
-            )
+            of = " ".join(cells.values()) or "everything"
+            raise InputError(f"{at}: {parameter} is given twice for {of}; keep one row.")
         seen.add(same)
-        rows.append(TruthRow(at, parameter, cells, _number(at, parameter, rule, text)))
+        rows.append(TruthRow(at, parameter, cells, value))
     return TruthTable(tuple(rows), place, kinds)
 
 
@@ -120,23 +122,22 @@ def _check_cells(
     known: Mapping[str, Collection[str]],
     everywhere: Sequence[str],
 ) -> None:
-    names = {name: known.get(f"{parameter}.{name}", known.get(name)) for name in (*cells, *rule.needed)}
+    needed = (*(name for name in EVERYWHERE if name in everywhere), *rule.needed)
+    names = {name: known.get(f"{parameter}.{name}", known.get(name)) for name in (*cells, *needed)}
     for name, cell in cells.items():
         if name not in (*everywhere, *rule.needed, *rule.allowed):
             raise InputError(f"{at}: {parameter} has no {name}; leave it empty.")
         allowed = names[name]
         if allowed is not None and cell not in allowed:
             raise InputError(f"{at}: column '{name}': {suggestion(cell, allowed)}")
-    for name in rule.needed:
+    for name in needed:
         if name not in cells:
             choice = names[name]
             remedy = f"write one of {listed(choice)}" if choice else "fill it in"
             raise InputError(f"{at}: {parameter} needs a {name}; {remedy}.")
 
 
-def _check_kind(
-    at: str, parameter: str, rule: Rule, cells: Mapping[str, str], kinds: dict[str, str]
-) -> None:
+def _check_kind(at: str, parameter: str, rule: Rule, cells: Mapping[str, str], kinds: dict[str, str]) -> None:
     kind, judge = cells.get("judge_kind", ""), cells.get("judge")
     if (kind or judge) and kind not in JUDGE_KINDS:
         raise InputError(f"{at}: column 'judge_kind' contains '{kind}'; write human or model.")
@@ -180,7 +181,7 @@ def read_truth_file(source: Path | pd.DataFrame, columns: Sequence[str]) -> tupl
     return table, place
 
 
-def truth_path(study: ItemStudy, file: str, what: str, columns: Sequence[str]) -> Path:
+def truth_path(study: AnyStudy, file: str, what: str, columns: Sequence[str]) -> Path:
     """Return the path of a study's truth table; InputError where there is none to draw ``what`` from."""
     path = study.folder / file
     if not path.is_file():

@@ -50,18 +50,27 @@ def test_the_row_with_most_cells_filled_in_counts(study):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (of_model(parameter="acuracy", value="0.3"), "row 4: parameter: .*accuracy"),
-        (of_model(parameter="accuracy", gold="dusk", value="0.3"), "row 4: gold 'dusk' is not known"),
+        (
+            of_model(parameter="acuracy", value="0.3"),
+            "row 4: column 'parameter': 'acuracy' is unknown",
+        ),
+        (
+            of_model(parameter="accuracy", gold="dusk", value="0.3"),
+            "row 4: column 'gold': 'dusk' is unknown here",
+        ),
         (
             of_model(parameter="accuracy", gold="dry", value="1.3"),
-            "accuracy is '1.3'; give a number from 0 to 1",
+            "column 'value' of accuracy contains '1.3'; give a number from 0 to 1",
         ),
         (of_model(parameter="accuracy", value="0.3"), "accuracy is given twice"),
         (of_model(parameter="missing", value="0.3"), "missing needs a label"),
-        (of_model(parameter="missing", label="lost", value="0.3"), "label 'lost' is not known"),
+        (of_model(parameter="missing", label="lost", value="0.3"), "column 'label': 'lost' is unknown here"),
         (of_model(parameter="lines", language="en", value="5"), "lines has no judge"),
         ({"judge": "qwen3_32b", "parameter": "accuracy", "value": "0.3"}, "human or model"),
-        ({**of_model(parameter="pull", label="dry", value="1"), "judge_kind": "human"}, "of two kinds"),
+        (
+            {**of_model(parameter="pull", label="dry", value="1"), "judge_kind": "human"},
+            "is a model in an earlier row",
+        ),
         ({"parameter": "items", "value": "5"}, "rows of items need language"),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_table_that_ships_is_read_as_it_stands(study):
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (add("human,person,people,,,3"), r"truth\.csv:2: column 'judge_kind' holds 'person'; write human"),
+        (add("human,person,people,,,3"), r"truth\.csv:2: column 'judge_kind' contains 'person'; write human"),
         (
             add("humans,human,people,,,3"),
             "truth.csv:2: column 'judge': 'humans' is unknown here; did you mean",
@@ -83,13 +83,13 @@ def test_the_table_that_ships_is_read_as_it_stands(study):
             "column 'level': '5' is unknown here; use one of 1, 2, 3, 4",
         ),
         (add("human,human,modality,clarity,video,1"), "column 'level': 'video' is unknown here"),
-        (add("human,human,people,,,12"), r"truth\.csv:5: people   of human is given twice; keep one"),
+        (add("human,human,people,,,12"), r"truth\.csv:5: people is given twice for human human; keep one"),
         (
             change("human,human,halo_sd", "human,human,halo_sd,,,much"),
-            r"truth\.csv:9: column 'value' of halo_sd holds 'much'; give a number from 0 to 100",
+            r"truth\.csv:9: column 'value' of halo_sd contains 'much'; give a number from 0 to 100",
         ),
-        (change("human,human,halo_sd", "human,human,halo_sd,,,nan"), "holds 'nan'; give a number"),
-        (change("human,human,halo_sd", "human,human,halo_sd,,,-1"), "holds '-1'; give a number from 0"),
+        (change("human,human,halo_sd", "human,human,halo_sd,,,nan"), "contains 'nan'; give a number"),
+        (change("human,human,halo_sd", "human,human,halo_sd,,,-1"), "contains '-1'; give a number from 0"),
         (change("human,human,people", None), "the number of people is missing"),
         (change("human,human,mean,clarity,mid", None), "mean of human for clarity mid is missing; add a row"),
         (change("gpt_4_1,model,threshold,empathy,2", None), "threshold of gpt_4_1 for empathy 2 is missing"),
@@ -122,7 +122,7 @@ def test_a_bad_table_is_told_by_line(study, tmp_path, edit, told):
 def test_a_bad_row_of_a_frame_is_told_by_its_number(study):
     frame = pd.read_csv(study.folder / "truth.csv", dtype=str)
     frame.loc[7, "value"] = "x"
-    with pytest.raises(InputError, match="truth table, row 8: column 'value' of halo_sd holds 'x'"):
+    with pytest.raises(InputError, match="truth table, row 8: column 'value' of halo_sd contains 'x'"):
         read_rating_truth(frame, study)
 
 

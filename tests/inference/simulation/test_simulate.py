@@ -231,7 +231,7 @@ BAD = {
     "interaction": ({4: "slur:identity"}, "one level for each feature"),
     "number": ({6: "much"}, "finite number"),
     "infinite": ({6: "inf"}, "finite number"),
-    "scalar with level": ({3: "position_bias"}, "leave both empty"),
+    "scalar with level": ({3: "position_bias"}, "leave it empty"),
 }
 
 
@@ -245,7 +245,7 @@ def test_a_bad_truth_table_is_refused_with_its_row(study, tmp_path, change, reme
 def test_a_bad_truth_file_is_refused_with_its_line(study, tmp_path_factory):
     path = tmp_path_factory.mktemp("truth") / "truth.csv"
     table(ROW, ROW).to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"truth.csv:3: .*given twice; keep one"):
+    with pytest.raises(InputError, match=r"truth.csv:3: .*given twice for .*; keep one row"):
         read_truth_table(path, study)
     table(ROW).drop(columns="value").to_csv(path, index=False)
     with pytest.raises(InputError, match="column 'value' is missing; add it"):
