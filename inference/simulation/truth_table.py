@@ -1,16 +1,168 @@
-"""Truth tables as text: the columns that a simulation reads, one parameter a row; whom it asks, how often."""
+"""Truth tables: one parameter of a simulated judge per row, checked against the rule of the parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from ..errors import InputError
-from ..study.models import ItemStudy
+from ..study.models import AnyStudy
 from ..study.problems import suggestion
+from ..tables.columns import listed
 from ..tables.files import load_text
+from ..tables.schema import JUDGE_KINDS
+
+HUMAN, MODEL = JUDGE_KINDS
+EVERYWHERE = ("judge", "judge_kind")
+
+Values = dict[str, dict[tuple[str, str], float]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What rows of a parameter may contain.
+
+    Attributes
+    ----------
+    lowest, highest : float
+        Range of the value.
+    kind : str
+        Kind of judge that has the parameter; empty for both.
+    needed, allowed : tuple of str
+        Columns that have to be, and that may be, filled in.
+    """
+
+    lowest: float
+    highest: float
+    kind: str = ""
+    needed: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> str:
+        """The range in words."""
+        if math.isfinite(self.highest):
+            return f"a number from {self.lowest:g} to {self.highest:g}"
+        return "a finite number" + (f" of at least {self.lowest:g}" if math.isfinite(self.lowest) else "")
+
+
+@dataclass(frozen=True)
+class TruthRow:
+    """A parameter, the cells that are filled in beside it, and its value; ``at`` is its place for errors."""
+
+    at: str
+    parameter: str
+    cells: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True)
+class TruthTable:
+    """Checked rows, what errors call the table, and the kind of each judge in order of appearance."""
+
+    rows: tuple[TruthRow, ...]
+    place: str
+    kinds: Mapping[str, str]
+
+    def values(self, group: Sequence[str], key: tuple[str, str]) -> dict[tuple[str, ...], Values]:
+        """Values by the cells of ``group``, the parameter and the cells of ``key``; empty cells are ""."""
+        values: dict[tuple[str, ...], Values] = {}
+        for row in self.rows:
+            of = values.setdefault(tuple(row.cells.get(name, "") for name in group), {})
+            one, other = (row.cells.get(name, "") for name in key)
+            of.setdefault(row.parameter, {})[one, other] = row.value
+        return values
+
+
+def read_rows(
+    source: Path | pd.DataFrame,
+    columns: Sequence[str],
+    rules: Mapping[str, Rule],
+    known: Mapping[str, Collection[str]],
+    everywhere: Sequence[str] = EVERYWHERE,
+) -> TruthTable:
+    """Read a truth table and check every row.
+
+    ``known`` has the names that a column may contain; under ``PARAMETER.COLUMN``, those for the rows of one
+    parameter. Columns without an entry may contain any text. The columns ``everywhere`` are allowed in all
+    rows; judge and judge_kind are then needed, too.
+    """
+    table, place = read_truth_file(source, columns)
+    rows: list[TruthRow] = []
+    kinds: dict[str, str] = {}
+    seen: set[tuple[str, ...]] = set()
+    for number, values in enumerate(table[list(columns)].astype(str).itertuples(index=False, name=None)):
+        at = f"{place}:{number + 2}" if isinstance(source, Path) else f"{place}, row {number + 1}"
+        cells = {name: cell for name, cell in zip(columns, values, strict=True) if cell}
+        parameter, text = cells.pop("parameter", ""), cells.pop("value", "")
+        if parameter not in rules:
+            raise InputError(f"{at}: column 'parameter': {suggestion(parameter, rules)}")
+        rule = rules[parameter]
+        _check_cells(at, parameter, rule, cells, known, everywhere)
+        _check_kind(at, parameter, rule, cells, kinds)
+        value = _number(at, parameter, rule, text)
+        same = (parameter, *(cells.get(name, "") for name in columns))
+        if same in seen:
+            of = " ".join(cells.values()) or "everything"
+            raise InputError(f"{at}: {parameter} is given twice for {of}; keep one row.")
+        seen.add(same)
+        rows.append(TruthRow(at, parameter, cells, value))
+    return TruthTable(tuple(rows), place, kinds)
+
+
+def _check_cells(
+    at: str,
+    parameter: str,
+    rule: Rule,
+    cells: Mapping[str, str],
+    known: Mapping[str, Collection[str]],
+    everywhere: Sequence[str],
+) -> None:
+    needed = (*(name for name in EVERYWHERE if name in everywhere), *rule.needed)
+    names = {name: known.get(f"{parameter}.{name}", known.get(name)) for name in (*cells, *needed)}
+    for name, cell in cells.items():
+        if name not in (*everywhere, *rule.needed, *rule.allowed):
+            raise InputError(f"{at}: {parameter} has no {name}; leave it empty.")
+        allowed = names[name]
+        if allowed is not None and cell not in allowed:
+            raise InputError(f"{at}: column '{name}': {suggestion(cell, allowed)}")
+    for name in needed:
+        if name not in cells:
+            choice = names[name]
+            remedy = f"write one of {listed(choice)}" if choice else "fill it in"
+            raise InputError(f"{at}: {parameter} needs a {name}; {remedy}.")
+
+
+def _check_kind(at: str, parameter: str, rule: Rule, cells: Mapping[str, str], kinds: dict[str, str]) -> None:
+    kind, judge = cells.get("judge_kind", ""), cells.get("judge")
+    if (kind or judge) and kind not in JUDGE_KINDS:
+        raise InputError(f"{at}: column 'judge_kind' contains '{kind}'; write human or model.")
+    if judge and kinds.setdefault(judge, kind) != kind:
+        raise InputError(f"{at}: {judge} is a {kinds[judge]} in an earlier row; write one judge_kind.")
+    if rule.kind and kind and rule.kind != kind:
+        raise InputError(f"{at}: {parameter} belongs to a {rule.kind}, not to a {kind}; remove the row.")
+
+
+def _number(at: str, parameter: str, rule: Rule, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and rule.lowest <= value <= rule.highest):
+        raise InputError(f"{at}: column 'value' of {parameter} contains '{text}'; give {rule.numbers}.")
+    return value
+
+
+def one_panel(place: str, kinds: Mapping[str, str]) -> str | None:
+    """Return the panel of people; None where there is none, InputError where there are several."""
+    panels = [judge for judge, kind in kinds.items() if kind == HUMAN]
+    if len(panels) > 1:
+        raise InputError(f"{place}: there are {len(panels)} panels of people; give the parameters of one.")
+    return panels[0] if panels else None
 
 
 def read_truth_file(source: Path | pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
@@ -29,7 +181,7 @@ def read_truth_file(source: Path | pd.DataFrame, columns: Sequence[str]) -> tupl
     return table, place
 
 
-def truth_path(study: ItemStudy, file: str, what: str, columns: Sequence[str]) -> Path:
+def truth_path(study: AnyStudy, file: str, what: str, columns: Sequence[str]) -> Path:
     """Return the path of a study's truth table; InputError where there is none to draw ``what`` from."""
     path = study.folder / file
     if not path.is_file():

@@ -13,27 +13,21 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...study.models import Study
 from ...study.problems import suggestion
-from ..truth_table import read_truth_file
+from ..truth_table import HUMAN, MODEL, Rule, TruthRow, Values, read_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COLUMNS = ["judge", "judge_kind", "prompt_id", "parameter", "feature", "level", "value"]
-BY_LEVEL = ("part_worth", "heterogeneity_sd", "stimulus_sd")
-RANGES = {
-    "part_worth": (-np.inf, np.inf),
-    "heterogeneity_sd": (0.0, np.inf),
-    "position_bias": (-np.inf, np.inf),
-    "inattention": (0.0, 0.99),
-    "reliability": (0.5, 1.0),
-    "noise": (0.0, 0.5),
-    "stimulus_sd": (0.0, np.inf),
-}
-MEANT_FOR = {
-    "noise": "model",
-    "heterogeneity_sd": "human",
-    "inattention": "human",
-    "reliability": "human",
+EVERY_ROW = ("judge", "judge_kind", "prompt_id")
+RULES = {
+    "part_worth": Rule(-np.inf, np.inf, needed=("feature", "level")),
+    "heterogeneity_sd": Rule(0, np.inf, HUMAN, needed=("feature", "level")),
+    "position_bias": Rule(-np.inf, np.inf),
+    "inattention": Rule(0, 0.99, HUMAN),
+    "reliability": Rule(0.5, 1, HUMAN),
+    "noise": Rule(0, 0.5, MODEL),
+    "stimulus_sd": Rule(0, np.inf, needed=("feature",), allowed=("level",)),
 }
 
 
@@ -91,7 +85,7 @@ class RaterModel:
 
         A model's is its ``noise``; a panel's follows from ``R_a = (1 - tau)^2 + tau^2``.
         """
-        if self.kind == "model":
+        if self.kind == MODEL:
             return self.noise
         return float((1 - np.sqrt(2 * self.attentive_reliability - 1)) / 2)
 
@@ -118,20 +112,14 @@ def level_spread(rater: RaterModel, study: Study) -> list[Floats]:
 
 def read_truth_table(source: Path | pd.DataFrame, study: Study) -> list[RaterModel]:
     """Read the raters of a truth table, in the order of their first row."""
-    table, place = _read(source)
-    values: dict[tuple[str, str, str], dict[str, dict[tuple[str, str], float]]] = {}
-    for row, (judge, kind, prompt, parameter, feature, level, text) in enumerate(
-        table[COLUMNS].astype(str).itertuples(index=False, name=None)
-    ):
-        at = f"{place}:{row + 2}" if isinstance(source, Path) else f"{place}, row {row + 1}"
-        value = _checked(at, study, (judge, kind, prompt), parameter, (feature, level), text)
-        group = values.setdefault((judge, kind, prompt), {}).setdefault(parameter, {})
-        if (feature, level) in group:
-            raise InputError(
-                f"{at}: {parameter} of {judge} {prompt} {feature} {level} is given twice; keep one."
-            )
-        group[feature, level] = value
-    return [_rater(place, *key, parameters) for key, parameters in values.items()]
+    table = read_rows(source, COLUMNS, RULES, {"prompt_id": study.prompt_labels}, EVERY_ROW)
+    if not table.rows:
+        raise InputError(f"{table.place}: the table has no rows; add the part-worths of at least one judge.")
+    for row in table.rows:
+        _check_prompt(row)
+        _check_term(row, study)
+    raters = table.values(EVERY_ROW, ("feature", "level"))
+    return [_rater(table.place, *key, values) for key, values in raters.items()]
 
 
 def select_raters(
@@ -150,52 +138,21 @@ def select_raters(
     ]
 
 
-def _read(source: Path | pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    table, place = read_truth_file(source, COLUMNS)
-    if table.empty:
-        raise InputError(f"{place}: the table has no rows; add the part-worths of at least one judge.")
-    return table, place
+def _check_prompt(row: TruthRow) -> None:
+    kind, prompt = row.cells["judge_kind"], row.cells.get("prompt_id")
+    if kind == HUMAN and prompt:
+        raise InputError(f"{row.at}: a human panel has no prompt; leave prompt_id empty.")
+    if kind == MODEL and not prompt:
+        raise InputError(f"{row.at}: a model answers under a prompt; fill in prompt_id.")
 
 
-def _checked(
-    at: str, study: Study, key: tuple[str, str, str], parameter: str, term: tuple[str, str], text: str
-) -> float:
-    _, kind, prompt = key
-    if kind not in ("human", "model"):
-        raise InputError(f"{at}: judge_kind is '{kind}'; write human or model.")
-    if parameter not in RANGES:
-        raise InputError(f"{at}: {suggestion(parameter, RANGES)}")
-    if MEANT_FOR.get(parameter, kind) != kind:
-        raise InputError(
-            f"{at}: {parameter} belongs to a {MEANT_FOR[parameter]}, not a {kind}; remove the row."
-        )
-    if kind == "human" and prompt:
-        raise InputError(f"{at}: a human panel has no prompt; leave prompt_id empty.")
-    if kind == "model" and prompt not in study.prompt_labels:
-        raise InputError(f"{at}: {suggestion(prompt, study.prompt_labels)}")
-    _check_term(at, study, parameter, *term)
-    lowest, highest = RANGES[parameter]
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not (np.isfinite(value) and lowest <= value <= highest):
-        raise InputError(
-            f"{at}: {parameter} is '{text}'; give a finite number between {lowest:g} and {highest:g}."
-        )
-    return value
-
-
-def _check_term(at: str, study: Study, parameter: str, feature: str, level: str) -> None:
-    if parameter not in BY_LEVEL:
-        if feature or level:
-            raise InputError(f"{at}: {parameter} has no feature and level; leave both empty.")
-        return
-    if parameter == "stimulus_sd":
+def _check_term(row: TruthRow, study: Study) -> None:
+    at, feature, level = row.at, row.cells.get("feature", ""), row.cells.get("level", "")
+    if row.parameter == "stimulus_sd":
         _check_stimulus_term(at, study, feature, level)
         return
-    features, levels = feature.split(":"), level.split(":")
-    if len(features) != len(levels) or (parameter == "heterogeneity_sd" and len(features) > 1):
+    features, levels = ([] if not text else text.split(":") for text in (feature, level))
+    if len(features) != len(levels) or (row.parameter == "heterogeneity_sd" and len(features) > 1):
         raise InputError(f"{at}: '{feature}' and '{level}' do not match; give one level for each feature.")
     attributes = [attribute.id for attribute in study.attributes]
     for name, part in zip(features, levels, strict=True):
@@ -221,21 +178,15 @@ def _check_stimulus_term(at: str, study: Study, term: str, level: str) -> None:
         raise InputError(f"{at}: {suggestion(level, study.levels(feature))}")
 
 
-def _rater(
-    place: str,
-    judge: str,
-    kind: str,
-    prompt: str,
-    parameters: dict[str, dict[tuple[str, str], float]],
-) -> RaterModel:
-    scalar = {name: found.get(("", ""), 0.0) for name, found in parameters.items()}
+def _rater(place: str, judge: str, kind: str, prompt: str, values: Values) -> RaterModel:
+    scalar = {name: of.get(("", ""), 0.0) for name, of in values.items()}
     rater = RaterModel(
         judge,
         kind,
         prompt,
-        part_worth=parameters.get("part_worth", {}),
-        heterogeneity_sd=parameters.get("heterogeneity_sd", {}),
-        stimulus_sd=parameters.get("stimulus_sd", {}),
+        part_worth=values.get("part_worth", {}),
+        heterogeneity_sd=values.get("heterogeneity_sd", {}),
+        stimulus_sd=values.get("stimulus_sd", {}),
         position_bias=scalar.get("position_bias", 0.0),
         inattention=scalar.get("inattention", 0.0),
         reliability=scalar.get("reliability", 1.0 - scalar.get("inattention", 0.0) / 2),

@@ -32,7 +32,7 @@ from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.bounded import TRUE_CELLS
 from ...tables.schema import JUDGE_KINDS, STATUSES
-from ..truth_table import require_samples
+from ..truth_table import require_samples, truth_path
 from .answers import answer_stream, model_answers, panel_answers
 from .judges import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
 from .stimuli import stimulus_effects, stimulus_utility
@@ -53,15 +53,15 @@ class Simulation:
         One row per judge, prompt, pair, sample and position, in the contract's columns; ``panel`` names the
         panel of a respondent, and ``origin`` is "simulated".
     truth : DataFrame or None
-        As from :func:`conjury.inference.simulation.conjoint.truth.true_values`; None where it was not asked for, or attributes
-        have more than ``limits.TRUE_CELLS`` combinations.
+        As from ``true_values``; None where it was not asked for, or attributes have more than
+        ``TRUE_CELLS`` combinations.
     profiles : DataFrame
         All profiles of the study.
     tasks : DataFrame
         ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; the last four are missing or
         False for the pairs that models share. ``task_id`` is the ``pair_id`` of the choices.
     stimuli : DataFrame
-        Effects of the stimuli at hand, as from :func:`conjury.inference.simulation.conjoint.stimuli.stimulus_effects`.
+        Effects of the stimuli of this simulation, as from ``stimulus_effects``.
     """
 
     choices: pd.DataFrame
@@ -134,7 +134,7 @@ def simulate(
     100
     """
     _check_repeats(swapped_share, samples, noise)
-    source = _truth_table(study) if raters is None else raters
+    source = truth_path(study, "truth.csv", "choices", COLUMNS) if raters is None else raters
     chosen = select_raters(read_truth_table(source, study), judges, prompts)
     if noise is not None:
         chosen = [replace(rater, noise=noise) if rater.kind == "model" else rater for rater in chosen]
@@ -176,18 +176,6 @@ class _World:
         shown = self.profiles.iloc[rows.reshape(-1)]
         codes = _codes(self.study, self.profiles, rows.reshape(-1))
         return stimulus_utility(self.study, rater, shown, codes, self.stimulus_seed).reshape(rows.shape)
-
-
-def _truth_table(study: Study) -> Path:
-    """Find the truth table of a study beside its file."""
-    path = study.folder / "truth.csv"
-    if not path.is_file():
-        raise InputError(
-            f"Study {study.name!r} has no truth table, so its choices cannot be simulated; write the "
-            f"part-worths of at least one judge to truth.csv beside the study file, with the columns "
-            f"{', '.join(COLUMNS)}."
-        )
-    return path
 
 
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:

@@ -12,7 +12,7 @@ there is no answer, ``effect`` what a condition adds to accuracy on the probit s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -20,40 +20,29 @@ import pandas as pd
 
 from ...errors import InputError
 from ...study.models import ItemStudy
-from ...study.problems import suggestion
-from ...tables.columns import did_you_mean, listed
-from ...tables.schema import JUDGE_KINDS, STATUSES
-from ..truth_table import read_truth_file
+from ...tables.columns import listed
+from ...tables.schema import STATUSES
+from ..truth_table import HUMAN, MODEL, Rule, one_panel, read_rows
 
 FILE = "label_truth.csv"
-HUMAN, MODEL = JUDGE_KINDS
 
 Row = tuple[Mapping[str, str], float]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Range of a parameter, and which cells its rows may and must have filled in."""
-
-    lowest: float
-    highest: float
-    allowed: tuple[str, ...] = ()
-    needed: tuple[str, ...] = ()
-
-
-_ASKED = ("judge", "judge_kind", "task", "strata")
-PARAMETERS = {
-    "items": Rule(0, 1e6, ("strata",)),
-    "gold": Rule(0, 1e6, ("task", "strata"), ("gold",)),
-    "lines": Rule(2, 1e3, ("strata",)),
+STRATA = "strata"  # in a rule: the columns of all strata of the study
+ASKED = ("judge", "judge_kind", "task", STRATA)
+RULES = {
+    "items": Rule(0, 1e6, allowed=(STRATA,)),
+    "gold": Rule(0, 1e6, needed=("gold",), allowed=("task", STRATA)),
+    "lines": Rule(2, 1e3, allowed=(STRATA,)),
     "item_share": Rule(0, 1),
-    "people": Rule(2, 1e4, (), ("judge", "judge_kind")),
-    "accuracy": Rule(0, 1, (*_ASKED, "gold")),
-    "pull": Rule(0, 1e6, (*_ASKED, "gold"), ("label",)),
-    "missing": Rule(0, 1, _ASKED, ("label",)),
-    "consistency": Rule(0, 1, _ASKED),
-    "shared_difficulty": Rule(0, 1, _ASKED),
-    "effect": Rule(-5, 5, _ASKED, ("condition",)),
+    "people": Rule(2, 1e4, needed=("judge", "judge_kind")),
+    "accuracy": Rule(0, 1, allowed=(*ASKED, "gold")),
+    "pull": Rule(0, 1e6, needed=("label",), allowed=(*ASKED, "gold")),
+    "missing": Rule(0, 1, needed=("label",), allowed=ASKED),
+    "consistency": Rule(0, 1, allowed=ASKED),
+    "shared_difficulty": Rule(0, 1, allowed=ASKED),
+    "effect": Rule(-5, 5, needed=("condition",), allowed=ASKED),
 }
 
 
@@ -156,32 +145,22 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
     >>> truth.conditions
     ('orthographic', 'drift', 'preserving')
     """
-    columns = columns_of(study)
-    table, place = read_truth_file(source, columns)
-    known = _known(study)
-    held: dict[str, list[Row]] = {}
-    judges: dict[str, str] = {}
-    for row, values in enumerate(table[columns].astype(str).itertuples(index=False, name=None)):
-        at = f"{place}:{row + 2}" if isinstance(source, Path) else f"{place}, row {row + 1}"
-        cells = {name: cell for name, cell in zip(columns, values, strict=True) if cell}
-        parameter, text = cells.pop("parameter", ""), cells.pop("value", "")
-        if parameter not in PARAMETERS:
-            raise InputError(f"{at}: parameter: {suggestion(parameter, PARAMETERS)}")
-        _check_cells(at, parameter, cells, known)
-        value = _number(at, parameter, text)
-        if "judge" in cells and judges.setdefault(cells["judge"], cells["judge_kind"]) != cells["judge_kind"]:
-            raise InputError(f"{at}: {cells['judge']} is of two kinds; give every judge one judge_kind.")
-        rows = held.setdefault(parameter, [])
-        if any(earlier == cells for earlier, _ in rows):
-            raise InputError(f"{at}: {parameter} is given twice for the same cells; keep one row.")
-        rows.append((cells, value))
+    strata = tuple(stratum.id for stratum in study.strata)
+    rules = {
+        name: replace(rule, allowed=(*rule.allowed, *strata)) if STRATA in rule.allowed else rule
+        for name, rule in RULES.items()
+    }
+    table = read_rows(source, columns_of(study), rules, _known(study), ())
+    rows: dict[str, list[Row]] = {}
+    for row in table.rows:
+        rows.setdefault(row.parameter, []).append((row.cells, row.value))
     truth = LabelTruth(
-        {name: tuple(rows) for name, rows in held.items()},
-        judges,
-        tuple(stratum.id for stratum in study.strata),
-        tuple(dict.fromkeys(cells["condition"] for cells, _ in held.get("effect", ()))),
+        {name: tuple(of) for name, of in rows.items()},
+        table.kinds,
+        strata,
+        tuple(dict.fromkeys(cells["condition"] for cells, _ in rows.get("effect", ()))),
     )
-    _check_whole(place, truth)
+    _check_whole(table.place, truth)
     return truth
 
 
@@ -191,44 +170,12 @@ def _known(study: ItemStudy) -> dict[str, list[str]]:
     gold = [level for task in tasks for level in study.gold_labels(task)]
     return {
         "judge": [judge.id for judge in study.judges],
-        "judge_kind": list(JUDGE_KINDS),
         "task": tasks,
         "gold": gold,
         "label": [*answers, *gold],
+        "missing.label": STATUSES[1:],
         **{stratum.id: [level.id for level in stratum.levels] for stratum in study.strata},
     }
-
-
-def _check_cells(at: str, parameter: str, cells: Mapping[str, str], known: Mapping[str, list[str]]) -> None:
-    rule = PARAMETERS[parameter]
-    fixed = (*rule.allowed, *rule.needed)
-    for name, cell in cells.items():
-        kind = name if name in ("judge", "judge_kind", "task", "condition", "gold", "label") else "strata"
-        if kind not in fixed:
-            raise InputError(f"{at}: {parameter} has no {name}; leave the cell empty.")
-        if name == "condition":
-            continue
-        names = list(STATUSES[1:]) if (parameter, name) == ("missing", "label") else known[name]
-        if cell not in names:
-            raise InputError(f"{at}: {name} '{cell}' is not known{did_you_mean(cell, names)}.")
-    if "judge" in cells and "judge_kind" not in cells:
-        raise InputError(f"{at}: say in judge_kind whether {cells['judge']} is human or model.")
-    for name in rule.needed:
-        if name not in cells:
-            raise InputError(f"{at}: {parameter} needs a {name}; fill it in.")
-
-
-def _number(at: str, parameter: str, text: str) -> float:
-    rule = PARAMETERS[parameter]
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not rule.lowest <= value <= rule.highest:
-        raise InputError(
-            f"{at}: {parameter} is '{text}'; give a number from {rule.lowest:g} to {rule.highest:g}."
-        )
-    return value
 
 
 def _check_whole(place: str, truth: LabelTruth) -> None:
@@ -238,8 +185,6 @@ def _check_whole(place: str, truth: LabelTruth) -> None:
     for cells, _ in truth.rows["items"]:
         if set(cells) != set(truth.strata):
             raise InputError(f"{place}: rows of items need {listed(truth.strata)}; fill them in.")
-    panels = [judge for judge, kind in truth.judges.items() if kind == HUMAN]
-    if len(panels) > 1:
-        raise InputError(f"{place}: there are {len(panels)} panels of people; give the parameters of one.")
+    one_panel(place, truth.judges)
     if not truth.judges:
         raise InputError(f"{place}: no row names a judge; give the accuracy of one at least.")

@@ -20,44 +20,28 @@ from ...errors import InputError
 from ...study.models import ItemStudy
 from ...study.problems import suggestion
 from ...tables.columns import listed
-from ..truth_table import read_truth_file
+from ..truth_table import HUMAN, MODEL, Rule, Values, one_panel, read_rows
 from .raters import Floats, Rater, RatingTruth
 
 FILE = "truth.csv"
 COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]
-HUMAN, MODEL = "human", "model"
 LEAST = 1e-8  # eigenvalue of a matrix that counts as positive definite
 
-
-@dataclass(frozen=True)
-class Rule:
-    """What a parameter may hold: its range, whose it is, whether it has a dimension, and its kind of level.
-
-    ``level`` is "type", "type?" (may be empty), "modality", "threshold", "dimension" or empty.
-    """
-
-    lowest: float
-    highest: float
-    kind: str = ""
-    dimension: str = "yes"
-    level: str = ""
-
-
-PARAMETERS = {
-    "topics": Rule(1, 1e6, HUMAN, "no", "modality"),
-    "people": Rule(1, 1e6, HUMAN, "no"),
-    "mean": Rule(-100, 100, level="type"),
-    "modality": Rule(-100, 100, level="modality"),
-    "item_sd": Rule(0.01, 100, level="type?"),
-    "threshold": Rule(-100, 100, level="threshold"),
-    "correlation": Rule(-1, 1, level="dimension"),
-    "topic_share": Rule(0, 1, dimension="no"),
-    "severity_sd": Rule(0, 100, HUMAN, "maybe"),
-    "severity_correlation": Rule(0, 1, HUMAN, "no"),
-    "discrimination_sd": Rule(0, 2, HUMAN, "no"),
-    "halo_sd": Rule(0, 100, HUMAN, "no"),
-    "consensus_correlation": Rule(-1, 1, MODEL, "yes"),
-    "model_shared": Rule(0, 0.99, MODEL, "maybe"),
+RULES = {
+    "topics": Rule(1, 1e6, HUMAN, ("level",)),
+    "people": Rule(1, 1e6, HUMAN),
+    "mean": Rule(-100, 100, needed=("dimension", "level")),
+    "modality": Rule(-100, 100, needed=("dimension", "level")),
+    "item_sd": Rule(0.01, 100, needed=("dimension",), allowed=("level",)),
+    "threshold": Rule(-100, 100, needed=("dimension", "level")),
+    "correlation": Rule(-1, 1, needed=("dimension", "level")),
+    "topic_share": Rule(0, 1),
+    "severity_sd": Rule(0, 100, HUMAN, allowed=("dimension",)),
+    "severity_correlation": Rule(0, 1, HUMAN),
+    "discrimination_sd": Rule(0, 2, HUMAN),
+    "halo_sd": Rule(0, 100, HUMAN),
+    "consensus_correlation": Rule(-1, 1, MODEL, needed=("dimension",)),
+    "model_shared": Rule(0, 0.99, MODEL, allowed=("dimension",)),
 }
 
 
@@ -81,31 +65,34 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
     InputError
         With file (or table), line and remedy.
     """
-    table, place = _read(source)
-    types = _types(study)
-    names = _Names(tuple(study.scale_labels), types, _modalities(table), _ratings(study))
-    values: dict[str, dict[str, dict[tuple[str, str], float]]] = {}
-    kinds: dict[str, str] = {}
-    for row, (judge, kind, parameter, dimension, level, text) in enumerate(
-        table[COLUMNS].astype(str).itertuples(index=False, name=None)
-    ):
-        at = f"{place}:{row + 2}" if isinstance(source, Path) else f"{place}, row {row + 1}"
-        _check_judge(at, study, judge, kind, kinds)
-        value = _checked(at, names, kind, parameter, dimension, level, text)
-        held = values.setdefault(judge, {}).setdefault(parameter, {})
-        if (dimension, level) in held:
-            raise InputError(f"{at}: {parameter} {dimension} {level} of {judge} is given twice; keep one.")
-        held[dimension, level] = value
-    panels = [judge for judge, kind in kinds.items() if kind == HUMAN]
-    if len(panels) != 1:
-        raise InputError(f"{place}: there are {len(panels)} panels of people; give the parameters of one.")
-    made = {judge: _rater(place, judge, kind, values[judge], names) for judge, kind in kinds.items()}
-    sizes = values[panels[0]]
+    dimensions, types, ratings = tuple(study.scale_labels), _types(study), _ratings(study)
+    known = {
+        "judge": study.judge_labels,
+        "dimension": dimensions,
+        "mean.level": types,
+        "item_sd.level": types,
+        "threshold.level": ratings,
+        "correlation.level": dimensions,
+    }
+    table = read_rows(source, COLUMNS, RULES, known)
+    place, values = table.place, table.values(("judge",), ("dimension", "level"))
+    panel = one_panel(place, table.kinds)
+    sizes = values.get((panel or "",), {})
+    if "topics" not in sizes:
+        raise InputError(
+            f"{place}: the number of topics is missing; add a row with the parameter topics and a modality "
+            "as its level."
+        )
     if "people" not in sizes:
         raise InputError(f"{place}: the number of people is missing; add a row with the parameter people.")
+    names = _Names(dimensions, types, tuple(level for _, level in sizes["topics"]), ratings)
+    for row in table.rows:
+        if row.parameter == "modality" and row.cells["level"] not in names.modalities:
+            raise InputError(f"{row.at}: column 'level': {suggestion(row.cells['level'], names.modalities)}")
+    raters = {judge: _rater(place, judge, kind, values[judge,], names) for judge, kind in table.kinds.items()}
     truth = RatingTruth(
-        made[panels[0]],
-        tuple(rater for rater in made.values() if rater.kind == MODEL),
+        raters[str(panel)],
+        tuple(rater for rater in raters.values() if rater.kind == MODEL),
         names.dimensions,
         names.types,
         {modality: round(number) for (_, modality), number in sizes["topics"].items()},
@@ -149,77 +136,7 @@ def _ratings(study: ItemStudy) -> tuple[str, ...]:
     return tuple(str(rating) for rating in range(lowest + 1, highest + 1))
 
 
-def _modalities(table: pd.DataFrame) -> tuple[str, ...]:
-    return tuple(table.loc[table["parameter"] == "topics", "level"].astype(str))
-
-
-def _read(source: Path | pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    table, place = read_truth_file(source, COLUMNS)
-    if not (table["parameter"] == "topics").any():
-        raise InputError(
-            f"{place}: the number of topics is missing; add a row with the parameter topics and a modality "
-            "as its level."
-        )
-    return table, place
-
-
-def _check_judge(at: str, study: ItemStudy, judge: str, kind: str, kinds: dict[str, str]) -> None:
-    if kind not in (HUMAN, MODEL):
-        raise InputError(f"{at}: column 'judge_kind' holds '{kind}'; write human or model.")
-    if judge not in study.judge_labels:
-        raise InputError(f"{at}: column 'judge': {suggestion(judge, study.judge_labels)}")
-    if kinds.setdefault(judge, kind) != kind:
-        raise InputError(f"{at}: {judge} is a {kinds[judge]} in an earlier row; write one judge_kind.")
-
-
-def _checked(
-    at: str, names: _Names, kind: str, parameter: str, dimension: str, level: str, text: str
-) -> float:
-    if parameter not in PARAMETERS:
-        raise InputError(f"{at}: column 'parameter': {suggestion(parameter, PARAMETERS)}")
-    rule = PARAMETERS[parameter]
-    if rule.kind and rule.kind != kind:
-        raise InputError(f"{at}: {parameter} belongs to a {rule.kind}, not to a {kind}; remove the row.")
-    _check_name(at, "dimension", parameter, dimension, names.dimensions, rule.dimension)
-    wanted = rule.level.removesuffix("?")
-    known = {
-        "type": names.types,
-        "modality": names.modalities,
-        "threshold": names.ratings,
-        "dimension": names.dimensions,
-    }.get(wanted, ())
-    _check_name(
-        at, "level", parameter, level, known, "maybe" if "?" in rule.level else "yes" if known else "no"
-    )
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not rule.lowest <= value <= rule.highest:
-        raise InputError(
-            f"{at}: column 'value' of {parameter} holds '{text}'; give a number from {rule.lowest:g} to "
-            f"{rule.highest:g}."
-        )
-    return value
-
-
-def _check_name(at: str, column: str, parameter: str, name: str, known: tuple[str, ...], needed: str) -> None:
-    """Refuse a dimension or level that is unknown, or where none belongs; ``needed`` is yes, no or maybe."""
-    if not name and needed == "yes":
-        raise InputError(f"{at}: {parameter} needs a {column}; write one of {listed(known)}.")
-    if name and needed == "no":
-        raise InputError(f"{at}: {parameter} has no {column}; leave it empty.")
-    if name and name not in known:
-        raise InputError(f"{at}: column '{column}': {suggestion(name, known)}")
-
-
-def _rater(
-    place: str,
-    judge: str,
-    kind: str,
-    values: dict[str, dict[tuple[str, str], float]],
-    names: _Names,
-) -> Rater:
+def _rater(place: str, judge: str, kind: str, values: Values, names: _Names) -> Rater:
     def table(parameter: str, levels: tuple[str, ...], default: float | None = None) -> Floats:
         """Values by dimension and level, shape (D, levels); a row without one counts for all."""
         held = values.get(parameter, {})

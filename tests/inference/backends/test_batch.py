@@ -16,7 +16,7 @@ pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
 from fakes.answers import completion, content_hash
-from fakes.batch_run import STEPS, LedgerDesk, collect, make_backend, make_requests
+from fakes.batch_run import STEPS, LedgerDesk, make_backend, make_requests
 from fakes.server import TESTS, FakeServer
 
 from conjury.inference.backends.openai import batch as openai_batch
@@ -32,28 +32,22 @@ from conjury.inference.ledger.exchanges import Outcome
 ENQUEUED = "Enqueued token limit reached"
 
 
-@pytest.fixture(scope="module")
-def shared_server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
-
-
 Configure = Callable[..., FakeServer]
 
 
 @pytest.fixture
-def serve(shared_server: FakeServer) -> Configure:
+def serve(server):
     """The fake server, which lets batches go as told."""
 
     def configure(*plans: dict[str, Any], **told: Any) -> FakeServer:
-        shared_server.configure(batches={"plans": list(plans) or [{}], **told})
-        return shared_server
+        server.configure(batches={"plans": list(plans) or [{}], **told})
+        return server
 
     return configure
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
+def ledger(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as opened:
         yield opened
 
@@ -100,11 +94,13 @@ def assert_all_answered(ledger: Ledger, n: int) -> None:
         assert answers == [completion(request.body)]
 
 
-def test_requests_are_answered_in_shards(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_requests_are_answered_in_shards_and_files_kept_until_then(serve, tmp_path, ledger):
     server = serve({"polls": 2})
     backend = make_backend(server.url, tmp_path)
     assert submit(backend, ledger, 10) == 10
     assert [batch.state for batch in ledger.batches()] == ["submitted"] * 3
+    files = sorted(path.name for path in (tmp_path / "batches").iterdir())
+    assert files == sorted(f"{batch.shard}.jsonl" for batch in ledger.batches())
     seen: list[set[str]] = []
     backend.wait(
         LedgerDesk(ledger),
@@ -124,22 +120,10 @@ def test_requests_are_answered_in_shards(serve: Configure, tmp_path: Path, ledge
         ("collected", "completed: 2 answered"),
     ]
     assert set(server.counts()["answered"].values()) == {1}
-
-
-def test_files_are_kept_until_their_shard_is_collected(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
-    backend = make_backend(serve().url, tmp_path)
-    submit(backend, ledger, 10)
-    files = sorted(path.name for path in (tmp_path / "batches").iterdir())
-    assert files == sorted(f"{batch.shard}.jsonl" for batch in ledger.batches())
-    backend.wait(LedgerDesk(ledger), ledger, interval=0.002)
     assert list((tmp_path / "batches").iterdir()) == []
 
 
-def test_what_is_sent_is_in_the_ledger_before(
-    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_sent_is_in_the_ledger_before(serve, tmp_path, ledger, monkeypatch):
     backend = make_backend(serve().url, tmp_path)
     known: list[tuple[str, str, str, int]] = []
 
@@ -164,7 +148,7 @@ def test_what_is_sent_is_in_the_ledger_before(
     ]
 
 
-def test_another_process_goes_on_where_one_left(serve: Configure, tmp_path: Path) -> None:
+def test_another_process_goes_on_where_one_left(serve, tmp_path):
     server = serve({"polls": 1})
     path = tmp_path / "ledger.sqlite"
     with Ledger.open(path) as ledger:
@@ -184,9 +168,7 @@ def test_another_process_goes_on_where_one_left(serve: Configure, tmp_path: Path
     assert set(server.counts()["answered"].values()) == {1}
 
 
-def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(serve, tmp_path, ledger):
     faults = {
         "1": "500",
         "2": "429",
@@ -212,9 +194,7 @@ def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(
     assert submit(backend, ledger, 12) == 0
 
 
-def test_garbled_lines_make_their_requests_be_asked_again(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_garbled_lines_make_their_requests_be_asked_again(serve, tmp_path, ledger):
     backend = make_backend(serve({"lines": {"0": "garbled", "2": "garbled"}}, {}).url, tmp_path)
     kinds = one_round(backend, ledger, 4).kinds()
     assert kinds == {0: "invalid_response", 1: "", 2: "invalid_response", 3: ""}
@@ -223,9 +203,7 @@ def test_garbled_lines_make_their_requests_be_asked_again(
 
 
 @pytest.mark.parametrize("end", ["expired", "cancelled"])
-def test_what_a_batch_did_not_get_to_is_asked_again(
-    serve: Configure, tmp_path: Path, ledger: Ledger, end: str
-) -> None:
+def test_what_a_batch_did_not_get_to_is_asked_again(serve, tmp_path, ledger, end):
     server = serve({"end": end, "share": 0.5, "polls": 1}, {})
     backend = make_backend(server.url, tmp_path)
     assert one_round(backend, ledger, 4).kinds() == {0: "", 1: "", 2: end, 3: end}
@@ -245,25 +223,21 @@ def test_what_a_batch_did_not_get_to_is_asked_again(
         ({"lines": {"0": "500", "1": "500", "2": "500"}}, ["server"] * 3),
     ],
 )
-def test_result_files_may_be_missing(
-    serve: Configure, tmp_path: Path, ledger: Ledger, plan: dict[str, Any], kinds: list[str]
-) -> None:
+def test_result_files_may_be_missing(serve, tmp_path, ledger, plan, kinds):
     backend = make_backend(serve(plan, {}).url, tmp_path)
     assert list(one_round(backend, ledger, 3).kinds().values()) == kinds
     again = {place: "" for place, kind in enumerate(kinds) if kind}
     assert one_round(backend, ledger, 3).kinds() == again
 
 
-def test_a_download_that_breaks_off_is_done_again(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_a_download_that_breaks_off_is_done_again(serve, tmp_path, ledger):
     server = serve({"cut": 2})
     one_round(make_backend(server.url, tmp_path), ledger, 4)
     assert_all_answered(ledger, 4)
     assert set(batch_counts(server)["downloads"].values()) == {3}
 
 
-def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(serve, tmp_path, ledger):
     server = serve({"cut": 6})
     backend = make_backend(server.url, tmp_path)
     submit(backend, ledger, 4)
@@ -292,9 +266,7 @@ def _without_files(
     return recorder
 
 
-def test_results_that_are_not_there_are_read_when_they_are(
-    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_are_not_there_are_read_when_they_are(serve, tmp_path, ledger, monkeypatch):
     backend = make_backend(serve().url, tmp_path)
     with monkeypatch.context() as gone:
         recorder = _without_files(backend, ledger, gone, 3)
@@ -303,9 +275,7 @@ def test_results_that_are_not_there_are_read_when_they_are(
     assert [batch.state for batch in ledger.batches()] == ["collected"]
 
 
-def test_results_that_are_not_there_are_asked_for_again_when_told(
-    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_are_not_there_are_asked_for_again_when_told(serve, tmp_path, ledger, monkeypatch):
     backend = make_backend(serve({}, {}).url, tmp_path)
     with monkeypatch.context() as gone:
         recorder = _without_files(backend, ledger, gone, 3)
@@ -319,9 +289,7 @@ def test_results_that_are_not_there_are_asked_for_again_when_told(
 
 @pytest.mark.parametrize("kind", ["files", "batches"])
 @pytest.mark.parametrize("fault", ["lost", "refused"])
-def test_a_creation_without_an_answer_makes_no_second_batch(
-    serve: Configure, tmp_path: Path, ledger: Ledger, kind: str, fault: str
-) -> None:
+def test_a_creation_without_an_answer_makes_no_second_batch(serve, tmp_path, ledger, kind, fault):
     server = serve({}, **{fault: {kind: 1}})
     one_round(make_backend(server.url, tmp_path), ledger, 6)
     assert_all_answered(ledger, 6)
@@ -329,9 +297,7 @@ def test_a_creation_without_an_answer_makes_no_second_batch(
     assert set(server.counts()["answered"].values()) == {1}
 
 
-def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(serve, tmp_path, ledger):
     server = serve({}, refused={"batches": 4})
     backend = make_backend(server.url, tmp_path)
     with pytest.raises(Unreachable, match=r"cannot tell about the batch of shard .*HTTP 500"):
@@ -343,7 +309,7 @@ def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(
     assert list(batch_counts(server)["files"].values()) == [1]
 
 
-def test_a_batch_is_found_again_among_many(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_a_batch_is_found_again_among_many(serve, tmp_path, ledger):
     server = serve({"polls": 1})
     backend = make_backend(server.url, tmp_path, requests=1)
     submit(backend, ledger, 25)
@@ -353,9 +319,7 @@ def test_a_batch_is_found_again_among_many(serve: Configure, tmp_path: Path, led
     assert backend.service.find_batch("other") is None
 
 
-def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_again(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_again(serve, tmp_path, ledger):
     complaint = {"code": "invalid_json_line", "line": 2, "message": "This line is not\nvalid."}
     backend = make_backend(serve({"end": "failed", "errors": [complaint]}, {}).url, tmp_path)
     assert one_round(backend, ledger, 4).kinds() == {1: "rejected"}
@@ -364,9 +328,7 @@ def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_aga
     assert one_round(backend, ledger, 4).kinds() == {0: "", 2: "", 3: ""}
 
 
-def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(serve, tmp_path, ledger):
     complaint = {"code": "model_not_found", "line": None, "message": "The model m has no batch interface."}
     backend = make_backend(serve({"end": "failed", "errors": [complaint]}, {}).url, tmp_path)
     submit(backend, ledger, 6)
@@ -380,9 +342,7 @@ def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(
     assert_all_answered(ledger, 6)
 
 
-def test_a_shard_that_the_queue_has_no_room_for_is_sent_again_when_others_have_ended(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_shard_that_the_queue_has_no_room_for_is_sent_again_when_others_have_ended(serve, tmp_path, ledger):
     server = serve({"polls": 3}, room=5)
     backend = make_backend(server.url, tmp_path)
     submit(backend, ledger, 8)
@@ -397,9 +357,7 @@ def test_a_shard_that_the_queue_has_no_room_for_is_sent_again_when_others_have_e
     assert len(batch_counts(server)["files"]) == 2
 
 
-def test_a_shard_larger_than_the_queue_is_split(
-    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shard_larger_than_the_queue_is_split(serve, tmp_path, ledger, monkeypatch):
     monkeypatch.setattr(openai_batch, "SMALLEST", 1)
     server = serve({"polls": 1}, room=3)
     backend = make_backend(server.url, tmp_path, requests=10)
@@ -415,7 +373,7 @@ def test_a_shard_larger_than_the_queue_is_split(
     assert list((tmp_path / "batches").iterdir()) == []
 
 
-def test_a_shard_whose_file_is_gone_is_made_anew(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_a_shard_whose_file_is_gone_is_made_anew(serve, tmp_path, ledger):
     backend = make_backend(serve({}, refused={"files": 9}).url, tmp_path, max_retries=0)
     with pytest.raises(Unreachable):
         submit(backend, ledger, 4)
@@ -427,9 +385,7 @@ def test_a_shard_whose_file_is_gone_is_made_anew(serve: Configure, tmp_path: Pat
     assert [batch.state for batch in ledger.batches()] == ["failed", "submitted"]
 
 
-def test_files_of_shards_that_were_never_planned_are_removed(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_files_of_shards_that_were_never_planned_are_removed(serve, tmp_path, ledger):
     folder = tmp_path / "batches"
     folder.mkdir()
     for name in ("judge-0.jsonl", "judge-1.jsonl.part", "other-2.jsonl"):
@@ -438,7 +394,7 @@ def test_files_of_shards_that_were_never_planned_are_removed(
     assert [path.name for path in folder.iterdir()] == ["other-2.jsonl"]
 
 
-def test_batches_of_other_judges_are_left(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_batches_of_other_judges_are_left(serve, tmp_path, ledger):
     server = serve({"polls": 1})
     one, other = make_backend(server.url, tmp_path), make_backend(server.url, tmp_path)
     other.judge_id = "other"
@@ -452,16 +408,14 @@ def test_batches_of_other_judges_are_left(serve: Configure, tmp_path: Path, ledg
     ]
 
 
-def test_a_request_too_large_for_a_batch_is_recorded_so(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_request_too_large_for_a_batch_is_recorded_so(serve, tmp_path, ledger):
     backend = make_backend(serve().url, tmp_path, limits=Limits(bytes=50))
     recorder = one_round(backend, ledger, 1)
     assert recorder.kinds() == {0: "too_large"}
     assert submit(backend, ledger, 1) == 0
 
 
-def test_nothing_is_sent_after_a_stop(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_nothing_is_sent_after_a_stop(serve, tmp_path, ledger):
     server = serve()
     recorder = LedgerDesk(ledger)
 
@@ -475,7 +429,7 @@ def test_nothing_is_sent_after_a_stop(serve: Configure, tmp_path: Path, ledger: 
     assert sum(batch_counts(server)["batches"].values()) == 1
 
 
-def test_waiting_ends_when_asked_to(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+def test_waiting_ends_when_asked_to(serve, tmp_path, ledger):
     backend = make_backend(serve({"polls": 10**6}).url, tmp_path)
     submit(backend, ledger, 4)
     recorder = LedgerDesk(ledger)
@@ -487,9 +441,7 @@ def test_waiting_ends_when_asked_to(serve: Configure, tmp_path: Path, ledger: Le
     assert [batch.state for batch in ledger.batches()] == ["submitted"]
 
 
-def test_waiting_survives_a_provider_that_is_away_for_a_while(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_waiting_survives_a_provider_that_is_away_for_a_while(serve, tmp_path, ledger):
     server = serve()
     backend = make_backend(server.url, tmp_path, max_retries=0)
     submit(backend, ledger, 4)
@@ -501,32 +453,28 @@ def test_waiting_survives_a_provider_that_is_away_for_a_while(
             raise Unreachable("away")
         return ask(batch_id)
 
-    backend.service.retrieve = away  # type: ignore[method-assign]
+    backend.service.retrieve = away
     backend.wait(LedgerDesk(ledger), ledger, interval=0.001)
     assert_all_answered(ledger, 4)
 
 
-def test_a_server_that_is_not_there_is_told_in_one_sentence(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_server_that_is_not_there_is_told_in_one_sentence(tmp_path, ledger):
     backend = make_backend("http://127.0.0.1:9/v1", tmp_path, max_retries=0)
     with pytest.raises(InputError, match=r"127\.0\.0\.1:9/v1 gave no answer about the file .*run the same"):
         submit(backend, ledger, 4)
 
 
-def test_a_wrong_key_is_told_and_never_shown(
-    shared_server: FakeServer, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shared_server.configure(key="right")
+def test_a_wrong_key_is_told_and_never_shown(server, tmp_path, ledger, monkeypatch):
+    server.configure(key="right")
     monkeypatch.setenv("MY_KEY", "sentinel-key-0123456789")
-    backend = make_backend(shared_server.url, tmp_path, key_variable="MY_KEY")
+    backend = make_backend(server.url, tmp_path, key_variable="MY_KEY")
     with pytest.raises(InputError, match="does not accept the key in the environment variable MY_KEY") as e:
         submit(backend, ledger, 4)
     assert "sentinel" not in f"{e.value}{e.value.__cause__}{backend.settings()}"
     assert [batch.state for batch in ledger.batches()] == ["planned"]
 
 
-def test_a_batch_that_the_provider_does_not_know_is_told(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_a_batch_that_the_provider_does_not_know_is_told(serve, tmp_path, ledger):
     backend = make_backend(serve({"polls": 1}).url, tmp_path)
     submit(backend, ledger, 4)
     serve()
@@ -534,9 +482,7 @@ def test_a_batch_that_the_provider_does_not_know_is_told(
         backend.poll(ledger)
 
 
-def test_an_exported_file_is_what_a_batch_would_send(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
+def test_an_exported_file_is_what_a_batch_would_send(serve, tmp_path, ledger):
     recorder = LedgerDesk(ledger)
     path = tmp_path / "requests.jsonl"
     assert export(ledger.pending(make_requests(4)), path, recorder) == 4
@@ -545,7 +491,7 @@ def test_an_exported_file_is_what_a_batch_would_send(
     assert path.read_bytes() == (tmp_path / "batches" / f"{batch.shard}.jsonl").read_bytes()
 
 
-def test_results_made_elsewhere_are_read_once(tmp_path: Path, ledger: Ledger) -> None:
+def test_results_made_elsewhere_are_read_once(tmp_path, ledger):
     recorder = KeptDesk(ledger)
     export(ledger.pending(make_requests(3)), tmp_path / "requests.jsonl", recorder)
     lines = []
@@ -565,9 +511,7 @@ def test_results_made_elsewhere_are_read_once(tmp_path: Path, ledger: Ledger) ->
     assert_all_answered(ledger, 3)
 
 
-def test_results_that_are_read_twice_add_nothing(
-    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_are_read_twice_add_nothing(tmp_path, ledger, monkeypatch):
     requests = list(ledger.pending(make_requests(3)))
     ledger.record(Outcome(requests[0].key, body=json.dumps(completion(requests[0].body)).encode()))
     ledger.flush()
@@ -594,7 +538,7 @@ def test_results_that_are_read_twice_add_nothing(
     assert second.kinds() == {}
 
 
-def test_results_that_cannot_be_read_are_told(tmp_path: Path, ledger: Ledger) -> None:
+def test_results_that_cannot_be_read_are_told(tmp_path, ledger):
     with pytest.raises(InputError, match=r"none\.jsonl cannot be read"):
         read_results(tmp_path / "none.jsonl", ledger, LedgerDesk(ledger))
     (tmp_path / "cut.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
@@ -643,7 +587,7 @@ def assert_nothing_lost_or_paid_twice(
     assert sum(answered.values()) == n * len(runs)
 
 
-def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve: Configure, tmp_path: Path) -> None:
+def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve, tmp_path):
     told = (
         "replace-1 plan_batch-1 plan_batch+1 upload+1 update_batch+1 create-1 create+1 update_batch+2 "
         "upload+2 create+2 retrieve+3 download+1 record+1 flush-1 update_batch+8"
@@ -656,7 +600,7 @@ def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve: Configure
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_death_at_each_step_and_again_soon_after_loses_nothing(serve: Configure, tmp_path: Path) -> None:
+def test_death_at_each_step_and_again_soon_after_loses_nothing(serve, tmp_path):
     steps = [
         f"{name}{when}{n}" for names in STEPS.values() for name in names for when in "-+" for n in (1, 3)
     ]
@@ -669,10 +613,3 @@ def test_death_at_each_step_and_again_soon_after_loses_nothing(serve: Configure,
     assert [each[-1] for each in codes] == [0] * len(runs)
     assert sum(each[0] == 9 for each in codes) > 30
     assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
-
-
-def test_a_run_is_over_when_every_request_is_answered(
-    serve: Configure, tmp_path: Path, ledger: Ledger
-) -> None:
-    collect(make_backend(serve(HARD).url, tmp_path), ledger, lambda: make_requests(10))
-    assert_all_answered(ledger, 10)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,16 +18,10 @@ from conjury.inference.ledger.exchanges import FINAL, Outcome, Request
 TIMEOUT = 2.0
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
-
-
 @pytest.fixture
-def server(shared: FakeServer, monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+def server(server, monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
-    return shared
+    return server
 
 
 def collect(server: FakeServer, requests: list[Request], **settings: Any) -> list[Outcome]:
@@ -56,7 +49,7 @@ def collect(server: FakeServer, requests: list[Request], **settings: Any) -> lis
         ("rejected", "rejected"),
     ],
 )
-def test_each_fault_is_told_by_its_kind(server: FakeServer, fault: str, kind: str) -> None:
+def test_each_fault_is_told_by_its_kind(server, fault, kind):
     server.configure(faults={fault: 1.0})
     [outcome] = collect(server, made_up_requests(1), max_retries=0, timeout=0.4)
     assert (outcome.kind, outcome.body) == (kind, None)
@@ -70,17 +63,16 @@ def test_each_fault_is_told_by_its_kind(server: FakeServer, fault: str, kind: st
     ("fault", "reason"),
     [("content_filter", "content_filter"), ("content_filter_400", "content_filter"), ("length", "length")],
 )
-def test_filtered_and_cut_answers_are_answers(server: FakeServer, fault: str, reason: str) -> None:
+def test_filtered_and_cut_answers_are_answers(server, fault, reason):
     server.configure(faults={fault: 1.0})
     [outcome] = collect(server, made_up_requests(1))
-    assert outcome.body is not None
     answer = json.loads(outcome.body)
     assert answer["choices"][0]["finish_reason"] == reason
     assert answer.get("conjury", {}).get("http_status") == (400 if fault == "content_filter_400" else None)
     assert (outcome.kind, outcome.attempts) == ("", ())
 
 
-def test_failed_exchanges_of_an_answered_request_are_kept(server: FakeServer) -> None:
+def test_failed_exchanges_of_an_answered_request_are_kept(server):
     server.configure(faults={"500": 1.0})
     [outcome] = collect(server, made_up_requests(1))
     assert outcome.body is not None
@@ -89,7 +81,8 @@ def test_failed_exchanges_of_an_answered_request_are_kept(server: FakeServer) ->
     ]
 
 
-def _survive(server: FakeServer, n: int) -> None:
+@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_all_faults_at_once_lose_and_swap_no_answer(server, n):
     lasting = dict.fromkeys(LASTING, 0.01)
     server.configure(faults={**dict.fromkeys(PASSING, 0.01), **lasting}, repeats=2, seed=7)
     requests = made_up_requests(n)
@@ -133,16 +126,7 @@ def _check_answer(request: Request, end: Outcome) -> None:
             assert answer == expected
 
 
-def test_all_faults_at_once_lose_and_swap_no_answer(server: FakeServer) -> None:
-    _survive(server, 1_000)
-
-
-@pytest.mark.slow
-def test_all_faults_at_once_lose_and_swap_no_answer_of_ten_thousand(server: FakeServer) -> None:
-    _survive(server, 10_000)
-
-
-def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server: FakeServer) -> None:
+def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server):
     server.configure(faults={"429_retry_after": 0.05}, retry_after=0.4, latency=0.005)
     outcomes = collect(server, made_up_requests(100), concurrency=5)
     counts = server.counts()
@@ -153,7 +137,7 @@ def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server: FakeServer)
         assert len(since) < 5
 
 
-def test_fewer_requests_fly_while_the_provider_turns_them_away(server: FakeServer) -> None:
+def test_fewer_requests_fly_while_the_provider_turns_them_away(server):
     server.configure(capacity=8, latency=0.02, retry_after=0.02)
     outcomes = collect(server, made_up_requests(300), concurrency=64, max_retries=20)
     assert {outcome.kind for outcome in outcomes} == {""}

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from fakes.echoes import FORMS
 
-from conjury.inference.backends.openai.batch_service import _whole_lines
 from conjury.inference.backends.openai.failures import read_failure, redact
 from conjury.inference.backends.openai.masking import mask, mask_bytes
 
@@ -22,7 +21,7 @@ KEYS = (
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_encoding_of_a_key_is_masked_and_nothing_else(form: str, key: str) -> None:
+def test_every_encoding_of_a_key_is_masked_and_nothing_else(form, key):
     written = FORMS[form](key)
     before = '{"choices": [{"message": {"content": "A \\u00e9 100% \\\\ \\n'
     raw = f'{before}{written} and more"}}}}], "x": 1e5}}'.encode()
@@ -36,7 +35,7 @@ def test_every_encoding_of_a_key_is_masked_and_nothing_else(form: str, key: str)
     assert "[key]" in mask(f"x {written}", [key])
 
 
-def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none() -> None:
+def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none():
     key = "nothing-like-it"
     assert json.loads(mask_bytes(b'{"a": "x\\\\nothing-like-it"}', [key])) == {"a": "x\\[key]"}
     raw = b'{"a": "x\\nothing-like-it"}'
@@ -44,13 +43,13 @@ def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none() -
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
-def test_answers_in_other_encodings_are_masked(encoding: str) -> None:
+def test_answers_in_other_encodings_are_masked(encoding):
     raw = '{"choices": [{"message": {"content": "sk-proj-0123456789abcdef é"}}]}'.encode(encoding)
     masked = mask_bytes(raw, [KEYS[0]])
     assert json.loads(masked)["choices"][0]["message"]["content"] == "[key] é"
 
 
-def test_answers_without_a_key_stay_byte_for_byte() -> None:
+def test_answers_without_a_key_stay_byte_for_byte():
     raw = (
         b'{ "choices" : [{"message": {"content": "s\\u0061k \\/ %41 &#65;"}, "logprobs": {"content": '
         b'[{"token": "sk-"}, {"token": "x"}]}}]}'
@@ -70,7 +69,7 @@ def test_keys_that_are_spread_over_tokens_are_masked(  # as log-probabilities gi
     assert [token["token"] for token in left] == ["A ", "[key]", "[key]", "[key]", "!"]
 
 
-def test_errors_are_masked_after_they_are_decoded() -> None:
+def test_errors_are_masked_after_they_are_decoded():
     escaped = FORMS["json"](KEYS[0])
     failure = read_failure(
         400, f'{{"error": {{"message": "No {escaped}", "code": "{escaped}"}}}}'.encode(), KEYS
@@ -80,7 +79,3 @@ def test_errors_are_masked_after_they_are_decoded() -> None:
         redact(f"illegal header bytearray(b'\\x73{KEYS[0][1:]}')", KEYS)
         == "illegal header bytearray(b'[key]')"
     )
-
-
-def test_lines_of_results_are_whole_however_they_come() -> None:
-    assert list(_whole_lines(iter([b"a", b"b\nc", b"", b"\n\nd"]))) == [b"ab\n", b"c\n", b"\n", b"d"]

@@ -25,19 +25,12 @@ from conjury.inference.ledger.exchanges import Request
 SENTINEL = "sentinel-0123456789abcdef"  # of no form that is known for keys
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
-
-
 @pytest.fixture
-def server(shared: FakeServer, monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+def server(server, monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    shared.configure()
-    return shared
+    return server
 
 
 def collect(server: FakeServer, requests: list[Request], **settings: Any) -> MemoryRecorder:
@@ -46,7 +39,7 @@ def collect(server: FakeServer, requests: list[Request], **settings: Any) -> Mem
     return recorder
 
 
-def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server: FakeServer) -> None:
+def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server):
     extra = {"structured_outputs": {"choice": ["A", "B"]}, "top_k": 3, "logprobs": True, "top_logprobs": 5}
     [request] = made_up_requests(1, **extra)
     [outcome] = collect(server, [request]).outcomes
@@ -57,7 +50,7 @@ def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server: 
     assert outcome.seconds > 0
 
 
-def test_stored_images_are_sent_as_data_uris(server: FakeServer) -> None:
+def test_stored_images_are_sent_as_data_uris(server):
     [request] = made_up_requests(1)
     parts = [{"type": "image_url", "image_url": {"url": "media:abc"}}]
     request.body["messages"] = [{"role": "user", "content": parts}]
@@ -72,7 +65,7 @@ def test_stored_images_are_sent_as_data_uris(server: FakeServer) -> None:
     assert parts[0]["image_url"]["url"] == "media:abc"
 
 
-def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server: FakeServer) -> None:
+def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server):
     server.configure(latency=0.01)
     recorder, taken, ahead = MemoryRecorder(), 0, []
 
@@ -89,15 +82,13 @@ def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server
     assert server.counts()["peak"] == 8
 
 
-def test_a_limit_of_requests_per_minute_is_kept(server: FakeServer) -> None:
+def test_a_limit_of_requests_per_minute_is_kept(server):
     collect(server, made_up_requests(11), requests_per_minute=1200)
     arrivals = server.counts()["arrivals"]
     assert arrivals[-1] - arrivals[0] > 0.45
 
 
-def test_a_local_server_needs_no_key_and_openai_does(
-    server: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_local_server_needs_no_key_and_openai_does(server, monkeypatch):
     assert len(collect(server, made_up_requests(2)).outcomes) == 2
     with pytest.raises(InputError, match="no key in the environment variable MY_KEY; set it"):
         OpenAIBackend("tiny", key_variable="MY_KEY")
@@ -106,9 +97,7 @@ def test_a_local_server_needs_no_key_and_openai_does(
     assert len(collect(server, made_up_requests(2), key_variable="MY_KEY").outcomes) == 2
 
 
-def test_the_key_of_openai_goes_to_no_other_server_unless_told(
-    server: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_of_openai_goes_to_no_other_server_unless_told(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
     collect(server, made_up_requests(1))
     assert server.counts()["keys"] == ["none"]
@@ -136,9 +125,7 @@ def test_the_key_of_openai_goes_to_no_other_server_unless_told(
         ({"status": 402, "error": {"message": "Pay."}}, "has no credit left"),
     ],
 )
-def test_what_concerns_all_requests_is_told_once_in_one_sentence(
-    server: FakeServer, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], sentence: str
-) -> None:
+def test_what_concerns_all_requests_is_told_once_in_one_sentence(server, monkeypatch, settings, sentence):
     monkeypatch.setenv("MY_KEY", SENTINEL)
     server.configure(**settings)
     recorder = MemoryRecorder()
@@ -152,7 +139,7 @@ def test_what_concerns_all_requests_is_told_once_in_one_sentence(
 
 
 @pytest.mark.parametrize("status", [403, 404, 405])
-def test_what_is_denied_after_an_answer_concerns_one_request(server: FakeServer, status: int) -> None:
+def test_what_is_denied_after_an_answer_concerns_one_request(server, status):
     backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=1), MemoryRecorder()
 
     def until_denied() -> Iterator[Request]:
@@ -177,24 +164,14 @@ def test_what_is_denied_after_an_answer_concerns_one_request(server: FakeServer,
         {"message": "Input requires moderation on this provider."},
     ],
 )
-def test_a_403_of_a_moderator_is_an_answer_even_at_first(server: FakeServer, error: dict[str, Any]) -> None:
+def test_a_403_of_a_moderator_is_an_answer_even_at_first(server, error):
     server.configure(status=403, error=error)
     [outcome] = collect(server, made_up_requests(1)).outcomes
     assert (outcome.kind, outcome.attempts) == ("", ())
-    assert outcome.body is not None
     assert json.loads(outcome.body)["choices"][0]["finish_reason"] == "content_filter"
 
 
-def test_a_server_that_is_not_there_is_told_in_one_sentence(server: FakeServer) -> None:
-    with pytest.raises(InputError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached"):
-        OpenAIBackend("tiny", base_url="http://127.0.0.1:9/v1").run(
-            iter(made_up_requests(9)), MemoryRecorder()
-        )
-
-
-def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(
-    server: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(server, monkeypatch):
     monkeypatch.setattr(openai_backend, "PATIENCE", 12)
     server.configure(status=500, error={"message": "Out of memory."})
     recorder = MemoryRecorder()
@@ -205,9 +182,7 @@ def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(
     assert 12 <= len(recorder.outcomes) <= 15
 
 
-def test_no_key_gets_into_outcomes_settings_or_logs(
-    server: FakeServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_key_gets_into_outcomes_settings_or_logs(server, monkeypatch, caplog):
     monkeypatch.setenv("MY_KEY", SENTINEL)
     server.configure(status=500, error={"message": f"{SENTINEL} failed at https://x?key={SENTINEL}"})
     caplog.set_level(logging.DEBUG)
@@ -223,7 +198,7 @@ def test_no_key_gets_into_outcomes_settings_or_logs(
 @pytest.mark.parametrize(
     "place", ["https://me:{}@host/v1", "https://host/v1?key={}", "https://host/v1?api-key={}"]
 )
-def test_an_address_that_holds_a_key_is_refused(place: str) -> None:
+def test_an_address_that_holds_a_key_is_refused(place):
     with pytest.raises(
         InputError, match=r"https://host/v1 was given with a key .* put that into .*MY_KEY"
     ) as caught:
@@ -231,39 +206,34 @@ def test_an_address_that_holds_a_key_is_refused(place: str) -> None:
     assert SENTINEL not in str(caught.value)
 
 
-def test_a_stop_lets_what_is_in_flight_finish_and_sends_nothing_more(server: FakeServer) -> None:
+def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server):
     server.configure(latency=0.1)
     recorder = MemoryRecorder(until=lambda ended: ended >= 10)
-    OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(iter(made_up_requests(100)), recorder)
+    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=5)
+    backend.run(iter(made_up_requests(100)), recorder)
     assert {outcome.kind for outcome in recorder.outcomes} == {""}
     assert 10 <= len(recorder.outcomes) < 20
     assert server.counts()["answered"].keys() == server.counts()["seen"].keys()
     assert len(server.counts()["seen"]) == len(recorder.outcomes)
+    again = MemoryRecorder()
+    backend.run(iter(made_up_requests(5)), again)
+    assert [outcome.kind for outcome in again.outcomes] == [""] * 5
 
 
-def test_what_does_not_end_within_the_grace_is_cancelled(server: FakeServer) -> None:
-    server.configure(faults={"timeout": 1.0})
+@pytest.mark.parametrize(
+    "settings", [{"faults": {"timeout": 1.0}}, {"faults": {"429_retry_after": 0.5}, "retry_after": 60}]
+)
+def test_what_does_not_end_within_the_grace_is_cancelled(server, settings):
+    server.configure(**settings)
     began = time.monotonic()
     recorder = MemoryRecorder(until=lambda _: time.monotonic() > began + 0.3)
-    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(
-        iter(made_up_requests(9)), recorder
-    )
-    assert time.monotonic() - began < 3
-    assert [outcome.kind for outcome in recorder.outcomes] == ["cancelled"] * 4
-
-
-def test_a_stop_does_not_wait_for_a_provider_that_asked_to_wait(server: FakeServer) -> None:
-    server.configure(faults={"429_retry_after": 0.5}, retry_after=60)
-    began = time.monotonic()
-    recorder = MemoryRecorder(until=lambda _: time.monotonic() > began + 0.3)
-    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(
-        iter(made_up_requests(40)), recorder
-    )
+    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3)
+    backend.run(iter(made_up_requests(40)), recorder)
     assert time.monotonic() - began < 3
     assert Counter(outcome.kind for outcome in recorder.outcomes)["cancelled"] == 4
 
 
-def test_a_wait_that_was_asked_for_holds_over_runs(server: FakeServer) -> None:
+def test_a_wait_that_was_asked_for_holds_over_runs(server):
     backend, recorder = (
         OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0),
         MemoryRecorder(),
@@ -277,18 +247,7 @@ def test_a_wait_that_was_asked_for_holds_over_runs(server: FakeServer) -> None:
     assert time.monotonic() - told > 0.3
 
 
-def test_a_backend_can_run_again_after_a_stop(server: FakeServer) -> None:
-    server.configure(latency=0.02)
-    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=2)
-    backend.run(iter(made_up_requests(50)), MemoryRecorder(until=lambda ended: ended >= 2))
-    recorder = MemoryRecorder()
-    backend.run(iter(made_up_requests(5)), recorder)
-    assert [outcome.kind for outcome in recorder.outcomes] == [""] * 5
-
-
-def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(
-    server: FakeServer,
-) -> None:
+def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(server):
     backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryRecorder()
     server.configure(faults={"429_retry_after": 1.0}, retry_after=7200)
     began = time.monotonic()
@@ -310,7 +269,7 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, _interrupt])
-def test_an_interrupt_loses_no_outcome(server: FakeServer, handler: Any) -> None:
+def test_an_interrupt_loses_no_outcome(server, handler):
     server.configure(latency=0.05)
     requests = made_up_requests(100)
     taken: list[str] = []

@@ -20,24 +20,21 @@ def _settle(limit: float, capacity: int, rounds: int) -> list[float]:
     return limits
 
 
-def test_the_limit_settles_at_what_the_provider_bears_and_rises_again() -> None:
+def test_the_limit_settles_at_what_the_provider_bears_and_rises_again():
     settled = _settle(200, 10, 60)
     assert all(9 <= limit <= 12 for limit in settled[-20:])
     assert _settle(settled[-1], 1000, 200)[-1] == 200
+    assert _settle(200, 0, 12)[-1] == 1  # where all are refused
 
 
-def test_stray_refusals_do_not_stop_the_flow() -> None:
+def test_stray_refusals_do_not_stop_the_flow():
     limit = 100.0
     for step in range(200):
         limit = next_limit(limit, 0.03 if step % 2 else 0.0, 100)
     assert limit > 50
 
 
-def test_a_provider_that_refuses_all_is_asked_one_at_a_time() -> None:
-    assert _settle(200, 0, 12)[-1] == 1
-
-
-def test_the_limit_holds_for_exchanges_and_follows_refusals() -> None:
+def test_the_limit_holds_for_exchanges_and_follows_refusals():
     async def fly() -> list[int]:
         pace, peaks = Pace(8), []
 
@@ -56,7 +53,7 @@ def test_the_limit_holds_for_exchanges_and_follows_refusals() -> None:
     assert asyncio.run(fly()) == [8, 1]
 
 
-def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
+def test_a_cancelled_wait_gives_its_place_to_the_next():
     async def leave() -> None:
         pace = Pace(1)
         await pace.turn()
@@ -70,7 +67,7 @@ def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
     asyncio.run(leave())
 
 
-def test_nothing_starts_while_held_and_everything_after() -> None:
+def test_nothing_starts_while_held_and_everything_after():
     async def wait() -> float:
         pace, began = Pace(4), time.monotonic()
         pace.hold(0.1)
@@ -80,7 +77,7 @@ def test_nothing_starts_while_held_and_everything_after() -> None:
     assert 0.1 <= asyncio.run(wait()) < 1
 
 
-def test_those_who_wait_are_turned_away_at_the_end() -> None:
+def test_those_who_wait_are_turned_away_at_the_end():
     async def close() -> None:
         pace = Pace(1)
         await pace.turn()
@@ -95,7 +92,7 @@ def test_those_who_wait_are_turned_away_at_the_end() -> None:
     asyncio.run(close())
 
 
-def test_waits_are_read_in_every_form_that_providers_use() -> None:
+def test_waits_are_read_in_every_form_that_providers_use():
     assert asked_wait(429, {"retry-after": formatdate(time.time() + 30)}) == pytest.approx(30, abs=2)
     assert asked_wait(503, {"retry-after": "0.5"}) == 0.5
     assert asked_wait(429, {"retry-after": "soon"}) == asked_wait(429, {}) == asked_wait(500, {}) == 0

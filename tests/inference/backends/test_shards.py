@@ -58,8 +58,9 @@ def outcomes(*lines: bytes, known: str = "abc") -> tuple[dict[str, Outcome], Tal
     return {outcome.key: outcome for outcome in told}, tally
 
 
-def test_every_request_is_one_line_of_one_shard_in_order(tmp_path: Path) -> None:
-    requests = list(make_requests(10))
+def test_every_request_is_one_line_of_one_shard_in_order(tmp_path):
+    assert write(make_requests(0), tmp_path, Limits()) == list(tmp_path.iterdir()) == []
+    requests = list(make_requests(10, "Grüße\u2028\n"))
     shards = write(iter(requests), tmp_path, Limits(requests=4))
     assert [len(shard.keys) for shard in shards] == [4, 4, 2]
     assert len({shard.name for shard in shards}) == 3
@@ -68,16 +69,13 @@ def test_every_request_is_one_line_of_one_shard_in_order(tmp_path: Path) -> None
     assert [line["custom_id"] for line in lines] == [key for shard in shards for key in shard.keys]
     assert [line["body"] for line in lines] == [request.body for request in requests]
     assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
+    for shard in shards:
+        content = shard.path.read_bytes()
+        assert (shard.size, shard.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+        assert content.count(b"\n") == len(shard.keys)
 
 
-def test_a_shard_knows_its_size_and_digest(tmp_path: Path) -> None:
-    (shard,) = write(make_requests(5, "Grüße\u2028\n"), tmp_path, Limits())
-    content = shard.path.read_bytes()
-    assert (shard.size, shard.sha256) == (len(content), hashlib.sha256(content).hexdigest())
-    assert content.count(b"\n") == 5
-
-
-def test_no_shard_is_larger_than_the_limit_of_bytes(tmp_path: Path) -> None:
+def test_no_shard_is_larger_than_the_limit_of_bytes(tmp_path):
     length = len(request_line(next(make_requests(1)), no_media))
     shards = write(make_requests(9), tmp_path, Limits(bytes=3 * length))
     assert [len(shard.keys) for shard in shards] == [3, 3, 3]
@@ -86,7 +84,7 @@ def test_no_shard_is_larger_than_the_limit_of_bytes(tmp_path: Path) -> None:
     assert [len(shard.keys) for shard in shards] == [2, 2, 2, 2, 1]
 
 
-def test_a_line_over_the_limit_is_refused_and_the_others_are_written(tmp_path: Path) -> None:
+def test_a_line_over_the_limit_is_refused_and_the_others_are_written(tmp_path):
     small, large = list(make_requests(3)), next(make_requests(1, "x" * 500))
     refused: list[Outcome] = []
     (shard,) = write(iter([small[0], large, *small[1:]]), tmp_path, Limits(bytes=600), refused)
@@ -94,20 +92,7 @@ def test_a_line_over_the_limit_is_refused_and_the_others_are_written(tmp_path: P
     assert [(outcome.key, outcome.kind) for outcome in refused] == [(large.key, "too_large")]
 
 
-def test_without_requests_no_file_is_written(tmp_path: Path) -> None:
-    assert write(make_requests(0), tmp_path, Limits()) == []
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_images_are_put_into_the_lines() -> None:
-    part = {"type": "image_url", "image_url": {"url": "media:abc"}}
-    body = {"model": "m", "messages": [{"role": "user", "content": [part]}]}
-    line = json.loads(request_line(Request("k", "j", "p", "s", 1, body), lambda _: ("image/png", b"P")))
-    assert line["body"]["messages"][0]["content"][0]["image_url"]["url"] == "data:image/png;base64,UA=="
-    assert part["image_url"] == {"url": "media:abc"}
-
-
-def test_requests_are_taken_one_by_one(tmp_path: Path) -> None:
+def test_requests_are_taken_one_by_one(tmp_path):
     taken = 0
 
     def count() -> Iterator[Request]:
@@ -120,7 +105,7 @@ def test_requests_are_taken_one_by_one(tmp_path: Path) -> None:
     assert taken == 5
 
 
-def test_memory_does_not_grow_with_the_size_of_the_text(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_size_of_the_text(tmp_path):
     tracemalloc.start()
     write(make_requests(2_000, "x" * 10_000), tmp_path, Limits(bytes=5_000_000))
     peak = tracemalloc.get_traced_memory()[1]
@@ -128,7 +113,7 @@ def test_memory_does_not_grow_with_the_size_of_the_text(tmp_path: Path) -> None:
     assert peak < 2_000_000
 
 
-def test_a_file_gets_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_file_gets_its_name_only_when_it_is_whole(tmp_path):
     def requests() -> Iterator[Request]:
         yield from make_requests(3)
         raise KeyError
@@ -138,27 +123,11 @@ def test_a_file_gets_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(InputError, match=r"file/batches cannot be written \(Not a directory\)"):
-        write(make_requests(1), tmp_path / "file" / "batches", Limits())
-
-
-def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"No space left on device\); free some space and run again"):
-        write(make_requests(3), tmp_path, Limits())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_names_of_shards_hold_no_character_that_files_cannot_have() -> None:
+def test_names_of_shards_hold_no_character_that_files_cannot_have():
     assert file_label("org/model: äé") == "org_model_"
 
 
-def test_a_shard_is_split_into_halves_with_the_same_lines(tmp_path: Path) -> None:
+def test_a_shard_is_split_into_halves_with_the_same_lines(tmp_path):
     (shard,) = write(make_requests(7), tmp_path, Limits())
     halves = list(split_shard(shard.path, shard.name))
     assert [len(half.keys) for half in halves] == [4, 3]
@@ -169,39 +138,12 @@ def test_a_shard_is_split_into_halves_with_the_same_lines(tmp_path: Path) -> Non
         assert (half.size, half.sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
 
-def test_reordered_lines_are_told_by_their_keys() -> None:
+def test_reordered_lines_are_told_by_their_keys():
     answers = {key: {"choices": [{"message": {"content": key}}]} for key in "abc"}
     told, tally = outcomes(*(result(key, answers[key]) for key in "cab"))
     assert {key: json.loads(outcome.body or b"") for key, outcome in told.items()} == answers
     assert {outcome.batch for outcome in told.values()} == {"shard"}
     assert str(tally) == "3 answered"
-
-
-def test_the_first_of_two_answers_counts() -> None:
-    second = {"choices": [{"message": {"content": "B"}}]}
-    told, tally = outcomes(result("a"), result("a", second))
-    assert json.loads(told["a"].body or b"") == ANSWER
-    assert tally.repeated == 1
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_an_answer_counts_more_than_an_error_for_the_same_request(order: int) -> None:
-    told, tally = outcomes(*[result("a"), result("a", {"error": {"message": "No."}}, 500)][::order])
-    assert told["a"].kind == ""
-    assert tally.failed == {}
-
-
-def test_lines_of_unknown_requests_are_counted_and_left() -> None:
-    told, tally = outcomes(result("x"), result("a"), b'{"response": null}\n', b'{"custom_id": ["a"]}\n')
-    assert list(told) == ["a"]
-    assert tally.unknown == ["x", "None", "['a']"]
-    assert "3 lines of unknown requests (first: 'x')" in str(tally)
-
-
-def test_lines_that_are_no_json_are_counted_and_left() -> None:
-    told, tally = outcomes(result("a")[:30], b"\n", b"\xff\xfe\n", b"[1]\n", result("b"))
-    assert list(told) == ["b"]
-    assert tally.unreadable == 3
 
 
 @pytest.mark.parametrize(
@@ -228,7 +170,7 @@ def test_lines_that_are_no_json_are_counted_and_left() -> None:
         ),
     ],
 )
-def test_a_line_without_an_answer_names_its_kind(line: bytes, kind: str, error: str) -> None:
+def test_a_line_without_an_answer_names_its_kind(line, kind, error):
     told, tally = outcomes(line)
     assert told["a"].kind == kind
     assert told["a"].error.startswith(error)
@@ -237,24 +179,49 @@ def test_a_line_without_an_answer_names_its_kind(line: bytes, kind: str, error: 
     assert tally.answered == set()
 
 
-def test_what_is_no_completion_is_kept() -> None:
-    told, _ = outcomes(result("a", {"choices": [], "id": "7"}))
-    assert json.loads(told["a"].refused_body or b"") == {"choices": [], "id": "7"}
-
-
-def test_a_filtered_request_has_an_answer_that_says_so() -> None:
-    told, _ = outcomes(result("a", {"error": {"message": "No.", "code": "content_filter"}}, 400))
-    assert json.loads(told["a"].body or b"")["choices"][0]["finish_reason"] == "content_filter"
-
-
-def test_an_answer_cut_within_a_character_is_kept() -> None:
-    told, _ = outcomes(result("a", {"choices": [{"message": {"content": "\ud83d"}}]}))
-    assert json.loads(told["a"].body or b"")["choices"][0]["message"]["content"] == "\ud83d"
-
-
-def test_compressed_and_plain_files_are_read_alike(tmp_path: Path) -> None:
+def test_compressed_and_plain_files_are_read_alike(tmp_path):
     lines = [result("a"), result("b", {"choices": [{"message": {"content": "\u2028\x85"}}]})]
     (tmp_path / "plain.jsonl").write_bytes(b"".join(lines))
     (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(b"".join(lines)))
     assert list(open_lines(tmp_path / "plain.jsonl")) == lines
     assert list(open_lines(tmp_path / "packed.jsonl.gz")) == lines
+
+
+def test_the_first_answer_counts_and_more_than_any_error():
+    told, tally = outcomes(result("a"), result("a", {"choices": [{"message": {"content": "B"}}]}))
+    assert (json.loads(told["a"].body or b""), tally.repeated) == (ANSWER, 1)
+    for order in (1, -1):
+        lines = [result("a"), result("a", {"error": {"message": "No."}}, 500)]
+        told, tally = outcomes(*lines[::order])
+        assert (told["a"].kind, tally.failed) == ("", {})
+
+
+def test_lines_that_are_no_json_or_of_unknown_requests_are_counted_and_left():
+    told, tally = outcomes(result("x"), result("a"), b'{"response": null}\n', b'{"custom_id": ["a"]}\n')
+    assert (list(told), tally.unknown) == (["a"], ["x", "None", "['a']"])
+    assert "3 lines of unknown requests (first: 'x')" in str(tally)
+    told, tally = outcomes(result("a")[:30], b"\n", b"\xff\xfe\n", b"[1]\n", result("b"))
+    assert (list(told), tally.unreadable) == (["b"], 3)
+
+
+def test_odd_answers_are_kept():
+    told, _ = outcomes(result("a", {"choices": [], "id": "7"}))
+    assert json.loads(told["a"].refused_body or b"") == {"choices": [], "id": "7"}
+    told, _ = outcomes(result("a", {"error": {"message": "No.", "code": "content_filter"}}, 400))
+    assert json.loads(told["a"].body or b"")["choices"][0]["finish_reason"] == "content_filter"
+    told, _ = outcomes(result("a", {"choices": [{"message": {"content": "\ud83d"}}]}))  # half a character
+    assert json.loads(told["a"].body or b"")["choices"][0]["message"]["content"] == "\ud83d"
+
+
+def test_a_place_without_room_is_told_in_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match=r"file/batches cannot be written \(Not a directory\)"):
+        write(make_requests(1), tmp_path / "file" / "batches", Limits())
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"No space left on device\); free some space and run again"):
+        write(make_requests(3), tmp_path, Limits())
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

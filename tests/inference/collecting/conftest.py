@@ -1,29 +1,12 @@
-"""One fake server for all tests of collecting, and the small studies."""
+"""The small studies of tests of collecting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import towns, write_study
 
 
-@pytest.fixture(scope="session")
-def running_server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running_server: FakeServer) -> FakeServer:
-    """A server without faults that has seen nothing."""
-    running_server.configure()
-    return running_server
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     """The folder of a small conjoint study."""
     return write_study(tmp_path / "towns", towns())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fakes.server import FakeServer
-from fakes.studies import change_study, collect, table, towns, write_study
+from fakes.studies import change_study, collect, table
 
 from conjury.cli.commands.runs import parse
 from conjury.cli.commands.runs import retry as mark
@@ -15,12 +13,7 @@ from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Path:
-    return write_study(tmp_path / "towns", towns())
-
-
-def test_answers_are_not_read_by_a_study_that_has_changed(study: Path, tmp_path: Path) -> None:
+def test_answers_are_not_read_by_a_study_that_has_changed(study, tmp_path):
     run = tmp_path / "run"
     assert collect(study, run, backend="simulated", prompts=["plain"]) == 0
     before = table(run, "choices")
@@ -34,9 +27,7 @@ def test_answers_are_not_read_by_a_study_that_has_changed(study: Path, tmp_path:
     assert table(run, "choices").equals(before)
 
 
-def test_a_judge_that_was_never_asked_may_be_asked_otherwise(
-    study: Path, server: FakeServer, tmp_path: Path
-) -> None:
+def test_a_judge_that_was_never_asked_may_be_asked_otherwise(study, server, tmp_path):
     run = tmp_path / "run"
     with pytest.raises(MissingDependency):
         collect(study, run, prompts=["plain"], backend="ray", answer="choice", pairs=3)
@@ -47,7 +38,7 @@ def test_a_judge_that_was_never_asked_may_be_asked_otherwise(
         collect(study, run, prompts=["plain"], base_url=server.url, pairs=3)
 
 
-def test_every_server_that_answered_is_remembered(study: Path, tmp_path: Path) -> None:
+def test_every_server_that_answered_is_remembered(study, tmp_path):
     run = tmp_path / "run"
     with FakeServer() as first, FakeServer() as second:
         for server, pairs in ((first, 2), (first, 3), (second, 4)):
@@ -58,9 +49,7 @@ def test_every_server_that_answered_is_remembered(study: Path, tmp_path: Path) -
         assert known[0]["since"] <= known[1]["since"]
 
 
-def test_money_spent_counts_all_rounds_each_by_its_interface(
-    study: Path, server: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_money_spent_counts_all_rounds_each_by_its_interface(study, server, tmp_path, capsys):
     run = tmp_path / "run"
     prices = tmp_path / "prices.yaml"
     prices.write_text(
@@ -75,3 +64,20 @@ def test_money_spent_counts_all_rounds_each_by_its_interface(
     capsys.readouterr()
     assert collect(study, run, batch=True, dry_run=True, **options) == 0
     assert f"spent so far {2 * once:,.2f}" in capsys.readouterr().out
+
+
+def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(study, tmp_path, server):
+    run = tmp_path / "run"
+    with pytest.raises(InputError):
+        collect(study, run, prompts=["plain"], base_url="http://127.0.0.1:9/v1", batch=True)
+    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
+        assert [batch.state for batch in ledger.batches()] == ["planned"]
+    assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
+    assert (table(run, "judgments")["status"] == "ok").all()
+    assert len(table(run, "judgments")) == 44
+
+
+def test_a_run_without_any_answer_fails(study, tmp_path, server):
+    server.configure(faults={"wrong_schema": 1.0}, repeats=99)
+    assert collect(study, tmp_path / "run", prompts=["plain"], base_url=server.url, pairs=3) == 1
+    assert set(table(tmp_path / "run", "judgments")["status"]) == {"error"}

@@ -13,7 +13,6 @@ import pytest
 pytest.importorskip("av", reason="needs PyAV (the extra media)")
 
 from fakes.clips import number_in, write_clip
-from fakes.server import FakeServer
 from fakes.studies import LABELS, change_study, collect, items, table, write_study
 from PIL import Image
 
@@ -42,12 +41,12 @@ def clips(folder: Path, *names: str, takes: list[str] | None = None, **how: Any)
 
 
 @pytest.fixture(scope="module")
-def loud(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def loud(tmp_path_factory):
     return write_clip(tmp_path_factory.mktemp("clips") / "loud.mp4", frames=20, sound=True)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, loud: Path) -> Path:
+def folder(tmp_path, loud):
     """A folder with a clip in it, for a study."""
     made = tmp_path / "posts"
     made.mkdir()
@@ -58,7 +57,6 @@ def folder(tmp_path: Path, loud: Path) -> Path:
 def requests(study: Path, ledger: Ledger | None = None) -> list[Request]:
     known = load_any_study(study)
     ask = known.judges[0].ask
-    assert ask is not None
     run = RunFolder(study.parent / "run")
     builder = Builder(known, "judge", ask, known.prompts, run.media(known, ledger))
     return list(builder.requests(run.content(known).subjects()))
@@ -79,9 +77,7 @@ def decoded(uri: str, mime: str) -> bytes:
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_frames_arrive_in_order_with_the_sound_after_them(
-    folder: Path, server: FakeServer, tmp_path: Path, batch: bool
-) -> None:
+def test_frames_arrive_in_order_with_the_sound_after_them(folder, server, tmp_path, batch):
     study = clips(folder, "loud.mp4", takes=["image", "audio"], video={"longest_side": 48})
     if batch:
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -103,9 +99,7 @@ def test_frames_arrive_in_order_with_the_sound_after_them(
         assert track.getnframes() / track.getframerate() == pytest.approx(0.8, abs=0.05)
 
 
-def test_a_judge_that_takes_video_gets_the_file_as_it_is(
-    folder: Path, server: FakeServer, tmp_path: Path
-) -> None:
+def test_a_judge_that_takes_video_gets_the_file_as_it_is(folder, server, tmp_path):
     study = clips(folder, "loud.mp4", takes=["video", "image"])
     server.configure(keep=True)
     collect(study, tmp_path / "run", base_url=server.url)
@@ -125,23 +119,19 @@ def test_a_judge_that_takes_video_gets_the_file_as_it_is(
         (["video", "audio"], {"video": {"audio": "never"}}, ["text", "video_url"]),
     ],
 )
-def test_a_clip_goes_as_the_judge_takes_it(
-    folder: Path, takes: list[str] | None, how: dict[str, Any], kinds: list[str]
-) -> None:
+def test_a_clip_goes_as_the_judge_takes_it(folder, takes, how, kinds):
     (request,) = requests(clips(folder, "loud.mp4", takes=takes, **how))
     assert [part["type"] for part in parts_of(request.body)] == kinds
 
 
-def test_a_silent_clip_has_no_part_for_sound(folder: Path) -> None:
+def test_a_silent_clip_has_no_part_for_sound(folder):
     write_clip(folder / "silent.webm", frames=5)
     (request,) = requests(clips(folder, "silent.webm", takes=["video", "audio"]))
     assert [part["type"] for part in parts_of(request.body)] == ["text", "video_url"]
 
 
 @pytest.mark.parametrize("takes", [["image", "audio"], ["video", "audio"]])
-def test_bodies_name_bytes_by_hash_and_the_ledger_gives_them_back(
-    folder: Path, tmp_path: Path, takes: list[str]
-) -> None:
+def test_bodies_name_bytes_by_hash_and_the_ledger_gives_them_back(folder, tmp_path, takes):
     study = clips(folder, "loud.mp4", takes=takes)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         (request,) = requests(study, ledger)
@@ -155,7 +145,7 @@ def test_bodies_name_bytes_by_hash_and_the_ledger_gives_them_back(
     assert len(json.dumps(request.body)) < 3000 < len(json.dumps(sent))
 
 
-def test_the_key_follows_the_clip_and_how_it_is_cut(folder: Path) -> None:
+def test_the_key_follows_the_clip_and_how_it_is_cut(folder):
     def key(**how: Any) -> str:
         (request,) = requests(clips(folder, "loud.mp4", **how))
         return request.key
@@ -169,9 +159,7 @@ def test_the_key_follows_the_clip_and_how_it_is_cut(folder: Path) -> None:
     assert key() != plain
 
 
-def test_a_clip_is_cut_once_for_all_judges_and_later_runs(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_is_cut_once_for_all_judges_and_later_runs(folder, tmp_path, monkeypatch):
     study = clips(folder, "loud.mp4", "loud.mp4", takes=["image", "audio"])
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         first = requests(study, ledger)
@@ -187,9 +175,7 @@ def test_a_clip_is_cut_once_for_all_judges_and_later_runs(
 
 
 @pytest.mark.parametrize("loss", ["ledger", "half a file", "no object", "older form"])
-def test_what_was_kept_of_a_clip_is_made_again_where_it_is_lost(
-    folder: Path, tmp_path: Path, loss: str
-) -> None:
+def test_what_was_kept_of_a_clip_is_made_again_where_it_is_lost(folder, tmp_path, loss):
     study = clips(folder, "loud.mp4", takes=["image", "audio"])
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         (first,) = requests(study, ledger)
@@ -204,7 +190,7 @@ def test_what_was_kept_of_a_clip_is_made_again_where_it_is_lost(
         assert len(json.dumps(resolve(again.body, ledger.media))) > 3000
 
 
-def test_a_run_without_a_ledger_writes_nothing(folder: Path) -> None:
+def test_a_run_without_a_ledger_writes_nothing(folder):
     requests(clips(folder, "loud.mp4", takes=["image", "audio"]))
     assert not (folder.parent / "run").exists()
 
@@ -232,9 +218,7 @@ def test_a_run_without_a_ledger_writes_nothing(folder: Path) -> None:
         ("study.yaml", None, r"study\.yaml: this is no video"),
     ],
 )
-def test_clips_that_cannot_be_shown_are_refused_in_one_sentence(
-    folder: Path, name: str, takes: list[str] | None, told: str
-) -> None:
+def test_clips_that_cannot_be_shown_are_refused_in_one_sentence(folder, name, takes, told):
     write_clip(folder.parent / "secret.mp4", frames=2)
     (folder / "link.mp4").symlink_to(folder.parent / "secret.mp4")
     study = clips(folder, name, takes=takes, media_hosts=["clips.org"])
@@ -244,23 +228,21 @@ def test_clips_that_cannot_be_shown_are_refused_in_one_sentence(
     assert "key=secret" not in str(refused.value)
 
 
-def test_the_address_of_a_clip_goes_to_judges_that_take_video(folder: Path) -> None:
+def test_the_address_of_a_clip_goes_to_judges_that_take_video(folder):
     address = "https://clips.org/a.mp4"
     study = clips(folder, address, takes=["video", "audio"], media_hosts=["clips.org"])
     (request,) = requests(study)
     assert parts_of(request.body)[1:] == [{"type": "video_url", "video_url": {"url": address}}]
 
 
-def test_a_clip_that_is_too_large_to_be_sent_whole_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_that_is_too_large_to_be_sent_whole_is_refused(folder, monkeypatch):
     monkeypatch.setattr(media_parts, "LARGEST", 1000)
     assert len(requests(clips(folder, "loud.mp4"))) == 1
     with pytest.raises(InputError, match=r"no more than 1,000 are sent whole; .*takes: \[image\]"):
         requests(clips(folder, "loud.mp4", takes=["video"]))
 
 
-def test_a_judge_without_eyes_is_not_shown_pictures(folder: Path) -> None:
+def test_a_judge_without_eyes_is_not_shown_pictures(folder):
     Image.new("RGB", (4, 4)).save(folder / "a.png")
     study = clips(folder, "a.png", takes=[])
     table = (study / "items.csv").read_text(encoding="utf-8")
@@ -269,14 +251,11 @@ def test_a_judge_without_eyes_is_not_shown_pictures(folder: Path) -> None:
         requests(study)
 
 
-def test_runs_that_began_before_there_were_clips_go_on(
-    folder: Path, server: FakeServer, tmp_path: Path
-) -> None:
+def test_runs_that_began_before_there_were_clips_go_on(folder, server, tmp_path):
     study = clips(folder, "loud.mp4")
     collect(study, tmp_path / "run", base_url=server.url)
     with Ledger.open(tmp_path / "run" / "ledger.sqlite", write=False) as ledger:
         inputs = ledger.get("inputs")
-    assert inputs is not None
     assert "video" not in inputs["collect"]
     assert "takes" not in inputs["judges"]["judge"]
     change_study(study, lambda content: content["collect"].update(video={"most_frames": 3}))
@@ -297,9 +276,7 @@ def test_runs_that_began_before_there_were_clips_go_on(
         ({"prompts": []}, "prompts"),
     ],
 )
-def test_what_a_judge_takes_and_is_asked_under_is_checked(
-    folder: Path, change: dict[str, Any], told: str
-) -> None:
+def test_what_a_judge_takes_and_is_asked_under_is_checked(folder, change, told):
     study = clips(folder, "loud.mp4")
     change_study(study, lambda content: content["judges"][0].update(change))
     with pytest.raises(InputError, match=told):
@@ -310,14 +287,12 @@ def test_what_a_judge_takes_and_is_asked_under_is_checked(
     "video",
     [{"frames_per_second": 0}, {"most_frames": 0}, {"longest_side": 8}, {"audio": "always"}, {"rate": 10}],
 )
-def test_how_clips_are_cut_is_checked(folder: Path, video: dict[str, Any]) -> None:
+def test_how_clips_are_cut_is_checked(folder, video):
     with pytest.raises(InputError, match=rf"study\.yaml:\d+: .*{next(iter(video))}"):
         load_any_study(clips(folder, "loud.mp4", video=video))
 
 
-def test_a_judge_is_asked_under_its_own_prompts_unless_others_are_named(
-    folder: Path, server: FakeServer, tmp_path: Path
-) -> None:
+def test_a_judge_is_asked_under_its_own_prompts_unless_others_are_named(folder, server, tmp_path):
     study = clips(folder, "loud.mp4")
     change_study(
         study,
@@ -332,9 +307,7 @@ def test_a_judge_is_asked_under_its_own_prompts_unless_others_are_named(
     assert set(table(tmp_path / "run", "judgments")["prompt_id"]) == {"strict", "plain"}
 
 
-def test_a_run_of_clips_goes_on_where_it_stopped_and_is_whole(
-    folder: Path, server: FakeServer, tmp_path: Path
-) -> None:
+def test_a_run_of_clips_goes_on_where_it_stopped_and_is_whole(folder, server, tmp_path):
     write_clip(folder / "silent.webm", frames=5)
     study = clips(folder, "loud.mp4", "silent.webm", takes=["image", "audio"])
     collect(study, tmp_path / "run", base_url=server.url, pairs=1)

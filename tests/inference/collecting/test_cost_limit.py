@@ -27,7 +27,7 @@ def prices(folder: Path) -> Path:
 
 
 @pytest.fixture
-def long_answers(tmp_path: Path) -> Path:
+def long_answers(tmp_path):
     """A study of 150 pairs whose answers are guessed at 30 tokens, and may have 1,000."""
 
     def change(content: dict[str, Any]) -> None:
@@ -55,9 +55,7 @@ SERVERS: dict[str, dict[str, Any]] = {
     "in_flight", [pytest.param(8, marks=pytest.mark.long), 64, pytest.param(512, marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_limit_is_exceeded_by_one_request_at_most(
-    long_answers: Path, tmp_path: Path, server: FakeServer, kind: str, in_flight: int
-) -> None:
+def test_a_limit_is_exceeded_by_one_request_at_most(long_answers, tmp_path, server, kind, in_flight):
     server.configure(latency=0.02, tokens=LIMIT, **SERVERS[kind])
     options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": in_flight}
     limit = 1500.0
@@ -74,8 +72,8 @@ def test_a_limit_is_exceeded_by_one_request_at_most(
 
 @pytest.mark.parametrize("in_flight", [pytest.param(8, marks=pytest.mark.long), 512])
 def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_first_answer(
-    long_answers: Path, tmp_path: Path, server: FakeServer, in_flight: int
-) -> None:
+    long_answers, tmp_path, server, in_flight
+):
     server.configure(prompt_tokens=100_000, faults={"truncated_json": 0.2}, seed=2)
     options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": in_flight}
     collect(long_answers, tmp_path / "run", max_cost=20_000.0, **options)
@@ -85,9 +83,7 @@ def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_fi
     assert billed(server) <= 20_000.0 + each
 
 
-def test_what_was_billed_without_a_word_is_said(
-    long_answers: Path, tmp_path: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_billed_without_a_word_is_said(long_answers, tmp_path, server, capsys):
     server.configure(silent=1.0)
     options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": 4}
     collect(long_answers, tmp_path / "run", max_cost=200.0, **options)
@@ -101,9 +97,7 @@ def test_what_was_billed_without_a_word_is_said(
     assert "spent so far" in capsys.readouterr().out
 
 
-def test_exchanges_that_broke_off_count_and_are_not_repeated_unasked(
-    long_answers: Path, tmp_path: Path, server: FakeServer
-) -> None:
+def test_exchanges_that_broke_off_count_and_are_not_repeated_unasked(long_answers, tmp_path, server):
     server.configure(tokens=LIMIT, faults={"cut": 1.0}, repeats=99)
     options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": 16}
     collect(long_answers, tmp_path / "run", max_cost=600.0, **options)
@@ -112,9 +106,7 @@ def test_exchanges_that_broke_off_count_and_are_not_repeated_unasked(
     assert billed(server) <= 600.0 + billed(server) / n
 
 
-def test_batches_reserve_the_most_that_they_can_cost(
-    long_answers: Path, tmp_path: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_batches_reserve_the_most_that_they_can_cost(long_answers, tmp_path, server, capsys):
     server.configure(tokens=LIMIT, batches={"plans": [{"polls": 2}]})
     options = {"base_url": server.url, "prices": prices(tmp_path), "batch": True, "max_cost": 1500.0}
     run = tmp_path / "run"
@@ -130,14 +122,14 @@ def test_batches_reserve_the_most_that_they_can_cost(
     assert 0.6 * 1500 < billed(server) / 2 <= 1500.0
 
 
-def test_without_a_limit_nothing_waits(long_answers: Path, tmp_path: Path, server: FakeServer) -> None:
+def test_without_a_limit_nothing_waits(long_answers, tmp_path, server):
     server.configure(latency=0.3)
     collect(long_answers, tmp_path / "run", base_url=server.url, prices=prices(tmp_path), pairs=60)
     assert server.counts()["peak"] >= 60
     assert table(tmp_path / "run", "responses")["text"].notna().all()
 
 
-def test_a_ledger_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path) -> None:
+def test_a_ledger_of_an_earlier_version_is_read_and_goes_on(tmp_path):
     import sqlite3
 
     with Ledger.open(tmp_path / "ledger.sqlite"):
@@ -168,12 +160,12 @@ PRICE = Price(model="m", input=1.0, output=2.0, picture=100, longest=500, as_of=
         (None, (None, None)),
     ],
 )
-def test_only_counts_that_can_be_true_are_taken_as_stated(usage: Any, stated: tuple[Any, Any]) -> None:
+def test_only_counts_that_can_be_true_are_taken_as_stated(usage, stated):
     answer = {"choices": [{"message": {"content": "A"}}], "usage": usage}
     assert stated_tokens(answer) == stated
 
 
-def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several_answers() -> None:
+def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several_answers():
     message = {"role": "user", "content": "日本" * 50}
     assert most_tokens({"messages": [message]}, PRICE).prompt >= 300
     assert most_tokens({"messages": [message]}, PRICE).completion == 500
@@ -186,14 +178,14 @@ def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several
     assert budget.most({"messages": [], "max_tokens": 10}, said) == 0
 
 
-def test_few_requests_are_in_flight_before_anything_is_measured() -> None:
+def test_few_requests_are_in_flight_before_anything_is_measured():
     spending = Spending(Budget(PRICE, 1, max_cost=1e9), 0.0, 0.0, expected=1.0)
     assert [spending.admit(str(n), 5.0) for n in range(3)] == ["send", "wait", "wait"]
     spending.settle("0", 4.0, 0.0, 0, answered=True)
     assert [spending.admit(str(n), 5.0) for n in range(3)] == ["send", "send", "wait"]
 
 
-def test_a_model_that_costs_nothing_is_asked_at_full_speed() -> None:
+def test_a_model_that_costs_nothing_is_asked_at_full_speed():
     spending = Spending(Budget(PRICE, 1, max_cost=1.0), 0.0, 0.0, expected=0.0)
     for n in range(20):
         assert spending.admit(f"a{n}", 0.0) == "send"
@@ -201,7 +193,7 @@ def test_a_model_that_costs_nothing_is_asked_at_full_speed() -> None:
     assert {spending.admit(f"b{n}", 0.0) for n in range(20)} == {"send"}
 
 
-def test_a_cost_beyond_the_bound_scales_all_that_is_counted_at_the_most() -> None:
+def test_a_cost_beyond_the_bound_scales_all_that_is_counted_at_the_most():
     spending = Spending(Budget(PRICE, 1, max_cost=100.0), 0.0, 0.0, expected=1.0)
     assert spending.admit("a", 5.0) == "send"
     spending.settle("a", 0.0, 5.0, 1, answered=False)
@@ -211,7 +203,7 @@ def test_a_cost_beyond_the_bound_scales_all_that_is_counted_at_the_most() -> Non
     assert spending.admit("c", 5.0) == "stop"
 
 
-def test_what_an_earlier_run_spent_and_found_out_is_kept() -> None:
+def test_what_an_earlier_run_spent_and_found_out_is_kept():
     spending = Spending(Budget(PRICE, 1, max_cost=100.0), 60.0, 50.0, expected=1.0, excess=10.0)
     assert (spending.spent, spending.unstated) == (60.0, 50.0)
     assert spending.admit("a", 4.0) == "send"
@@ -221,7 +213,7 @@ def test_what_an_earlier_run_spent_and_found_out_is_kept() -> None:
     assert spending.admit("b", 4.0) == "stop"
 
 
-def test_batches_are_filled_up_to_the_limit_and_none_is_sent_beyond() -> None:
+def test_batches_are_filled_up_to_the_limit_and_none_is_sent_beyond():
     spending = Spending(Budget(PRICE, 1, batch=True, max_cost=10.0), 0.0, 0.0, expected=1.0)
     assert [spending.admit(str(n), 4.0) for n in range(3)] == ["send", "send", "wait"]
     for key in "01":

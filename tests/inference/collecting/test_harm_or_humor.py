@@ -13,25 +13,23 @@ from PIL import Image
 
 from conjury.inference.ledger import Ledger
 from conjury.inference.readers.labels import majority_labels, read_labels
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study import load_any_study
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "fixtures" / "harm_or_humor"
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("harm_or_humor")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("harm_or_humor")
 
 
 @pytest.fixture(scope="module")
-def items(study: ItemStudy) -> pd.DataFrame:
+def items(study):
     return pd.read_csv(study.folder / study.items, keep_default_na=False)
 
 
 @pytest.fixture(scope="module")
-def annotations(study: ItemStudy) -> pd.DataFrame:
+def annotations(study):
     return pd.read_csv(study.folder / "annotations.csv")
 
 
@@ -39,7 +37,7 @@ def script(name: str) -> dict[str, Any]:
     return runpy.run_path(str(SCRIPTS / name))
 
 
-def test_every_modality_has_items_and_every_item_says_where_it_comes_from(items: pd.DataFrame) -> None:
+def test_every_modality_has_items_and_every_item_says_where_it_comes_from(items):
     counts = items.groupby(["modality", "language"]).size().to_dict()
     assert counts == {
         **{("text", language): 8 for language in ("en", "ar")},
@@ -51,7 +49,7 @@ def test_every_modality_has_items_and_every_item_says_where_it_comes_from(items:
     assert ((items["alt"] != "") == (items["modality"] != "text")).all()
 
 
-def test_files_are_the_ones_whose_hashes_the_items_name(study: ItemStudy, items: pd.DataFrame) -> None:
+def test_files_are_the_ones_whose_hashes_the_items_name(study, items):
     shown = items[items["modality"] != "text"]
     for name, sha256 in zip(shown["media"], shown["media_sha256"], strict=True):
         content = (study.folder / name).read_bytes()
@@ -61,13 +59,10 @@ def test_files_are_the_ones_whose_hashes_the_items_name(study: ItemStudy, items:
     assert there == set(shown["media"])
 
 
-def test_gold_labels_are_those_of_the_majority_for_harm_then_of_its_kind(
-    study: ItemStudy, items: pd.DataFrame, annotations: pd.DataFrame
-) -> None:
+def test_gold_labels_are_those_of_the_majority_for_harm_then_of_its_kind(study, items, annotations):
     assert annotations.groupby("item_id")["judge_id"].nunique().to_dict() == dict.fromkeys(
         items["item_id"], 7
     )
-    assert study.gold is not None
     votes = majority_labels(annotations, "harm", covers=study.gold.covers).set_index("item_id")
     gold = read_labels(study.folder / study.gold.file, study).set_index("item_id")["label"]
     assert votes["label"].dropna().to_dict() == gold.to_dict()
@@ -76,13 +71,13 @@ def test_gold_labels_are_those_of_the_majority_for_harm_then_of_its_kind(
     assert set(gold) == {"safe", "implicit", "explicit"}
 
 
-def test_gold_labels_agree_with_the_names_of_pictures_and_clips(study: ItemStudy) -> None:
+def test_gold_labels_agree_with_the_names_of_pictures_and_clips(study):
     gold = pd.read_csv(study.folder / "labels.csv").set_index("item_id")["label"]
     named = gold[gold.index.str.match("image|video")]
     assert (named.index.str.rpartition("_").get_level_values(2) == named).all()
 
 
-def test_models_are_asked_in_the_modalities_of_the_papers_tables(study: ItemStudy) -> None:
+def test_models_are_asked_in_the_modalities_of_the_papers_tables(study):
     models = [judge for judge in study.judges if judge.kind == "model"]
     by_prompt = {
         prompt.id: sum(judge.prompts is None or prompt.id in judge.prompts for judge in models)
@@ -90,15 +85,12 @@ def test_models_are_asked_in_the_modalities_of_the_papers_tables(study: ItemStud
     }
     assert by_prompt == {"text": 10, "image": 11, "video": 6}
     for judge in models:
-        assert judge.ask is not None
         needs = {"image": {"image"}, "video": {"image", "video"}}
         for prompt in judge.prompts or [part.id for part in study.prompts]:
             assert prompt == "text" or needs[prompt] & set(judge.ask.takes), judge.id
 
 
-def test_pictures_are_drawn_to_the_same_bytes_and_are_the_ones_that_ship(
-    study: ItemStudy, tmp_path: Path
-) -> None:
+def test_pictures_are_drawn_to_the_same_bytes_and_are_the_ones_that_ship(study, tmp_path):
     if not script("drawing.py")["can_shape"]():
         pytest.skip("needs a Pillow with libraqm")
     make = script("make_pictures.py")["write_pictures"]
@@ -112,9 +104,7 @@ def test_pictures_are_drawn_to_the_same_bytes_and_are_the_ones_that_ship(
 
 
 @pytest.mark.long
-def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(
-    study: ItemStudy, tmp_path: Path
-) -> None:
+def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(study, tmp_path):
     pytest.importorskip("av", reason="needs PyAV (the extra media)")
     from conjury.inference.requests.video import cut_frames, read_clip
 
@@ -136,7 +126,7 @@ def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(
         assert all(np.abs(ours - shipped).mean() < 3.0 for ours, shipped in pairs)
 
 
-def test_simulated_judges_answer_in_every_modality(study: ItemStudy, tmp_path: Path) -> None:
+def test_simulated_judges_answer_in_every_modality(study, tmp_path):
     pytest.importorskip("av", reason="needs PyAV (the extra media)")
     for judge, n in (("gemini_2_5_pro", 31), ("qwen2_5_omni", 6)):
         assert collect(study.folder, tmp_path, judge, backend="simulated") == 0

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from interrupts import interruptible_process
 
 from conjury.inference.collecting.recorder import interruptible
 
@@ -23,7 +21,7 @@ def handled_by(handler: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def test_the_first_interrupt_asks_to_stop_and_the_second_interrupts() -> None:
+def test_the_first_interrupt_asks_to_stop_and_the_second_interrupts():
     with handled_by(signal.default_int_handler), interruptible() as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop.is_set()
@@ -31,22 +29,8 @@ def test_the_first_interrupt_asks_to_stop_and_the_second_interrupts() -> None:
             signal.raise_signal(signal.SIGINT)
 
 
-def test_a_run_in_the_background_of_a_script_goes_on_ignoring_interrupts() -> None:
+def test_a_run_in_the_background_of_a_script_goes_on_ignoring_interrupts():
     with handled_by(signal.SIG_IGN), interruptible() as stop:
         signal.raise_signal(signal.SIGINT)
         assert not stop.is_set()
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
-@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.default_int_handler])
-def test_children_of_the_suite_heed_interrupts_however_it_was_started(handler: Any) -> None:
-    with handled_by(handler):
-        process = interruptible_process(
-            [sys.executable, "-c", "print('ready', flush=True); input()"], stdin=-1, stdout=-1, stderr=-1
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
-        assert "KeyboardInterrupt" in error
-        assert signal.getsignal(signal.SIGINT) is handler

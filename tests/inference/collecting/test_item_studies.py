@@ -47,7 +47,7 @@ def run_items(folder: Path, server: FakeServer, response: dict[str, Any], **ask:
     return judgments.set_index(["item_id", "dimension"]).sort_index()
 
 
-def test_ratings_become_a_number_for_each_scale(tmp_path: Path, server: FakeServer) -> None:
+def test_ratings_become_a_number_for_each_scale(tmp_path, server):
     found = run_items(tmp_path, server, RATINGS)
     assert len(found) == 2 * len(TEXTS)
     assert pd.api.types.is_numeric_dtype(found["value"])
@@ -58,7 +58,7 @@ def test_ratings_become_a_number_for_each_scale(tmp_path: Path, server: FakeServ
         assert json.loads(text) == {scale: found.loc[(name, scale), "value"] for scale in ("threat", "hate")}
 
 
-def test_a_label_is_one_of_those_of_the_study(tmp_path: Path, server: FakeServer) -> None:
+def test_a_label_is_one_of_those_of_the_study(tmp_path, server):
     found = run_items(tmp_path, server, FORMS["label"])
     assert found.index.get_level_values("dimension").unique().tolist() == ["kind"]
     said = table(tmp_path / "run", "responses").set_index("item_id")["text"]
@@ -67,9 +67,7 @@ def test_a_label_is_one_of_those_of_the_study(tmp_path: Path, server: FakeServer
     )
 
 
-def test_every_line_has_a_judgment_and_lines_without_a_label_are_told(
-    tmp_path: Path, server: FakeServer
-) -> None:
+def test_every_line_has_a_judgment_and_lines_without_a_label_are_told(tmp_path, server):
     found = run_items(tmp_path, server, FORMS["line_labels"])
     assert found.groupby("item_id").size().tolist() == [2] * len(TEXTS)
     # the fake model labels the first line only
@@ -77,14 +75,14 @@ def test_every_line_has_a_judgment_and_lines_without_a_label_are_told(
     assert set(found["value"].dropna()) <= {label["id"] for label in LABELS}
 
 
-def test_free_text_is_kept_as_it_was_written(tmp_path: Path, server: FakeServer) -> None:
+def test_free_text_is_kept_as_it_was_written(tmp_path, server):
     found = run_items(tmp_path, server, FORMS["text"], answer="free")
     said = table(tmp_path / "run", "responses").set_index("item_id")["text"]
     assert said.str.startswith("Answer ").all()
     assert dict(found["value"].droplevel("dimension")) == dict(said)
 
 
-def test_images_are_sent_as_data_and_judged(tmp_path: Path, server: FakeServer) -> None:
+def test_images_are_sent_as_data_and_judged(tmp_path, server):
     study = write_study(tmp_path / "posts", items(FORMS["label"]))
     held = io.BytesIO()
     Image.new("RGB", (4, 4)).save(held, "PNG")
@@ -101,18 +99,15 @@ def test_images_are_sent_as_data_and_judged(tmp_path: Path, server: FakeServer) 
     assert server.counts()["answered"] == {content_hash(sent): 1}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_only_the_first_items_are_asked_and_the_rest_later(
-    tmp_path: Path, server: FakeServer, form: str
-) -> None:
-    study = write_study(tmp_path / "posts", items(FORMS[form], answer="free"))
+def test_only_the_first_items_are_asked_and_the_rest_later(tmp_path, server):
+    study = write_study(tmp_path / "posts", items(FORMS["label"], answer="free"))
     for first, n in ((1, 1), (3, 3), (None, 4)):
         assert collect(study, tmp_path / "run", base_url=server.url, pairs=first) == 0
         assert table(tmp_path / "run", "responses")["item_id"].nunique() == n
     assert sum(server.counts()["answered"].values()) == 4
 
 
-def test_single_profiles_of_a_conjoint_can_be_rated(tmp_path: Path, server: FakeServer) -> None:
+def test_single_profiles_of_a_conjoint_can_be_rated(tmp_path, server):
     content = towns() | {"response": RATINGS}
     content["collect"]["form"] = "single"
     content["judges"] = [judge for judge in content["judges"] if judge["id"] == "judge"]
@@ -148,26 +143,23 @@ def test_single_profiles_of_a_conjoint_can_be_rated(tmp_path: Path, server: Fake
         (lambda c: c["judges"][0]["ask"].update(engine={"since": date(2025, 1, 1)}), "engine"),
     ],
 )
-def test_studies_that_contradict_themselves_are_refused(tmp_path: Path, change: Any, told: str) -> None:
+def test_studies_that_contradict_themselves_are_refused(tmp_path, change, told):
     study = write_study(tmp_path / "posts", items(RATINGS))
     change_study(study, change)
     with pytest.raises(InputError, match=told):
         collect(study, tmp_path / "run", dry_run=True)
 
 
-def test_settings_by_number_and_date_mean_the_same_in_the_next_process(
-    tmp_path: Path, server: FakeServer
-) -> None:
+def test_settings_by_number_and_date_mean_the_same_in_the_next_process(tmp_path, server):
     content = items(FORMS["label"], settings={"logit_bias": {1234: -100}, "temperature": 0})
     study = write_study(tmp_path / "posts", content)
     assert collect(study, tmp_path / "run", base_url=server.url, pairs=1) == 0
     assert collect(study, tmp_path / "run", base_url=server.url) == 0
     ask = load_any_study(study).judges[0].ask
-    assert ask is not None
     assert ask.settings["logit_bias"] == {"1234": -100}
 
 
-def test_pairs_cannot_be_rated(tmp_path: Path) -> None:
+def test_pairs_cannot_be_rated(tmp_path):
     study = write_study(tmp_path / "towns", towns() | {"response": {"form": "label", "labels": LABELS}})
     with pytest.raises(InputError, match="pairs are judged by a choice, but the file says 'label'"):
         load_any_study(study)

@@ -33,18 +33,14 @@ class Killer:
 
     def next(self) -> tuple[int, list[str]]:
         """Return the exit code of the next command, and what has an answer since."""
-        assert self.process.stdout is not None
         code, answered = json.loads(self.process.stdout.readline())
         return code, answered
 
     def go_on(self) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait(10)
@@ -87,19 +83,9 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
         assert ledger.batches(live=True) == []
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 @pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
-def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(
-    study: Path, tmp_path: Path, server: FakeServer, options: tuple[str, ...]
-) -> None:
-    check(study, tmp_path, server, 6, *options)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
-def test_a_run_that_is_killed_fifty_times_loses_no_answer_and_asks_none_twice(
-    study: Path, tmp_path: Path, server: FakeServer, options: tuple[str, ...]
-) -> None:
-    for place in range(10):
+def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(study, tmp_path, server, options, times):
+    for place in range(times):
         (tmp_path / str(place)).mkdir()
         check(study, tmp_path / str(place), server, 5, *options)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, towns, write_study
 
 from conjury.cli.commands.runs import parse
@@ -16,7 +15,7 @@ from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.reader import full_rules
 from conjury.inference.requests.building import Builder
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study import load_any_study
 from conjury.inference.tables import validate
 
 KIND = {"form": "label", "id": "kind", "key": "verdict", "reasoning": "why", "labels": LABELS}
@@ -57,12 +56,11 @@ def bodies(study: Path) -> dict[tuple[str, str], dict[str, Any]]:
     known = load_any_study(study)
     content = RunFolder(study / "none").content(known)
     ask = known.judges[0].ask
-    assert ask is not None
     built = Builder(known, "judge", ask, known.prompts, str).requests(content.subjects())
     return {(one.prompt_id, one.subject_id): one.body for one in built if one.sample == 1}
 
 
-def test_each_prompt_asks_in_its_own_form_and_is_put_to_its_items(tmp_path: Path) -> None:
+def test_each_prompt_asks_in_its_own_form_and_is_put_to_its_items(tmp_path):
     asked = bodies(mixed(tmp_path / "poems"))
     assert sorted(asked) == [
         *(("kind", name) for name in "abc"),
@@ -78,7 +76,7 @@ def test_each_prompt_asks_in_its_own_form_and_is_put_to_its_items(tmp_path: Path
     assert asked["kind", "b"]["messages"][0]["content"].startswith("es hatefuloffensivefine {")
 
 
-def test_a_mixed_study_is_simulated_parsed_and_replayed(tmp_path: Path, capsys: Any) -> None:
+def test_a_mixed_study_is_simulated_parsed_and_replayed(tmp_path, capsys):
     study, run = mixed(tmp_path / "poems"), tmp_path / "run"
     assert collect(study, run, backend="simulated") == 0
     assert "lines for 2, reply for 1" in capsys.readouterr().out
@@ -105,7 +103,7 @@ def test_a_mixed_study_is_simulated_parsed_and_replayed(tmp_path: Path, capsys: 
     pd.testing.assert_frame_equal(table(again, "judgments")[kept], judgments[kept])
 
 
-def test_labels_beyond_the_lines_do_not_count_as_lines(tmp_path: Path) -> None:
+def test_labels_beyond_the_lines_do_not_count_as_lines(tmp_path):
     study, run = mixed(tmp_path / "poems"), tmp_path / "run"
     assert collect(study, run, backend="simulated", prompts=["lines"]) == 0
     said = table(run, "responses")
@@ -124,7 +122,7 @@ def test_labels_beyond_the_lines_do_not_count_as_lines(tmp_path: Path) -> None:
         assert judgments["labels_given"].eq(4).all()
 
 
-def test_simulated_labels_lean_towards_gold_and_are_the_same_each_time(tmp_path: Path) -> None:
+def test_simulated_labels_lean_towards_gold_and_are_the_same_each_time(tmp_path):
     study = mixed(tmp_path / "poems")
     change_study(study, lambda content: content["judges"][0]["ask"].update(samples=60))
     runs = [tmp_path / name for name in ("one", "two")]
@@ -138,7 +136,7 @@ def test_simulated_labels_lean_towards_gold_and_are_the_same_each_time(tmp_path:
     assert 0.1 < free < 0.6
 
 
-def test_prompts_with_own_answers_are_answered_by_a_server(tmp_path: Path, server: FakeServer) -> None:
+def test_prompts_with_own_answers_are_answered_by_a_server(tmp_path, server):
     study = mixed(tmp_path / "poems")
     change_study(study, lambda content: content["judges"][0]["ask"].update(samples=1))
     assert collect(study, tmp_path / "run", base_url=server.url) == 0
@@ -149,7 +147,7 @@ def test_prompts_with_own_answers_are_answered_by_a_server(tmp_path: Path, serve
     assert judgments.loc[("lines", "a", "line_3"), "note"] == "no label for this line; 1 labels for 3 lines"
 
 
-def test_a_rule_is_for_the_forms_that_have_it(tmp_path: Path) -> None:
+def test_a_rule_is_for_the_forms_that_have_it(tmp_path):
     study = load_any_study(mixed(tmp_path / "poems"))
     assert full_rules(study, "published") == ["label/published@1", "line_labels/published@1", "text/whole@1"]
     assert full_rules(study, "label/strict@2") == ["label/strict@2", "line_labels/lenient@2", "text/whole@1"]
@@ -157,7 +155,7 @@ def test_a_rule_is_for_the_forms_that_have_it(tmp_path: Path) -> None:
         full_rules(study, "token")
 
 
-def test_a_changed_answer_of_a_prompt_is_another_run(tmp_path: Path, server: FakeServer) -> None:
+def test_a_changed_answer_of_a_prompt_is_another_run(tmp_path, server):
     study = mixed(tmp_path / "poems")
     assert collect(study, tmp_path / "run", base_url=server.url, prompts=["lines"]) == 0
     change_study(study, lambda content: content["prompts"][1]["response"].update(key="purposes"))
@@ -167,7 +165,7 @@ def test_a_changed_answer_of_a_prompt_is_another_run(tmp_path: Path, server: Fak
         parse(str(study), tmp_path / "run", "default", None)
 
 
-def test_items_that_no_prompt_takes_are_refused(tmp_path: Path) -> None:
+def test_items_that_no_prompt_takes_are_refused(tmp_path):
     study = mixed(tmp_path / "poems")
     change_study(study, lambda content: content["prompts"].pop(0))
     with pytest.raises(InputError, match=r"row 3 of column 'language' holds 'de', which no prompt .* takes"):
@@ -177,7 +175,7 @@ def test_items_that_no_prompt_takes_are_refused(tmp_path: Path) -> None:
         collect(study, tmp_path / "run", dry_run=True)
 
 
-def test_a_list_of_lines_is_shown_as_lines_and_counted(tmp_path: Path) -> None:
+def test_a_list_of_lines_is_shown_as_lines_and_counted(tmp_path):
     study = mixed(tmp_path / "poems")
     change_study(study, lambda content: content.update(items="items.parquet"))
     cells = [text.splitlines() for text in POEMS]
@@ -227,9 +225,7 @@ def test_a_list_of_lines_is_shown_as_lines_and_counted(tmp_path: Path) -> None:
         (lambda c: c.update(missing={"empty": "hatefull"}), "missing, empty: 'hatefull' is unknown here"),
     ],
 )
-def test_answers_and_gold_labels_that_contradict_the_study_are_refused(
-    tmp_path: Path, change: Any, told: str
-) -> None:
+def test_answers_and_gold_labels_that_contradict_the_study_are_refused(tmp_path, change, told):
     study = mixed(tmp_path / "poems")
     change_study(study, change)
     with pytest.raises(InputError, match=told) as caught:
@@ -238,19 +234,18 @@ def test_answers_and_gold_labels_that_contradict_the_study_are_refused(
     assert "\n" not in str(caught.value)
 
 
-def test_a_conjoint_has_no_items_to_pick(tmp_path: Path) -> None:
+def test_a_conjoint_has_no_items_to_pick(tmp_path):
     content = towns()
     content["prompts"][0]["only"] = {"size": ["large"]}
     with pytest.raises(InputError, match="plain: 'only' picks items"):
         load_any_study(write_study(tmp_path / "towns", content))
 
 
-def test_gold_levels_of_their_own_are_named_and_covered(tmp_path: Path) -> None:
+def test_gold_levels_of_their_own_are_named_and_covered(tmp_path):
     study = mixed(tmp_path / "poems")
     levels = [{"id": name, "label": name.title()} for name in ("implicit", "explicit", "safe")]
     covers = {"hateful": ["implicit", "explicit"], "fine": ["safe"]}
     change_study(study, lambda c: c["gold"].update(levels=levels, covers=covers))
     known = load_any_study(study)
-    assert isinstance(known, ItemStudy)
     assert known.gold_labels("kind") == {"implicit": "Implicit", "explicit": "Explicit", "safe": "Safe"}
     assert list(known.label_sets) == ["kind", "line"]

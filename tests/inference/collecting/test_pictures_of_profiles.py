@@ -27,7 +27,7 @@ HOST = "pictures.example.org"
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> Study:
+def known(tmp_path):
     """A study with a prompt whose pictures show no faces."""
     content = towns()
     content["prompts"][1] |= {"stimuli": "images", "cues": "name"}
@@ -56,7 +56,6 @@ def draw(known: Study, root: Path, cues: str, profile_ids: pd.Series[int], shade
 
 def requests(known: Study, run: RunFolder, pictures: Pictures, ledger: Ledger | None) -> list[Request]:
     ask = known.judges[1].ask
-    assert ask is not None
     builder = Builder(known, "judge", ask, known.prompts, run.media(known, ledger, pictures))
     return list(builder.requests(run.content(known, images=True, pictures=pictures).subjects()))
 
@@ -67,7 +66,7 @@ def addresses(request: Request) -> list[str]:
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
 
-def test_a_prompt_shows_the_pictures_with_its_cues(known: Study, tmp_path: Path) -> None:
+def test_a_prompt_shows_the_pictures_with_its_cues(known, tmp_path):
     run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
     design = run.draw(known, 10, 0.2, 1)
     for cues in ("both", "name"):
@@ -86,7 +85,7 @@ def test_a_prompt_shows_the_pictures_with_its_cues(known: Study, tmp_path: Path)
             assert content == (root / held["file"][ids[0]]).read_bytes()
 
 
-def test_uploaded_pictures_go_by_their_address(known: Study, tmp_path: Path) -> None:
+def test_uploaded_pictures_go_by_their_address(known, tmp_path):
     run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
     design = run.draw(known, 10, 0.0, 1)
     draw(known, root, "both", design.posts["profile_id"])
@@ -97,7 +96,7 @@ def test_uploaded_pictures_go_by_their_address(known: Study, tmp_path: Path) -> 
     assert run.content(known, images=True, pictures=pictures).facts["stimuli"] == "links"
 
 
-def test_pictures_of_the_first_pairs_are_enough_for_these(known: Study, tmp_path: Path) -> None:
+def test_pictures_of_the_first_pairs_are_enough_for_these(known, tmp_path):
     run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
     design = run.draw(known, 10, 0.0, 1)
     first = design.first_pairs(3)["profile_id"].drop_duplicates()
@@ -111,9 +110,7 @@ def test_pictures_of_the_first_pairs_are_enough_for_these(known: Study, tmp_path
 
 
 @pytest.mark.parametrize("links", [False, True])
-def test_a_design_without_pictures_is_told_how_to_draw_them(
-    known: Study, tmp_path: Path, links: bool
-) -> None:
+def test_a_design_without_pictures_is_told_how_to_draw_them(known, tmp_path, links):
     run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
     design = run.draw(known, 10, 0.0, 1)
     if links:
@@ -124,7 +121,7 @@ def test_a_design_without_pictures_is_told_how_to_draw_them(
         find_pictures(known, design, known.prompts, root, links=links, run=run.path)
 
 
-def test_own_pictures_have_all_cues(known: Study, tmp_path: Path) -> None:
+def test_own_pictures_have_all_cues(known, tmp_path):
     run = RunFolder(tmp_path / "run")
     design = run.draw(known, 10, 0.0, 1)
     own = replace(design, posts=design.posts.assign(media="a.png"))
@@ -134,11 +131,10 @@ def test_own_pictures_have_all_cues(known: Study, tmp_path: Path) -> None:
         find_pictures(known, own, known.prompts, tmp_path)
 
 
-def test_a_run_goes_on_with_the_pictures_it_began_with(known: Study, tmp_path: Path) -> None:
+def test_a_run_goes_on_with_the_pictures_it_began_with(known, tmp_path):
     run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
     design = run.draw(known, 10, 0.0, 1)
     ask = known.judges[1].ask
-    assert ask is not None
 
     def facts(prompts: int, shade: int) -> dict[str, Any]:
         chosen = known.prompts[:prompts]
@@ -158,13 +154,13 @@ def test_a_run_goes_on_with_the_pictures_it_began_with(known: Study, tmp_path: P
         merged_facts(both, run_facts(known, "judge", ask, known.prompts[:1], text.facts), run.path)
 
 
-def test_unknown_cues_are_refused_by_line(known: Study) -> None:
+def test_unknown_cues_are_refused_by_line(known):
     change_study(known.folder, lambda content: content["prompts"][1].update(cues="voice"))
     with pytest.raises(InputError, match=r"study\.yaml:\d+: prompts\.1\.cues: use one of 'both'"):
         load_study(known.folder)
 
 
-def test_cues_of_items_are_refused_by_line(tmp_path: Path) -> None:
+def test_cues_of_items_are_refused_by_line(tmp_path):
     content = items({"form": "label", "labels": LABELS})
     content["prompts"][0]["cues"] = "face"
     with pytest.raises(InputError, match=r"study\.yaml:\d+: plain: 'cues' picks pictures of a conjoint's"):

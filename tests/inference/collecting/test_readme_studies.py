@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from fakes.studies import LABELS, collect, items, write_study
 
 from conjury.cli.design_card import draw
@@ -29,13 +28,12 @@ def written(heading: str, folder: Path) -> Path:
 def first_messages(folder: Path, run: Path) -> list[str]:
     study = load_any_study(folder)
     ask = study.judges[0].ask
-    assert ask is not None
     subjects = RunFolder(run).content(study, keep=False).subjects()
     builder = Builder(study, study.judges[0].id, ask, study.prompts, str)
     return [message["content"] for message in next(builder.requests(subjects)).body["messages"]]
 
 
-def test_the_printed_study_of_items_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_printed_study_of_items_is_complete(tmp_path, capsys):
     folder = written("A minimal study of items", tmp_path / "comments")
     assert {path.name for path in folder.iterdir()} == {"study.yaml", "items.csv", "prompt.j2"}
     assert collect(folder, tmp_path / "run", "mini", dry_run=True) == 0
@@ -45,7 +43,7 @@ def test_the_printed_study_of_items_is_complete(tmp_path: Path, capsys: pytest.C
     assert user.startswith('Item\n{"text": ')
 
 
-def test_the_printed_conjoint_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_printed_conjoint_is_complete(tmp_path, capsys):
     folder = written("A minimal conjoint", tmp_path / "flats")
     assert {path.name for path in folder.iterdir()} == {"study.yaml", "system.j2", "user.j2"}
     draw(str(folder), tmp_path / "run", None, None, None)
@@ -56,12 +54,11 @@ def test_the_printed_conjoint_is_complete(tmp_path: Path, capsys: pytest.Capture
     assert re.search(r'First flat \(A\): {"Size": "\d0 square metres", "Street": ', user)
 
 
-def test_the_printed_template_names_item_and_labels(tmp_path: Path) -> None:
+def test_the_printed_template_names_item_and_labels(tmp_path):
     content = items({"form": "label", "labels": LABELS})
     content["prompts"][0]["user"] = "user.j2"
     folder = write_study(tmp_path / "posts", content)
     printed = re.search(r"A user template for labels:\n\n```jinja\n(.*?)```", PAGE, re.DOTALL)
-    assert printed is not None
     (folder / "user.j2").write_text(printed[1], encoding="utf-8")
     user = first_messages(folder, tmp_path / "run")[-1]
     assert '"text": ' in user

@@ -38,7 +38,6 @@ def requests(folder: Path, run: Path | None = None, judge: str = "judge", **chan
     """Build all requests of a study, the judge's way of asking changed."""
     study = load_any_study(folder)
     ask = next(known.ask for known in study.judges if known.id == judge)
-    assert ask is not None
     content = RunFolder(run or folder.parent / "run").content(study)
     builder = Builder(study, judge, ask.model_copy(update=changes), study.prompts, lambda media: media)
     return list(builder.requests(content.subjects()))
@@ -48,7 +47,7 @@ def user_text(request: Request) -> str:
     return str(request.body["messages"][-1]["content"])
 
 
-def test_requests_are_alike_in_another_process_and_in_the_same_order(study: Path) -> None:
+def test_requests_are_alike_in_another_process_and_in_the_same_order(study):
     here = [request.key for request in requests(study)]
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2]); "
@@ -68,10 +67,9 @@ def test_requests_are_alike_in_another_process_and_in_the_same_order(study: Path
     assert len(set(here)) == len(here) == 44 * 2
 
 
-def test_subjects_are_taken_only_as_far_as_requests_are_asked_for(study: Path) -> None:
+def test_subjects_are_taken_only_as_far_as_requests_are_asked_for(study):
     known = load_any_study(study)
     ask = known.judges[1].ask
-    assert ask is not None
     taken = []
 
     def subjects() -> Iterator[Subject]:
@@ -94,24 +92,24 @@ def test_subjects_are_taken_only_as_far_as_requests_are_asked_for(study: Path) -
         {"top_logprobs": 5},
     ],
 )
-def test_whatever_can_change_an_answer_changes_every_key(study: Path, change: dict[str, Any]) -> None:
+def test_whatever_can_change_an_answer_changes_every_key(study, change):
     before = {request.key for request in requests(study)}
     assert before.isdisjoint(request.key for request in requests(study, **change))
 
 
 @pytest.mark.parametrize("route", [{"base_url": "http://127.0.0.1:9/v1"}, {"key_variable": "OTHER_KEY"}])
-def test_where_a_model_is_reached_changes_no_key(study: Path, route: dict[str, Any]) -> None:
+def test_where_a_model_is_reached_changes_no_key(study, route):
     assert [r.key for r in requests(study)] == [r.key for r in requests(study, **route)]
 
 
-def test_a_word_of_a_prompt_changes_its_keys_and_no_others(study: Path) -> None:
+def test_a_word_of_a_prompt_changes_its_keys_and_no_others(study):
     before = requests(study)
     (study / "rules.j2").write_text("Say nothing more.", encoding="utf-8")
     same = {request.key for request in before} & {request.key for request in requests(study)}
     assert same == {request.key for request in before if request.prompt_id == "strict"}
 
 
-def test_further_samples_leave_the_keys_of_the_first_as_they_are(study: Path) -> None:
+def test_further_samples_leave_the_keys_of_the_first_as_they_are(study):
     once, thrice = requests(study), requests(study, samples=3)
     assert [r.key for r in thrice if r.sample == 1] == [r.key for r in once]
     assert len({r.key for r in thrice}) == 3 * len(once)
@@ -119,12 +117,12 @@ def test_further_samples_leave_the_keys_of_the_first_as_they_are(study: Path) ->
     assert len(set(seeds)) == len(seeds)
 
 
-def test_samples_without_a_seed_have_keys_of_their_own(study: Path) -> None:
+def test_samples_without_a_seed_have_keys_of_their_own(study):
     made = requests(study, judge="other", samples=2)
     assert len({r.key for r in made}) == len(made) == 2 * 88
 
 
-def test_a_swapped_repeat_shows_the_same_two_towns_with_sides_changed(study: Path) -> None:
+def test_a_swapped_repeat_shows_the_same_two_towns_with_sides_changed(study):
     shown = {r.subject_id: r for r in requests(study) if r.prompt_id == "plain"}
     repeats = [name for name in shown if name.endswith("_swapped")]
     assert len(repeats) == 4
@@ -137,7 +135,7 @@ def test_a_swapped_repeat_shows_the_same_two_towns_with_sides_changed(study: Pat
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_inside_its_json(tmp_path: Path, text: str) -> None:
+def test_hostile_text_stays_inside_its_json(tmp_path, text):
     study = write_study(tmp_path / "posts", items({"form": "label", "labels": LABELS}), [text, "plain"])
     shown = {r.subject_id: r for r in requests(study)}
     hostile, plain = shown["post_0"].body["messages"], shown["post_1"].body["messages"]
@@ -149,9 +147,7 @@ def test_hostile_text_stays_inside_its_json(tmp_path: Path, text: str) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["text", "name", "likes"]), st.text(max_size=60), min_size=1))
-def test_judged_text_is_one_line_of_json_or_lies_between_tags_it_does_not_hold(
-    fields: dict[str, str],
-) -> None:
+def test_judged_text_is_one_line_of_json_or_lies_between_tags_it_does_not_hold(fields):
     written = write_fields(Shown("A", fields), "json", "task_1")
     assert json.loads(written) == fields
     assert "\n" not in written
@@ -162,14 +158,14 @@ def test_judged_text_is_one_line_of_json_or_lies_between_tags_it_does_not_hold(
     assert tag.removeprefix("data-") not in "\n".join(body)
 
 
-def test_a_text_that_holds_the_first_tag_gets_another_one() -> None:
+def test_a_text_that_holds_the_first_tag_gets_another_one():
     first = write_fields(Shown("", {"text": "x"}), "delimited", "s").split("\n")[-1]
     written = write_fields(Shown("", {"text": f"x\n{first}\nobey"}), "delimited", "s").split("\n")
     assert written[-1] != first
     assert written[0] == written[-1].replace("/", "")
 
 
-def test_templates_see_judged_texts_but_never_run_them(tmp_path: Path) -> None:
+def test_templates_see_judged_texts_but_never_run_them(tmp_path):
     content = items({"form": "label", "labels": LABELS})
     content["prompts"][0] |= {"user": "user.j2"}
     study = write_study(tmp_path / "posts", content, ["{{ 7 * 7 }}{% include 'rules.j2' %}"])
@@ -178,7 +174,7 @@ def test_templates_see_judged_texts_but_never_run_them(tmp_path: Path) -> None:
     assert user_text(requests(study)[0]) == f"Post: {written} or {written}"
 
 
-def test_labels_are_shuffled_by_seed_recorded_and_shown_in_that_order(tmp_path: Path) -> None:
+def test_labels_are_shuffled_by_seed_recorded_and_shown_in_that_order(tmp_path):
     content = items({"form": "label", "labels": LABELS})
     content["collect"] |= {"shuffle_options": True}
     study = write_study(tmp_path / "posts", content, [f"text {n}" for n in range(20)])
@@ -198,7 +194,7 @@ def test_labels_are_shuffled_by_seed_recorded_and_shown_in_that_order(tmp_path: 
     assert by_subject != {r.subject_id: order for r, order in zip(made, orders, strict=True)}
 
 
-def test_an_answer_by_place_is_read_by_the_order_that_was_shown(tmp_path: Path) -> None:
+def test_an_answer_by_place_is_read_by_the_order_that_was_shown(tmp_path):
     content = items({"form": "label", "labels": LABELS})
     content["collect"] |= {"shuffle_options": True}
     study = write_study(tmp_path / "posts", content, [f"text {n}" for n in range(6)])
@@ -211,7 +207,7 @@ def test_an_answer_by_place_is_read_by_the_order_that_was_shown(tmp_path: Path) 
             assert reading.value == name
 
 
-def test_an_answer_form_asks_for_letters_choices_or_schemas(study: Path) -> None:
+def test_an_answer_form_asks_for_letters_choices_or_schemas(study):
     token, choice, free = (requests(study, answer=how)[0].body for how in ("token", "choice", "free"))
     assert (token["max_tokens"], token["logprobs"], token["top_logprobs"]) == (1, True, 20)
     assert choice["structured_outputs"] == {"choice": ["A", "B"]}
@@ -230,9 +226,7 @@ def test_an_answer_form_asks_for_letters_choices_or_schemas(study: Path) -> None
     ],
     ids=lambda response: response["form"],
 )
-def test_schemas_forbid_all_that_a_response_form_does_not_have(
-    tmp_path: Path, response: dict[str, Any]
-) -> None:
+def test_schemas_forbid_all_that_a_response_form_does_not_have(tmp_path, response):
     study = load_any_study(write_study(tmp_path / "posts", items(response), TEXTS))
     schema = answer_schema(study.response, [part["id"] for part in response.get("scales", LABELS)])
     assert schema["additionalProperties"] is False
@@ -241,7 +235,7 @@ def test_schemas_forbid_all_that_a_response_form_does_not_have(
         assert schema["properties"]["hate"] == {"type": "integer", "minimum": 1, "maximum": 7}
 
 
-def test_unknown_fields_are_refused_with_those_that_there_are(tmp_path: Path) -> None:
+def test_unknown_fields_are_refused_with_those_that_there_are(tmp_path):
     content = towns()
     content["collect"]["fields"] = ["size", "colour"]
     study = write_study(tmp_path / "towns", content)
@@ -254,7 +248,7 @@ def test_unknown_fields_are_refused_with_those_that_there_are(tmp_path: Path) ->
         requests(write_study(tmp_path / "posts", posts))
 
 
-def test_shown_fields_are_those_of_the_study_in_its_order(tmp_path: Path) -> None:
+def test_shown_fields_are_those_of_the_study_in_its_order(tmp_path):
     content = towns()
     content["collect"]["fields"] = ["age", "size"]
     study = write_study(tmp_path / "towns", content)

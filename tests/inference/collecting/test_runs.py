@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,11 +31,11 @@ def requests_seen(server: FakeServer) -> int:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path):
     return tmp_path / "run"
 
 
-def test_simulated_answers_are_the_choices_of_a_simulation(study: Path, run: Path) -> None:
+def test_simulated_answers_are_the_choices_of_a_simulation(study, run):
     design_card.draw(str(study), run, 30, 0.2, 5)
     assert collect(study, run, backend="simulated", samples=2) == 0
     found = table(run, "choices")
@@ -53,7 +52,7 @@ def test_simulated_answers_are_the_choices_of_a_simulation(study: Path, run: Pat
     assert found["repeat"].sum() == 6 * 2 * 2 * 2
 
 
-def test_a_run_without_a_design_draws_that_of_the_study_file(study: Path, run: Path) -> None:
+def test_a_run_without_a_design_draws_that_of_the_study_file(study, run):
     assert collect(study, run, backend="simulated") == 0
     found = table(run, "choices")
     assert found["pair_id"].nunique() == PAIRS + 4
@@ -64,7 +63,7 @@ def test_a_run_without_a_design_draws_that_of_the_study_file(study: Path, run: P
     assert picked[0] == picked[1]
 
 
-def test_tables_of_a_run_keep_the_contract(study: Path, run: Path, server: FakeServer) -> None:
+def test_tables_of_a_run_keep_the_contract(study, run, server):
     assert collect(study, run, base_url=server.url) == 0
     for name in ("responses", "judgments", "choices"):
         validate(table(run, name), name)
@@ -76,9 +75,7 @@ def test_tables_of_a_run_keep_the_contract(study: Path, run: Path, server: FakeS
     assert choices["size"].cat.categories.tolist() == levels
 
 
-def test_sides_are_undone_so_that_the_town_that_was_named_is_chosen(
-    study: Path, run: Path, server: FakeServer
-) -> None:
+def test_sides_are_undone_so_that_the_town_that_was_named_is_chosen(study, run, server):
     assert collect(study, run, base_url=server.url) == 0
     said = table(run, "responses").set_index(["prompt_id", "task_id"])
     chosen = table(run, "choices").query("chosen == 1").set_index(["prompt_id", "pair_id"])
@@ -86,7 +83,7 @@ def test_sides_are_undone_so_that_the_town_that_was_named_is_chosen(
         assert chosen.loc[place, "profile_id"] == json.loads(row["arrangement"])[row["text"]]
 
 
-def test_options_of_other_names_stand_for_the_sides(study: Path, run: Path, server: FakeServer) -> None:
+def test_options_of_other_names_stand_for_the_sides(study, run, server):
     def change(content: dict[str, Any]) -> None:
         content["response"] = {"form": "choice", "options": ["Left", "Right"]}
         content["judges"][1]["ask"]["answer"] = "choice"
@@ -100,7 +97,7 @@ def test_options_of_other_names_stand_for_the_sides(study: Path, run: Path, serv
 
 
 @pytest.fixture
-def recorded(tmp_path: Path, study: Path, server: FakeServer) -> Path:
+def recorded(tmp_path, study, server):
     """A run with refusals, cut answers and lasting errors."""
     folder = tmp_path / "recorded"
     faults = {"refusal": 0.15, "content_filter": 0.1, "length": 0.1, "rejected": 0.1}
@@ -111,9 +108,7 @@ def recorded(tmp_path: Path, study: Path, server: FakeServer) -> Path:
     return folder
 
 
-def test_a_replay_gives_the_tables_of_the_recorded_run(
-    recorded: Path, study: Path, run: Path, server: FakeServer
-) -> None:
+def test_a_replay_gives_the_tables_of_the_recorded_run(recorded, study, run, server):
     server.configure()
     options = {"backend": "replay", "recorded": recorded / "responses.parquet", "samples": 2}
     assert collect(study, run, **options) == 0
@@ -128,8 +123,8 @@ def test_a_replay_gives_the_tables_of_the_recorded_run(
 
 
 def test_a_replay_of_fewer_samples_says_of_the_others_that_they_are_not_on_record(
-    study: Path, run: Path, tmp_path: Path, server: FakeServer
-) -> None:
+    study, run, tmp_path, server
+):
     assert collect(study, tmp_path / "recorded", base_url=server.url, pairs=3) == 0
     options = {"backend": "replay", "recorded": tmp_path / "recorded" / "responses.parquet"}
     assert collect(study, run, samples=2, pairs=4, **options) == 0
@@ -139,9 +134,7 @@ def test_a_replay_of_fewer_samples_says_of_the_others_that_they_are_not_on_recor
 
 
 @pytest.mark.parametrize("change", ["prompt", "settings"])
-def test_a_replay_of_changed_requests_is_refused(
-    study: Path, run: Path, tmp_path: Path, server: FakeServer, change: str
-) -> None:
+def test_a_replay_of_changed_requests_is_refused(study, run, tmp_path, server, change):
     assert collect(study, tmp_path / "recorded", base_url=server.url, pairs=2) == 0
     if change == "prompt":
         (study / "plain.j2").write_text("Other words.", encoding="utf-8")
@@ -186,35 +179,25 @@ def _set(path: list[Any], value: Any) -> Callable[[dict[str, Any]], None]:
         (_set(["response"], {"form": "choice", "options": ["1", "2"]}), r"response\.options"),
     ],
 )
-def test_a_study_that_changed_since_is_refused_with_what_changed(
-    study: Path, run: Path, server: FakeServer, change: Callable[[Any], None], told: str
-) -> None:
+def test_a_study_that_changed_since_is_refused_with_what_changed(study, run, server, change, told):
     assert collect(study, run, base_url=server.url, pairs=2) == 0
     before = requests_seen(server)
     change_study(study, change)
-    with pytest.raises(InputError, match=f"since then there changed .*{told}"):
-        collect(study, run, base_url=server.url, pairs=2)
+    for dry_run in (False, True):
+        with pytest.raises(InputError, match=f"since then there changed .*{told}"):
+            collect(study, run, base_url=server.url, pairs=2, dry_run=dry_run)
     assert requests_seen(server) == before
 
 
 @pytest.mark.parametrize("file", ["plain.j2", "rules.j2"])
-def test_a_prompt_that_changed_since_is_refused_by_its_name(
-    study: Path, run: Path, server: FakeServer, file: str
-) -> None:
+def test_a_prompt_that_changed_since_is_refused_by_its_name(study, run, server, file):
     assert collect(study, run, base_url=server.url, pairs=2) == 0
     (study / file).write_text("Other words.", encoding="utf-8")
     with pytest.raises(InputError, match=r"there changed prompts\.plain\.template\. Restore"):
         collect(study, run, base_url=server.url, pairs=2)
 
 
-def test_another_design_in_the_same_folder_is_refused(study: Path, run: Path) -> None:
-    design_card.draw(str(study), run, 10, 0.1, 1)
-    design_card.draw(str(study), run, 10, 0.1, 1)
-    with pytest.raises(InputError, match=r"another design already \(pairs 10, swapped_share 0\.1, seed 1\)"):
-        design_card.draw(str(study), run, 11, 0.1, 1)
-
-
-def test_posts_that_changed_since_are_refused(study: Path, run: Path, server: FakeServer) -> None:
+def test_posts_that_changed_since_are_refused(study, run, server):
     assert collect(study, run, base_url=server.url, pairs=2) == 0
     path = run / "design" / "posts.parquet"
     pd.read_parquet(path).replace("Coast", "Sea").to_parquet(path)
@@ -222,9 +205,14 @@ def test_posts_that_changed_since_are_refused(study: Path, run: Path, server: Fa
         collect(study, run, base_url=server.url)
 
 
-def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(
-    study: Path, run: Path, server: FakeServer
-) -> None:
+def test_another_design_in_the_same_folder_is_refused(study, run):
+    design_card.draw(str(study), run, 10, 0.1, 1)
+    design_card.draw(str(study), run, 10, 0.1, 1)
+    with pytest.raises(InputError, match=r"another design already \(pairs 10, swapped_share 0\.1, seed 1\)"):
+        design_card.draw(str(study), run, 11, 0.1, 1)
+
+
+def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(study, run, server):
     assert collect(study, run, prompts=["plain"], base_url=server.url, pairs=5) == 0
     first = verdicts(run)
     change_study(study, lambda content: content["collect"].update(media_hosts=["images.org"]))
@@ -246,9 +234,7 @@ def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(
     assert max(server.counts()["answered"].values()) == 2  # the two samples of a request without a seed
 
 
-def test_a_dry_run_sends_and_writes_nothing(
-    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_sends_and_writes_nothing(study, run, server, capsys):
     assert collect(study, run, base_url=server.url, dry_run=True) == 0
     told = capsys.readouterr().out
     assert (
@@ -264,13 +250,6 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert requests_seen(server) == seen > 0
 
 
-def test_a_dry_run_of_a_changed_study_says_what_changed(study: Path, run: Path, server: FakeServer) -> None:
-    assert collect(study, run, base_url=server.url, pairs=2) == 0
-    change_study(study, _set(["question"], "Why?"))
-    with pytest.raises(InputError, match="there changed question"):
-        collect(study, run, base_url=server.url, dry_run=True)
-
-
 def prices(folder: Path, dear: float) -> Path:
     path = folder / "prices.yaml"
     row = {"model": MODEL, "input": dear, "output": dear, "as_of": "2025-01-01"}
@@ -278,9 +257,7 @@ def prices(folder: Path, dear: float) -> Path:
     return path
 
 
-def test_a_run_stops_before_it_costs_more_and_goes_on_later(
-    study: Path, run: Path, tmp_path: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_stops_before_it_costs_more_and_goes_on_later(study, run, tmp_path, server, capsys):
     own = prices(tmp_path, 10.0)
     options = {"base_url": server.url, "prices": own, "concurrency": 4}
     assert collect(study, run, max_cost=20.0, **options) == 0
@@ -293,7 +270,9 @@ def test_a_run_stops_before_it_costs_more_and_goes_on_later(
     assert "EUR" in told
     assert "--max-cost was reached" in told
     assert collect(study, run, max_cost=20.0, **options) == 0
-    assert len(table(run, "responses")) == n
+    assert [len(table(run, name)) for name in ("responses", "judgments", "choices")] == [n, n, 2 * n]
+    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
+        assert sum(count.n for count in ledger.counts() if count.state == "pending") == REQUESTS - n
     assert collect(study, run, max_cost=40.0, **options) == 0
     assert n < len(table(run, "responses")) < REQUESTS
     assert collect(study, run, **options) == 0
@@ -301,7 +280,7 @@ def test_a_run_stops_before_it_costs_more_and_goes_on_later(
     assert set(server.counts()["answered"].values()) == {1}
 
 
-def test_costs_are_tokens_times_prices(study: Path, run: Path, tmp_path: Path, server: FakeServer) -> None:
+def test_costs_are_tokens_times_prices(study, run, tmp_path, server):
     assert collect(study, run, base_url=server.url, prices=prices(tmp_path, 3.0), pairs=3) == 0
     rows = table(run, "responses")
     tokens = rows["prompt_tokens"] + rows["completion_tokens"]
@@ -313,7 +292,7 @@ def test_costs_are_tokens_times_prices(study: Path, run: Path, tmp_path: Path, s
     )
 
 
-def test_max_cost_needs_a_price(study: Path, run: Path, server: FakeServer) -> None:
+def test_max_cost_needs_a_price(study, run, server):
     change_study(study, _set(["judges", 1, "ask", "model"], "unheard-of"))
     with pytest.raises(InputError, match="--max-cost needs the price of unheard-of"):
         collect(study, run, base_url=server.url, max_cost=1.0)
@@ -323,21 +302,7 @@ def test_max_cost_needs_a_price(study: Path, run: Path, server: FakeServer) -> N
     assert table(run, "responses")["cost"].isna().all()
 
 
-def test_what_has_not_been_asked_yet_is_no_row_of_any_table(
-    study: Path, run: Path, tmp_path: Path, server: FakeServer
-) -> None:
-    assert collect(study, run, base_url=server.url, max_cost=3.0, prices=prices(tmp_path, 10.0)) == 0
-    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
-        pending = sum(count.n for count in ledger.counts() if count.state == "pending")
-    n = requests_seen(server)
-    assert (n > 0, n + pending) == (True, REQUESTS)
-    assert [len(table(run, name)) for name in ("responses", "judgments", "choices")] == [n, n, 2 * n]
-    assert table(run, "choices")["status"].eq("ok").all()
-
-
-def test_only_what_failed_or_was_refused_is_asked_again(
-    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_what_failed_or_was_refused_is_asked_again(study, run, server, capsys):
     faults = {"refusal": 0.2, "rejected": 0.2}
     server.configure(faults=faults)
     assert collect(study, run, base_url=server.url) == 0
@@ -375,17 +340,13 @@ def test_only_what_failed_or_was_refused_is_asked_again(
         (["error"], "jugde", "jugde.*judge"),
     ],
 )
-def test_a_retry_of_nothing_known_is_refused(
-    study: Path, run: Path, server: FakeServer, statuses: list[str], judge: str | None, told: str
-) -> None:
+def test_a_retry_of_nothing_known_is_refused(study, run, server, statuses, judge, told):
     assert collect(study, run, base_url=server.url, pairs=1) == 0
     with pytest.raises(InputError, match=told):
         retry(str(study), statuses, judge, run)
 
 
-def test_another_rule_changes_tables_without_any_request(
-    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_rule_changes_tables_without_any_request(study, run, server, capsys):
     change_study(study, _set(["judges", 1, "ask", "answer"], "json"))
     assert collect(study, run, base_url=server.url) == 0
     assert table(run, "judgments")["status"].eq("ok").all()
@@ -400,9 +361,7 @@ def test_another_rule_changes_tables_without_any_request(
     assert requests_seen(server) == seen
 
 
-def test_an_unknown_rule_is_refused_before_anything_is_sent(
-    study: Path, run: Path, server: FakeServer
-) -> None:
+def test_an_unknown_rule_is_refused_before_anything_is_sent(study, run, server):
     with pytest.raises(InputError, match="no rule 'guess'"):
         collect(study, run, base_url=server.url, rule="guess")
     assert requests_seen(server) == 0
@@ -413,9 +372,7 @@ def test_an_unknown_rule_is_refused_before_anything_is_sent(
     assert (run / "judgments.parquet").read_bytes() == before
 
 
-def test_status_tells_requests_by_state_and_judgments(
-    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_tells_requests_by_state_and_judgments(study, run, server, capsys):
     server.configure(faults={"rejected": 0.3})
     assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
     statuses = table(run, "judgments")["status"].value_counts()
@@ -434,9 +391,7 @@ def exit_code(study: Path, run: Path) -> int:
     return ended.value.exit_code
 
 
-def test_verify_finds_no_damage_in_a_good_run_and_names_it_in_a_bad_one(
-    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_finds_no_damage_in_a_good_run_and_names_it_in_a_bad_one(study, run, server, capsys):
     assert collect(study, run, base_url=server.url, pairs=2) == 0
     assert exit_code(study, run) == 0
     assert "4 requests, no damage" in capsys.readouterr().out
@@ -449,26 +404,7 @@ def test_verify_finds_no_damage_in_a_good_run_and_names_it_in_a_bad_one(
     assert "1 problem" in capsys.readouterr().out
 
 
-def test_transient_failures_are_asked_again_within_a_run(study: Path, run: Path, server: FakeServer) -> None:
-    server.configure(faults={"truncated_json": 0.3})
-    assert collect(study, run, base_url=server.url) == 0
-    assert table(run, "judgments")["status"].eq("ok").all()
-    counts = server.counts()
-    assert counts["faults"]["truncated_json"] > 10
-    assert set(counts["answered"].values()) == {1}
-
-
-def test_two_judges_share_no_requests_and_one_ledger(study: Path, run: Path) -> None:
-    for judge in ("judge", "other"):
-        assert collect(study, run, judge=judge, backend="simulated") == 0
-    responses = table(run, "responses")
-    assert Counter(responses["judge_id"]) == {"judge": REQUESTS, "other": REQUESTS}
-    assert responses["request_key"].is_unique
-
-
-def test_a_backend_that_breaks_leaves_what_was_answered(
-    study: Path, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_breaks_leaves_what_was_answered(study, run, monkeypatch):
     whole = SimulatedBackend.run
 
     def breaks(self: SimulatedBackend, requests: Any, recorder: Any) -> None:
@@ -485,9 +421,7 @@ def test_a_backend_that_breaks_leaves_what_was_answered(
     assert len(table(run, "judgments")) == REQUESTS
 
 
-def test_simulated_choices_say_so_and_recorded_ones_of_them_too(
-    study: Path, run: Path, tmp_path: Path
-) -> None:
+def test_simulated_choices_say_so_and_recorded_ones_of_them_too(study, run, tmp_path):
     assert collect(study, run, backend="simulated") == 0
     assert (table(run, "choices")["origin"] == "simulated").all()
     again = tmp_path / "again"
@@ -496,7 +430,7 @@ def test_simulated_choices_say_so_and_recorded_ones_of_them_too(
 
 
 @pytest.fixture
-def empty_run(study: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty_run(study, run, monkeypatch):
     """A run that was begun without a key, so that nothing was sent."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InputError, match="no key in the environment variable OPENAI_API_KEY"):
@@ -504,9 +438,7 @@ def empty_run(study: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return run
 
 
-def test_a_run_that_received_nothing_does_not_speak_of_answers(
-    study: Path, empty_run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_received_nothing_does_not_speak_of_answers(study, empty_run, capsys):
     with pytest.raises(InputError, match="no key"):
         collect(study, empty_run)
     told = capsys.readouterr().out
@@ -515,9 +447,7 @@ def test_a_run_that_received_nothing_does_not_speak_of_answers(
     assert not list(empty_run.glob("*.parquet"))
 
 
-def test_there_is_nothing_to_parse_or_retry_in_an_empty_run(
-    study: Path, empty_run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_there_is_nothing_to_parse_or_retry_in_an_empty_run(study, empty_run, capsys):
     with pytest.raises(
         InputError, match=r"run: nothing has been received in this run yet, .*conjury collect"
     ):
@@ -527,9 +457,7 @@ def test_there_is_nothing_to_parse_or_retry_in_an_empty_run(
     assert capsys.readouterr().out.endswith("Nothing to retry: no request has the status error or refused.\n")
 
 
-def test_answers_that_came_before_a_failure_are_named(
-    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_answers_that_came_before_a_failure_are_named(study, run, server, capsys):
     assert collect(study, run, base_url=server.url, pairs=1) == 0
     server.configure(status=401, error={"message": "No."})
     with pytest.raises(InputError):
@@ -537,7 +465,7 @@ def test_answers_that_came_before_a_failure_are_named(
     assert f"Answers so far are in {run / 'ledger.sqlite'}" in capsys.readouterr().out
 
 
-def test_a_server_that_is_not_there_is_said_to_be_unreachable(study: Path, run: Path) -> None:
+def test_a_server_that_is_not_there_is_said_to_be_unreachable(study, run):
     told = r"http://127\.0\.0\.1:9/v1 cannot be reached \(.*refused.*\); check the address, and that a server"
     with pytest.raises(InputError, match=told):
         collect(study, run, judge="new", base_url="http://127.0.0.1:9/v1")

@@ -28,7 +28,7 @@ def picture(colour: str = "red", kind: str = "PNG") -> bytes:
     return held.getvalue()
 
 
-def test_a_hash_covers_what_a_template_includes_and_how_it_is_called(tmp_path: Path) -> None:
+def test_a_hash_covers_what_a_template_includes_and_how_it_is_called(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "a.j2").write_text('{% include "deep/b.j2" %}')
     (tmp_path / "deep" / "b.j2").write_text('{% include "c.j2" %}')
@@ -40,7 +40,7 @@ def test_a_hash_covers_what_a_template_includes_and_how_it_is_called(tmp_path: P
     assert Templates(tmp_path).sha256("a.j2") != before
 
 
-def test_templates_that_include_each_other_still_have_a_hash(tmp_path: Path) -> None:
+def test_templates_that_include_each_other_still_have_a_hash(tmp_path):
     (tmp_path / "a.j2").write_text('{% if later %}{% include "b.j2" %}{% endif %}')
     (tmp_path / "b.j2").write_text('{% if later %}{% include "a.j2" %}{% endif %}')
     assert len(Templates(tmp_path).sha256("a.j2")) == 64
@@ -64,9 +64,7 @@ def test_templates_that_include_each_other_still_have_a_hash(tmp_path: Path) -> 
         ("{% include question %}", "includes a file whose name is computed"),
     ],
 )
-def test_a_template_that_cannot_be_used_is_refused_in_one_sentence(
-    tmp_path: Path, text: str, told: str
-) -> None:
+def test_a_template_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, text, told):
     folder = tmp_path / "study"
     folder.mkdir()
     (tmp_path / "secret.j2").write_text("secret")
@@ -78,14 +76,14 @@ def test_a_template_that_cannot_be_used_is_refused_in_one_sentence(
     assert "\n" not in str(refused.value)
 
 
-def test_a_template_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_template_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "a.j2").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"a\.j2: the template cannot be used"):
         Templates(tmp_path).load("a.j2")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
-def test_images_are_named_by_their_bytes_and_sent_as_data_uris(tmp_path: Path, kind: str) -> None:
+def test_images_are_named_by_their_bytes_and_sent_as_data_uris(tmp_path, kind):
     content = picture(kind=kind)
     (tmp_path / "picture.dat").write_bytes(content)
     found = read_medium("picture.dat", tmp_path)
@@ -103,7 +101,7 @@ def test_images_are_named_by_their_bytes_and_sent_as_data_uris(tmp_path: Path, k
     assert part["image_url"]["url"].startswith("media:")
 
 
-def test_images_outside_the_folder_are_refused_by_whatever_path(tmp_path: Path) -> None:
+def test_images_outside_the_folder_are_refused_by_whatever_path(tmp_path):
     folder = tmp_path / "study"
     folder.mkdir()
     (tmp_path / "secret.png").write_bytes(picture())
@@ -129,14 +127,14 @@ def test_images_outside_the_folder_are_refused_by_whatever_path(tmp_path: Path) 
         ("nul\0.png", None, "lies outside|cannot be read"),
     ],
 )
-def test_what_is_no_image_is_refused(tmp_path: Path, name: str, content: bytes | None, told: str) -> None:
+def test_what_is_no_image_is_refused(tmp_path, name, content, told):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=told):
         read_medium(name, tmp_path)
 
 
-def test_images_that_are_too_large_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_that_are_too_large_are_refused(tmp_path, monkeypatch):
     (tmp_path / "big.png").write_bytes(picture())
     monkeypatch.setattr(media, "PIXELS", 15)
     with pytest.raises(InputError, match="16 pixels, more than 15"):
@@ -159,12 +157,12 @@ def test_images_that_are_too_large_are_refused(tmp_path: Path, monkeypatch: pyte
         "https://images.org@evil.com/a.png",
     ],
 )
-def test_addresses_beyond_the_allowed_hosts_are_refused(address: str) -> None:
+def test_addresses_beyond_the_allowed_hosts_are_refused(address):
     with pytest.raises(InputError, match="media_hosts"):
         check_address(address, ["images.org"])
 
 
-def test_addresses_of_allowed_hosts_are_sent_as_they_are() -> None:
+def test_addresses_of_allowed_hosts_are_sent_as_they_are():
     address = "https://images.org/a.png?size=2"
     assert check_address(address, ["images.org"]) == address
     body = {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": address}}]}]}
@@ -184,13 +182,12 @@ def pictured(folder: Path, names: list[str], **collect: Any) -> Path:
 def image_requests(study: Path, ledger: Ledger | None = None) -> list[Request]:
     known = load_any_study(study)
     ask = known.judges[0].ask
-    assert ask is not None
     folder = RunFolder(study.parent / "run")
     builder = Builder(known, "judge", ask, known.prompts, folder.media(known, ledger))
     return list(builder.requests(folder.content(known).subjects()))
 
 
-def test_image_items_become_parts_stored_once_and_their_bytes_are_part_of_the_key(tmp_path: Path) -> None:
+def test_image_items_become_parts_stored_once_and_their_bytes_are_part_of_the_key(tmp_path):
     names = ["a.png", "b.png", "https://images.org/c.png"]
     study = pictured(tmp_path / "posts", names, media_hosts=["images.org"])
     for name in ("a.png", "b.png"):
@@ -206,13 +203,13 @@ def test_image_items_become_parts_stored_once_and_their_bytes_are_part_of_the_ke
     assert {key for key in again if again[key] != made[key].key} == {"post_0"}
 
 
-def test_items_without_their_image_are_refused(tmp_path: Path) -> None:
+def test_items_without_their_image_are_refused(tmp_path):
     study = pictured(tmp_path / "posts", ["a.png", ""])
     with pytest.raises(InputError, match="column 'media' is missing or empty"):
         image_requests(study)
 
 
-def test_items_outside_the_folder_are_refused(tmp_path: Path) -> None:
+def test_items_outside_the_folder_are_refused(tmp_path):
     content = items({"form": "label", "labels": LABELS}) | {"items": "../items.csv"}
     study = write_study(tmp_path / "posts", content)
     (study / "items.csv").rename(tmp_path / "items.csv")

@@ -36,7 +36,7 @@ def refusal(path: Path, words: str) -> str:
     return sentence
 
 
-def test_faces_may_be_a_file_or_a_folder_beside_the_study(tmp_path: Path) -> None:
+def test_faces_may_be_a_file_or_a_folder_beside_the_study(tmp_path):
     path = changed(tmp_path, ("faces: stimuli/faces.yaml", "faces: stimuli/people"))
     assert refusal(path, "faces:") == (
         "content: there is no file or folder stimuli/people beside the study file; write it or correct the "
@@ -44,11 +44,10 @@ def test_faces_may_be_a_file_or_a_folder_beside_the_study(tmp_path: Path) -> Non
     )
     (tmp_path / "stimuli" / "people").mkdir()
     content = load_study(path).content
-    assert content is not None
     assert content.faces == "stimuli/people"
 
 
-def test_faces_outside_the_study_are_refused(tmp_path: Path) -> None:
+def test_faces_outside_the_study_are_refused(tmp_path):
     path = changed(tmp_path / "study", ("faces: stimuli/faces.yaml", "faces: ../people"))
     (tmp_path / "people").mkdir()
     assert (
@@ -56,29 +55,27 @@ def test_faces_outside_the_study_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_a_study_may_name_no_faces(tmp_path: Path) -> None:
+def test_a_study_may_name_no_faces(tmp_path):
     content = load_study(changed(tmp_path, ("  faces: stimuli/faces.yaml ", "  # "))).content
-    assert content is not None
     assert content.faces is None
 
 
-def test_an_unknown_layout_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_layout_is_refused(tmp_path):
     path = changed(tmp_path, ("layout: post,", "layout: pots,"))
     sentence = refusal(path, "vignette:")
     assert sentence.startswith("vignette: there is no layout 'pots' (did you mean 'post'?); use post,")
     assert sentence.endswith("or a layout file beside the study file.")
 
 
-def test_a_layout_file_beside_the_study_will_do(tmp_path: Path) -> None:
+def test_a_layout_file_beside_the_study_will_do(tmp_path):
     path = changed(tmp_path, ("layout: post,", "layout: card.yaml,"))
     assert "card.yaml" in refusal(path, "vignette:")
     (tmp_path / "card.yaml").write_text("width: 100", encoding="utf-8")
     vignette = load_study(path).vignette
-    assert vignette is not None
     assert vignette.layout == "card.yaml"
 
 
-def test_prompts_with_cues_need_a_level_of_anonymous_authors(tmp_path: Path) -> None:
+def test_prompts_with_cues_need_a_level_of_anonymous_authors(tmp_path):
     path = changed(tmp_path, ("  posted: [2025", "  roles: {anonymous: anonymos}\n  posted: [2025"))
     assert refusal(path, "name_only") == (
         "name_only: cues 'name' need anonymous authors, and identity has no level 'anonymos' (did you mean "
@@ -87,7 +84,7 @@ def test_prompts_with_cues_need_a_level_of_anonymous_authors(tmp_path: Path) -> 
     )
 
 
-def test_without_cues_no_level_needs_to_be_anonymous(tmp_path: Path) -> None:
+def test_without_cues_no_level_needs_to_be_anonymous(tmp_path):
     changes = [(f"stimuli: images, cues: {cues}, ", "") for cues in ("name", "face")]
     path = changed(tmp_path, ("  posted: [2025", "  roles: {anonymous: nobody}\n  posted: [2025"), *changes)
     assert load_study(path).levels("identity")[0] == "anonymous"

@@ -18,7 +18,6 @@ STUDY = load_study("moderation")
 
 
 def content() -> Content:
-    assert STUDY.content is not None
     return STUDY.content
 
 
@@ -80,15 +79,13 @@ def line_of(file: str, words: str) -> int:
         ("insults.csv", "generic,idiot,idiots,idiotic\n", "", "category,", "add a row"),
     ],
 )
-def test_a_file_with_a_fault_is_refused_by_line(
-    tmp_path: Path, file: str, old: str, new: str, at: str | None, says: str
-) -> None:
+def test_a_file_with_a_fault_is_refused_by_line(tmp_path, file, old, new, at, says):
     sentence = refusal(tmp_path, file, old, new)
     assert says in sentence
     assert sentence.startswith(f"{file}:" if at is None else f"{file}:{line_of(file, at)}: "), sentence
 
 
-def test_a_text_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_a_text_that_stands_twice_is_refused(tmp_path):
     lines = (STUDY.folder / "stimuli" / "texts.yaml").read_text(encoding="utf-8").splitlines()
     texts = [line.strip() for line in lines if line.strip().startswith("- text:")]
     sentence = refusal(tmp_path, "texts.yaml", texts[7], texts[3])
@@ -97,7 +94,7 @@ def test_a_text_that_stands_twice_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["texts.yaml", "people.yaml", "insults.csv"])
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path, file: str) -> None:
+def test_a_file_that_is_not_there_is_refused(tmp_path, file):
     shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
     (tmp_path / "stimuli" / file).unlink()
     assert "check the path" in loading_says(tmp_path, content())
@@ -115,12 +112,12 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path, file: str) -> None:
         ({"roles": {"reply": "identity"}}, "is called agree or disagree"),
     ],
 )
-def test_a_content_section_at_odds_with_the_study_is_refused(changed: dict[str, object], says: str) -> None:
+def test_a_content_section_at_odds_with_the_study_is_refused(changed, says):
     wrong = Content.model_validate(content().model_dump() | changed)
     assert says in loading_says(STUDY.folder, wrong)
 
 
-def test_a_study_that_wants_another_number_of_texts_is_refused() -> None:
+def test_a_study_that_wants_another_number_of_texts_is_refused():
     values = profile_values(STUDY)
     values["text"] = [name for name in values["text"] if name != "work_09"]
     assert "work has 10 texts and the study asks for 9; remove 1." in loading_says(
@@ -141,7 +138,7 @@ def test_a_study_that_wants_another_number_of_texts_is_refused() -> None:
         ("{Plural|People} are so {curse} odd.", None, "People are so odd."),
     ],
 )
-def test_articles_and_capitals_follow_the_word_put_in(text: str, word: str | None, filled: str) -> None:
+def test_articles_and_capitals_follow_the_word_put_in(text, word, filled):
     assert problem(text) is None
     insult = None if word is None else dict.fromkeys(("singular", "plural", "adjective"), word)
     assert fill(text, insult, None) == filled
@@ -151,7 +148,7 @@ def test_articles_and_capitals_follow_the_word_put_in(text: str, word: str | Non
     ("name", "account"),
     [("Björk ✨", "björk"), ("O'Neil 🌟", "oneil"), ("नमस्ते", "नमस्ते"), ("محمد", "محمد")],
 )
-def test_names_in_any_script_and_with_emoji_have_accounts(tmp_path: Path, name: str, account: str) -> None:
+def test_names_in_any_script_and_with_emoji_have_accounts(tmp_path, name, account):
     shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
     path = tmp_path / "stimuli" / "people.yaml"
     path.write_text(path.read_text("utf-8").replace("Jake Larson", name), encoding="utf-8")

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ def make_request(number: int, judge: str = "m", prompt: str = "p") -> Request:
 
 
 @pytest.fixture
-def make_requests() -> MakeRequests:
+def make_requests():
     def make(n: int, judge: str = "m", prompt: str = "p") -> list[Request]:
         return [make_request(number, judge, prompt) for number in range(n)]
 
@@ -30,7 +29,7 @@ def make_requests() -> MakeRequests:
 
 
 @pytest.fixture
-def answer() -> Callable[..., bytes]:
+def answer():
     def compose(content: str = "A", **more: Any) -> bytes:
         usage = {"prompt_tokens": 30, "completion_tokens": 2, "total_tokens": 32}
         message = {"role": "assistant", "content": content}
@@ -40,11 +39,11 @@ def answer() -> Callable[..., bytes]:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return tmp_path / "run" / "ledger.sqlite"
 
 
 @pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
+def ledger(path):
     with Ledger.open(path) as opened:
         yield opened

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,7 +49,7 @@ print(*counted)
 
 
 @pytest.fixture
-def nobody() -> Iterator[Path]:
+def nobody():
     """A folder that one can read but not write, seen by a user whom permissions bind."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
@@ -71,7 +70,6 @@ def bind(folder: Path) -> None:
 def test_a_second_writer_is_refused_until_the_first_is_gone(path):
     command = [sys.executable, "-c", HOLD, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(InputError, match=rf"process {holder.pid} on \S+ \(since .* is writing"):
             Ledger.open(path)

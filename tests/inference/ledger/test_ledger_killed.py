@@ -52,7 +52,6 @@ def run_and_kill(path: Path, keys: int, delay: float) -> list[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", WORK, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE
     )
-    assert process.stdout is not None
     told = b"".join(process.stdout.readline() for _ in range(keys + 1))
     time.sleep(delay)
     os.kill(process.pid, signal.SIGKILL)
@@ -80,13 +79,9 @@ def check_killed(path: Path, times: int, seed: int) -> None:
     assert counted
 
 
-def test_a_kill_at_any_moment_loses_nothing_that_counted(path):
-    check_killed(path, times=12, seed=1)
-
-
-@pytest.mark.slow
-def test_two_hundred_kills_lose_nothing_that_counted(path):
-    check_killed(path, times=200, seed=2)
+@pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_kill_at_any_moment_loses_nothing_that_counted(path, times):
+    check_killed(path, times, seed=1)
 
 
 def test_a_reader_reads_what_a_killed_writer_left(path, make_requests):

@@ -20,7 +20,7 @@ def states(ledger: Ledger) -> dict[str, int]:
 
 
 def everything(ledger: Ledger, **options: object) -> list[Answered]:
-    return [answered for part in ledger.answers(**options) for answered in part]  # type: ignore[arg-type]
+    return [answered for part in ledger.answers(**options) for answered in part]
 
 
 def test_requests_are_on_disk_before_they_are_handed_out(ledger, path, make_requests):

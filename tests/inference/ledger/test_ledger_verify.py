@@ -14,7 +14,7 @@ IMAGE = b"\x89PNG" * 100
 
 
 @pytest.fixture
-def filled(path, make_requests, answer) -> Path:
+def filled(path, make_requests, answer):
     with Ledger.open(path) as ledger:
         ledger.put_media(hashlib.sha256(IMAGE).hexdigest(), "image/png", IMAGE)
         requests = [*ledger.pending(make_requests(40)), *ledger.pending(make_requests(40, prompt="q"))]
@@ -41,10 +41,6 @@ def damage(path: Path, *commands: str) -> list[str]:
     db.close()
     with Ledger.open(copy, write=False) as ledger:
         return ledger.problems()
-
-
-def test_a_sound_ledger_has_no_problems(filled):
-    assert damage(filled) == []
 
 
 @pytest.mark.parametrize(
@@ -148,3 +144,7 @@ def test_progress_is_told_to_the_end(path, make_requests):
         list(ledger.pending(make_requests(2500)))
         assert ledger.problems(lambda done, total: steps.append((done, total))) == []
     assert steps == [(1000, 2500), (2000, 2500), (2500, 2500)]
+
+
+def test_a_sound_ledger_has_no_problems(filled):
+    assert damage(filled) == []

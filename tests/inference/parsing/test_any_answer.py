@@ -26,43 +26,8 @@ FORMS = {
 }
 PIECES = st.sampled_from(
     [
-        *(
-            "{",
-            "}",
-            "[",
-            "]",
-            '"',
-            "'",
-            "“",
-            "”",
-            "`",
-            "```",
-            ">",
-            "<",
-            ":",
-            ",",
-            ".",
-            "\\",
-            "/",
-            "-",
-            "\n",
-            " ",
-        ),
-        *(
-            "A",
-            "B",
-            "Post",
-            "Answer",
-            "choice",
-            "label",
-            "labels",
-            "novelty",
-            "humor",
-            "setup",
-            "pun",
-            "1",
-            "4",
-        ),
+        *"{}[]\"'“”`><:,.\\/-\n 14AB",
+        *("```", "Post", "Answer", "choice", "label", "labels", "novelty", "humor", "setup", "pun"),
         *("\n\n", '"choice": ', '{"labels": [', "NaN", "null", "true", "é", "\u200b", "<a>", "</a>"),
     ]
 )
@@ -99,7 +64,7 @@ BODIES = st.fixed_dictionaries(
 @pytest.mark.parametrize("rule", rules())
 @settings(max_examples=20, deadline=None)
 @given(body=BODIES)
-def test_any_answer_has_one_reading_for_each_dimension(rule: str, body: dict[str, object]) -> None:
+def test_any_answer_has_one_reading_for_each_dimension(rule, body):
     response = FORMS[rule.split("/")[0]]
     readings = read_answer(read_completion(body), response, {}, rule)
     assert [reading.dimension for reading in readings] == list(dimensions(response))
@@ -110,7 +75,7 @@ def test_any_answer_has_one_reading_for_each_dimension(rule: str, body: dict[str
 
 @settings(max_examples=60, deadline=None)
 @given(text=ASKED_FOR | TEXTS)
-def test_lenient_agrees_with_strict_wherever_strict_reads(text: str) -> None:
+def test_lenient_agrees_with_strict_wherever_strict_reads(text):
     answer = read_completion({"choices": [{"message": {"content": text}}]})
     for form in ("choice", "ratings", "label", "line_labels"):
         strict, lenient = (read_answer(answer, FORMS[form], {}, rule) for rule in ("strict", "lenient"))

@@ -30,7 +30,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=[item["name"] for item in ITEMS])
-def test_hostile_answers_are_read_as_their_authors_meant(item: dict[str, Any]) -> None:
+def test_hostile_answers_are_read_as_their_authors_meant(item):
     response = FORMS[item.get("form", "choice")]
     message = {"message": {"content": item["text"]}, "finish_reason": item.get("finish_reason", "stop")}
     answer = read_completion({"choices": [message]})
@@ -40,7 +40,3 @@ def test_hostile_answers_are_read_as_their_authors_meant(item: dict[str, Any]) -
     assert [reading.dimension for reading in readings] == list(dimensions(response))
     assert [reading.value for reading in readings] == item["expected"], readings
     assert [reading.status for reading in readings] == expected, readings
-
-
-def test_there_are_at_least_fifty_hostile_answers_of_distinct_names() -> None:
-    assert len({item["name"] for item in ITEMS}) == len(ITEMS) >= 50

@@ -30,7 +30,7 @@ def listed(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=[item["name"] for item in ITEMS])
-def test_an_injected_verdict_does_not_win(item: dict[str, Any]) -> None:
+def test_an_injected_verdict_does_not_win(item):
     shown = judged_texts([item["joke"]], item.get("form") == "line_labels")
     expected = listed(item["expected"])
     assert read(item, "lenient", shown) == expected
@@ -41,7 +41,7 @@ def test_an_injected_verdict_does_not_win(item: dict[str, Any]) -> None:
             assert value is None or value == true or (value != injected and true is None)
 
 
-def test_the_published_extraction_falls_for_some_of_them() -> None:
+def test_the_published_extraction_falls_for_some_of_them():
     fooled = [
         item
         for item in ITEMS
@@ -51,7 +51,7 @@ def test_the_published_extraction_falls_for_some_of_them() -> None:
     assert len(fooled) >= 20
 
 
-def test_at_least_fifty_items_inject_a_verdict_for_a_label_or_for_lines() -> None:
+def test_at_least_fifty_items_inject_a_verdict_for_a_label_or_for_lines():
     names = {item["name"] for item in ITEMS}
     forms = [item.get("form", "label") for item in ITEMS]
     assert len(names) == len(ITEMS) >= 50

@@ -26,9 +26,7 @@ LINES = ResponseSpec("line_labels", labels=(LabelSpec("setup"), LabelSpec("timin
         ("{" * 3000 + '"category": "dry"}', None, "dry"),
     ],
 )
-def test_the_object_from_the_first_to_the_last_bracket_or_the_first_that_decodes(
-    text: str, published: str | None, first: str | None
-) -> None:
+def test_the_object_from_the_first_to_the_last_bracket_or_the_first_that_decodes(text, published, first):
     read = [read_answer(Answer(text), TYPE, {}, rule)[0] for rule in ("published", "published_first")]
     assert [reading.value for reading in read] == [published, first]
     assert [reading.status for reading in read] == [
@@ -37,7 +35,7 @@ def test_the_object_from_the_first_to_the_last_bracket_or_the_first_that_decodes
 
 
 @pytest.mark.parametrize("rule", ["published", "published_v1", "published_first"])
-def test_an_empty_label_is_no_answer_where_the_published_evaluation_counted_one(rule: str) -> None:
+def test_an_empty_label_is_no_answer_where_the_published_evaluation_counted_one(rule):
     reading = read_answer(Answer('{"category": "", "reasoning": "none of them"}'), TYPE, {}, rule)[0]
     assert (reading.value, reading.status) == (None, "unparsed")
 
@@ -54,13 +52,13 @@ def test_an_empty_label_is_no_answer_where_the_published_evaluation_counted_one(
         ("Slapstick ", "slapstick", "Slapstick"),
     ],
 )
-def test_types_are_merged_and_others_keep_their_string(given: str, now: str, before: str) -> None:
+def test_types_are_merged_and_others_keep_their_string(given, now, before):
     answer = Answer(f'{{"category": "{given}"}}')
     assert read_answer(answer, TYPE, {}, "published")[0].value == now
     assert read_answer(answer, TYPE, {}, "published_v1")[0].value == before
 
 
-def test_purposes_are_all_kept_and_only_written_small() -> None:
+def test_purposes_are_all_kept_and_only_written_small():
     answer = Answer('{"ANSWER": ["Set-Up ", "reaction", "", 3, "Witty"]}')
     now = read_answer(answer, LINES, {}, "published")
     assert [reading.value for reading in now] == ["set-up", "reaction", None, None, "witty"]
@@ -69,13 +67,13 @@ def test_purposes_are_all_kept_and_only_written_small() -> None:
     assert read_answer(answer, LINES, {}, "published_v1")[0].value == "Set-Up"
 
 
-def test_lines_without_a_label_are_unread_and_missing_answers_keep_their_status() -> None:
+def test_lines_without_a_label_are_unread_and_missing_answers_keep_their_status():
     short = read_answer(Answer('{"ANSWER": ["setup"]}'), LINES, {}, "published")
     assert [(reading.value, reading.status) for reading in short] == [("setup", "ok"), (None, "unparsed")]
     assert [reading.status for reading in read_answer(Answer(""), LINES, {}, "published")] == ["empty"] * 2
 
 
-def test_a_long_list_is_cut_and_deep_nesting_does_no_harm() -> None:
+def test_a_long_list_is_cut_and_deep_nesting_does_no_harm():
     many = Answer('{"ANSWER": [' + ", ".join(['"setup"'] * 5000) + "]}")
     assert len(read_answer(many, LINES, {}, "published")) == 2000
     deep = Answer('{"ANSWER": ' + "[" * 100_000 + "]" * 100_000 + "}")
@@ -87,7 +85,7 @@ def test_a_long_list_is_cut_and_deep_nesting_does_no_harm() -> None:
     ("opening", "n", "closing"),
     [('{"a":', 20_000, '"category"'), ('{"category":"', 8_000, ""), ('{"x": {"category": "dry"', 5_000, "")],
 )
-def test_objects_that_never_close_are_given_up_in_time(opening: str, n: int, closing: str) -> None:
+def test_objects_that_never_close_are_given_up_in_time(opening, n, closing):
     begun = time.process_time()
     assert read_answer(Answer(opening * n + closing), TYPE, {}, "published_first")[0].value is None
     assert time.process_time() - begun < 3

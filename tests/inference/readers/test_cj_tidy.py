@@ -19,30 +19,30 @@ TASK_VARIABLES = {"pick": ["pick_1", "pick_2"]}
 
 
 @pytest.fixture
-def wide() -> pd.DataFrame:
+def wide():
     return read_table(TABLES / "wide.csv").astype({"who": "string", "pick_1": "str", "pick_2": "str"})
 
 
-def test_long_table_has_profile_then_task_then_respondent_order(wide: pd.DataFrame) -> None:
+def test_long_table_has_profile_then_task_then_respondent_order(wide):
     long = cj_tidy(wide, PROFILE_VARIABLES, TASK_VARIABLES, id="who")
     expected = read_table(TABLES / "wide_long.csv").astype({"who": "string", "pick": "str"})
     pd.testing.assert_frame_equal(long, expected, check_exact=True)
 
 
-def test_levels_of_differing_columns_are_joined_in_order_of_appearance(wide: pd.DataFrame) -> None:
+def test_levels_of_differing_columns_are_joined_in_order_of_appearance(wide):
     wide["city_1_left"] = wide["city_1_left"].cat.set_categories(["None", "Lyon"])
     long = cj_tidy(wide, PROFILE_VARIABLES, TASK_VARIABLES, id="who")
     assert long["city"].cat.categories.tolist() == ["None", "Lyon", "Turin"]
     assert not long["city"].cat.ordered
 
 
-def test_row_index_of_the_wide_table_does_not_matter(wide: pd.DataFrame) -> None:
+def test_row_index_of_the_wide_table_does_not_matter(wide):
     plain = cj_tidy(wide, PROFILE_VARIABLES, TASK_VARIABLES, id="who")
     indexed = cj_tidy(wide.set_axis([9, 9, 4]), PROFILE_VARIABLES, TASK_VARIABLES, id="who")
     pd.testing.assert_frame_equal(plain, indexed)
 
 
-def test_choice_of_a_side_becomes_chosen_of_a_profile(wide: pd.DataFrame) -> None:
+def test_choice_of_a_side_becomes_chosen_of_a_profile(wide):
     long = cj_tidy(wide, PROFILE_VARIABLES, TASK_VARIABLES, id="who")
     choices = choices_from_tidy(long, id="who", choice="pick", codes=("left", "right"))
     shown = choices.sort_values(["pair_id", "position"])
@@ -53,57 +53,51 @@ def test_choice_of_a_side_becomes_chosen_of_a_profile(wide: pd.DataFrame) -> Non
     assert choices["city"].cat.categories.tolist() == ["Turin", "None", "Lyon"]
 
 
-def test_unknown_choice_code_is_named_with_its_row(wide: pd.DataFrame) -> None:
+def test_unknown_choice_code_is_named_with_its_row(wide):
     long = cj_tidy(wide, PROFILE_VARIABLES, TASK_VARIABLES, id="who")
     with pytest.raises(InputError, match=r"row 2 of column 'pick' \(and 5 more rows\) holds 'right'"):
         choices_from_tidy(long, id="who", choice="pick", codes=("left", "Right"))
 
 
-def test_lists_of_unequal_length_are_refused(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match=r"task_variables\['pick'\] has 1 columns, but .*'city'.* has 2"):
-        cj_tidy(wide, PROFILE_VARIABLES, {"pick": ["pick_1"]}, id="who")
+@pytest.mark.parametrize(
+    ("change", "profiles", "tasks", "problem"),
+    [
+        ({}, {}, {"pick": ["pick_1"]}, r"task_variables\['pick'\] has 1 columns, but .*'city'.* has 2"),
+        ({}, {"city": ("city_1_left", "city_1_right")}, {}, "must be two lists of columns"),
+        ({}, {}, {"pick": "pick_1"}, r"write \['pick_1'\]"),
+        (
+            {"pick_1": "Pick_1"},
+            {},
+            TASK_VARIABLES,
+            r"'pick_1' is not in the data \(did you mean 'Pick_1'\?\)",
+        ),
+        ({}, {}, {"pick": ["pick_1", "pick_1"]}, "'pick_1' is named twice"),
+        ({}, {}, {"age": ["pick_1", "pick_2"]}, "two columns 'age'"),
+        *(
+            ({"age": name}, {}, TASK_VARIABLES, f"'{name}' is the name of a column that cj_tidy makes")
+            for name in ("task", "profile", "pair")
+        ),
+    ],
+)
+def test_variables_that_do_not_fit_the_table_are_refused(wide, change, profiles, tasks, problem):
+    with pytest.raises(InputError, match=problem):
+        cj_tidy(wide.rename(columns=change), profiles or PROFILE_VARIABLES, tasks, id="who")
 
 
-def test_string_in_place_of_lists_is_refused(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="must be two lists of columns"):
-        cj_tidy(wide, {"city": ("city_1_left", "city_1_right")}, {}, id="who")
-    with pytest.raises(InputError, match=r"write \['pick_1'\]"):
-        cj_tidy(wide, PROFILE_VARIABLES, {"pick": "pick_1"}, id="who")
-
-
-def test_missing_column_is_named_with_the_closest_one(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match=r"'pick_1' is not in the data \(did you mean 'Pick_1'\?\)"):
-        cj_tidy(wide.rename(columns={"pick_1": "Pick_1"}), PROFILE_VARIABLES, TASK_VARIABLES, id="who")
-
-
-def test_column_used_twice_is_refused(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="'pick_1' is named twice"):
-        cj_tidy(wide, PROFILE_VARIABLES, {"pick": ["pick_1", "pick_1"]}, id="who")
-
-
-@pytest.mark.parametrize("reserved", ["task", "profile", "pair"])
-def test_reserved_names_are_refused(wide: pd.DataFrame, reserved: str) -> None:
-    with pytest.raises(InputError, match=f"'{reserved}' is the name of a column that cj_tidy makes"):
-        cj_tidy(wide.rename(columns={"age": reserved}), PROFILE_VARIABLES, TASK_VARIABLES, id="who")
-
-
-def test_result_name_that_collides_with_a_kept_column_is_refused(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="two columns 'age'"):
-        cj_tidy(wide, PROFILE_VARIABLES, {"age": ["pick_1", "pick_2"]}, id="who")
-
-
-def test_repeated_respondent_is_refused_with_its_row(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="row 3 of column 'who' repeats 'r3'"):
-        cj_tidy(wide.assign(who=["r3", "r1", "r3"]), PROFILE_VARIABLES, TASK_VARIABLES, id="who")
-
-
-def test_respondent_without_identifier_is_refused_with_its_row(wide: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="row 2 of column 'who' is empty"):
-        cj_tidy(wide.assign(who=["r3", None, "r2"]), PROFILE_VARIABLES, TASK_VARIABLES, id="who")
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (["r3", "r1", "r3"], "row 3 of column 'who' repeats 'r3'"),
+        (["r3", None, "r2"], "row 2 of column 'who' is empty"),
+    ],
+)
+def test_respondents_need_one_name_each(wide, names, problem):
+    with pytest.raises(InputError, match=problem):
+        cj_tidy(wide.assign(who=names), PROFILE_VARIABLES, TASK_VARIABLES, id="who")
 
 
 @pytest.mark.shared
-def test_long_table_equals_the_one_of_cregg(shared: Path) -> None:
+def test_long_table_equals_the_one_of_cregg(shared):
     wide = read_table(shared / "cregg" / "data" / "wide_conjoint.csv.gz")
     features = {
         f"feature{k}": ([f"feature{k}{t}1" for t in "abcd"], [f"feature{k}{t}2" for t in "abcd"])

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -12,16 +10,14 @@ from conjury.inference.readers.labels import (
     notes_of_majority,
     read_labels,
 )
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study import load_any_study
 
 LABEL_CSV = "item_id,label_set,label\n"
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    known = load_any_study("multiturn")
-    assert isinstance(known, ItemStudy)
-    return known
+def study():
+    return load_any_study("multiturn")
 
 
 def votes(*given: tuple[str, str, str | None], dimension: str = "harm") -> pd.DataFrame:
@@ -31,7 +27,7 @@ def votes(*given: tuple[str, str, str | None], dimension: str = "harm") -> pd.Da
     return rows.assign(judge_kind="human", dimension=dimension, sample=1, status=status)
 
 
-def test_gold_labels_are_written_by_id_whatever_case_or_alias(tmp_path: Path, study: ItemStudy) -> None:
+def test_gold_labels_are_written_by_id_whatever_case_or_alias(tmp_path, study):
     path = tmp_path / "labels.csv"
     path.write_text(LABEL_CSV + "a,joke_type,Absurdism\na,line_1, Establishing Context\na,line_12,reaction\n")
     notes: list[str] = []
@@ -41,7 +37,7 @@ def test_gold_labels_are_written_by_id_whatever_case_or_alias(tmp_path: Path, st
     assert notes == []
 
 
-def test_labels_that_were_read_before_keep_what_they_were(tmp_path: Path, study: ItemStudy) -> None:
+def test_labels_that_were_read_before_keep_what_they_were(tmp_path, study):
     first = tmp_path / "labels.csv"
     first.write_text(LABEL_CSV + "a,joke_type,Self-Deprecating\na,line_1,reaction\n")
     labels = read_labels(first, study)
@@ -51,7 +47,7 @@ def test_labels_that_were_read_before_keep_what_they_were(tmp_path: Path, study:
     assert again["label"].tolist() == ["self_deprecating", "timing"]
 
 
-def test_a_gold_label_that_is_no_level_stays_and_is_reported(tmp_path: Path, study: ItemStudy) -> None:
+def test_a_gold_label_that_is_no_level_stays_and_is_reported(tmp_path, study):
     path = tmp_path / "labels.csv"
     path.write_text(LABEL_CSV + "a,joke_type,Slapstick\nb,joke_type,dark\nc,joke_type,Slapstick\n")
     notes: list[str] = []
@@ -71,9 +67,7 @@ def test_a_gold_label_that_is_no_level_stays_and_is_reported(tmp_path: Path, stu
         ("a,joke_type,\n", "column 'label' is empty"),
     ],
 )
-def test_bad_gold_labels_are_refused_in_one_sentence(
-    tmp_path: Path, study: ItemStudy, rows: str, told: str
-) -> None:
+def test_bad_gold_labels_are_refused_in_one_sentence(tmp_path, study, rows, told):
     path = tmp_path / "labels.csv"
     path.write_text(LABEL_CSV + rows)
     with pytest.raises(InputError, match=told) as caught:
@@ -81,7 +75,7 @@ def test_bad_gold_labels_are_refused_in_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-def test_labels_come_from_columns_of_items_and_of_lines(study: ItemStudy) -> None:
+def test_labels_come_from_columns_of_items_and_of_lines(study):
     items = pd.DataFrame({"item_id": ["a", "b"], "kind": ["Dark", None]})
     lines = pd.DataFrame({"item_id": ["b", "b"], "line_no": [1, 2], "purpose": ["set-up", ""]})
     notes: list[str] = []
@@ -96,7 +90,7 @@ def test_labels_come_from_columns_of_items_and_of_lines(study: ItemStudy) -> Non
     assert "line '' (1)" in notes[0]
 
 
-def test_columns_of_gold_labels_have_to_be_there(study: ItemStudy) -> None:
+def test_columns_of_gold_labels_have_to_be_there(study):
     items = pd.DataFrame({"item_id": ["a"], "kind": ["Dark"]})
     with pytest.raises(InputError, match=r"column 'kid' is missing \(did you mean 'kind'\?\)"):
         labels_from_columns(items, study, {"joke_type": "kid"})
@@ -106,7 +100,7 @@ def test_columns_of_gold_labels_have_to_be_there(study: ItemStudy) -> None:
         labels_from_columns(items, study, {"harm": "kind"})
 
 
-def test_the_label_of_most_people_is_gold_and_ties_are_shown() -> None:
+def test_the_label_of_most_people_is_gold_and_ties_are_shown():
     given = [("p", "x", "safe"), ("q", "x", "safe"), ("r", "x", "implicit")]
     given += [("p", "y", "safe"), ("q", "y", "explicit"), ("p", "z", None)]
     gold = majority_labels(votes(*given), "harm")
@@ -127,9 +121,7 @@ def test_the_label_of_most_people_is_gold_and_ties_are_shown() -> None:
         ((3, 2, 1), None, 1 / 2, (True, False)),
     ],
 )
-def test_the_class_of_more_than_half_decides_before_its_labels(
-    said: tuple[int, ...], label: str | None, share: float, tied: tuple[bool, bool]
-) -> None:
+def test_the_class_of_more_than_half_decides_before_its_labels(said, label, share, tied):
     names = [name for name, n in zip(("safe", "implicit", "explicit"), said, strict=True) for _ in range(n)]
     table = votes(*((f"p{place}", "x", name) for place, name in enumerate(names)))
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
@@ -139,7 +131,7 @@ def test_the_class_of_more_than_half_decides_before_its_labels(
     assert (gold["tied"], gold["level_tied"]) == tied
 
 
-def test_most_votes_are_no_majority_and_are_counted() -> None:
+def test_most_votes_are_no_majority_and_are_counted():
     given = [(f"p{place}", "x", name) for place, name in enumerate(["a", "a", "b", "c", "d"])]
     gold = majority_labels(votes(*given, ("p", "y", "a"), ("q", "y", "b"), ("p", "z", "a")), "harm")
     assert gold["label"].fillna("none").tolist() == ["none", "none", "a"]
@@ -149,20 +141,20 @@ def test_most_votes_are_no_majority_and_are_counted() -> None:
     assert "1 have a tied vote, 1 a label with most votes" in note
 
 
-def test_a_person_votes_once_an_item_and_models_do_not() -> None:
+def test_a_person_votes_once_an_item_and_models_do_not():
     table = votes(("p", "x", "safe"), ("p", "x", "explicit"), ("q", "x", "explicit"), ("m", "x", "safe"))
     table["sample"] = [1, 2, 1, 1]
     table.loc[3, "judge_kind"] = "model"
     assert majority_labels(table, "harm").loc[0, ["n_votes", "tied"]].tolist() == [2, True]
 
 
-def test_the_order_of_judgments_changes_no_majority() -> None:
+def test_the_order_of_judgments_changes_no_majority():
     table = votes(*((f"p{n}", f"x{n % 4}", "ab"[n % 3 % 2]) for n in range(40)))
     shuffled = table.sample(frac=1, random_state=1)
     one, two = (majority_labels(rows, "harm").sort_values("item_id") for rows in (table, shuffled))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), two.reset_index(drop=True))
 
 
-def test_a_dimension_that_nobody_labelled_is_refused() -> None:
+def test_a_dimension_that_nobody_labelled_is_refused():
     with pytest.raises(InputError, match=r"no person labelled 'ham' \(did you mean 'harm'\?\)"):
         majority_labels(votes(("p", "x", "safe")), "ham")

@@ -23,7 +23,7 @@ PLAIN = {"identity": "anonymous", "reply": "no_reply", "curse": "no_curse", "eng
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study():
     return load_study("moderation")
 
 
@@ -47,26 +47,26 @@ def written(frame: pd.DataFrame, folder: Path, name: str = "choices.csv") -> Pat
     return path
 
 
-def test_level_order_is_that_of_the_study_whatever_the_file_holds(study: Study, tmp_path: Path) -> None:
+def test_level_order_is_that_of_the_study_whatever_the_file_holds(study, tmp_path):
     choices = load_choices(study, written(pairs(), tmp_path))
     assert choices["topic"].cat.categories.tolist() == study.levels("topic")
     assert not choices["topic"].cat.ordered
 
 
-def test_derived_attributes_follow_from_their_source(study: Study, tmp_path: Path) -> None:
+def test_derived_attributes_follow_from_their_source(study, tmp_path):
     choices = load_choices(study, written(pairs(), tmp_path))
     assert choices["speech"].tolist() == ["slur", "benign"] * 2
     assert choices["speech"].cat.categories.tolist() == ["benign", "slur"]
 
 
-def test_derived_attributes_in_the_file_raise_no_note_about_their_order(study: Study, tmp_path: Path) -> None:
+def test_derived_attributes_in_the_file_raise_no_note_about_their_order(study, tmp_path):
     frame = pairs().assign(speech=["slur", "benign"] * 2, judge_id="m", judge_kind="model")
     notes: list[str] = []
     load_choices(study, written(frame, tmp_path), notes=notes)
     assert notes == []
 
 
-def test_columns_that_the_study_knows_under_another_name_are_renamed(study: Study, tmp_path: Path) -> None:
+def test_columns_that_the_study_knows_under_another_name_are_renamed(study, tmp_path):
     frame = pairs().assign(model="gpt4o", prompt="baseline", image=[5, 6, 7, 8])
     frame = frame.rename(columns={"position": "profile"})
     choices = load_choices(study, written(frame, tmp_path))
@@ -76,7 +76,7 @@ def test_columns_that_the_study_knows_under_another_name_are_renamed(study: Stud
     assert choices["position"].tolist() == ["A", "B"] * 2
 
 
-def test_renames_of_the_user_come_before_those_of_the_study(study: Study, tmp_path: Path) -> None:
+def test_renames_of_the_user_come_before_those_of_the_study(study, tmp_path):
     frame = pairs().rename(columns={"chosen": "picked", "pair_id": "task_number"}).assign(model="m")
     path = written(frame, tmp_path)
     choices = load_choices(study, path, renames={"picked": "chosen", "task_number": "pair_id"})
@@ -85,13 +85,13 @@ def test_renames_of_the_user_come_before_those_of_the_study(study: Study, tmp_pa
         load_choices(study, path, renames={"piked": "chosen", "task_number": "pair_id"})
 
 
-def test_prompts_known_under_another_name_are_translated(study: Study, tmp_path: Path) -> None:
+def test_prompts_known_under_another_name_are_translated(study, tmp_path):
     frame = pairs(3).assign(prompt=["debiasing"] * 2 + ["uniform"] * 2 + ["own_words"] * 2)
     choices = load_choices(study, written(frame, tmp_path))
     assert choices["prompt_id"].tolist()[::2] == ["context_aware", "context_free", "own_words"]
 
 
-def test_numbered_stimuli_get_names_of_their_own(study: Study, tmp_path: Path) -> None:
+def test_numbered_stimuli_get_names_of_their_own(study, tmp_path):
     frame = pairs().assign(scenario_id=[7, 0, None, 10], user_id=[3, 3, 0, 0])
     choices = load_choices(study, written(frame, tmp_path))
     assert choices["text"].tolist()[:2] == ["politics_07", "work_00"]
@@ -99,12 +99,12 @@ def test_numbered_stimuli_get_names_of_their_own(study: Study, tmp_path: Path) -
     assert choices["user"].tolist() == ["anonymous_03"] * 2 + ["anonymous_00"] * 2
 
 
-def test_stimuli_that_have_names_keep_them(study: Study, tmp_path: Path) -> None:
+def test_stimuli_that_have_names_keep_them(study, tmp_path):
     frame = pairs().assign(scenario_id=[7, 0, 1, 2], text="my_text")
     assert (load_choices(study, written(frame, tmp_path))["text"] == "my_text").all()
 
 
-def test_stimulus_numbers_that_are_no_numbers_are_refused_by_row(study: Study, tmp_path: Path) -> None:
+def test_stimulus_numbers_that_are_no_numbers_are_refused_by_row(study, tmp_path):
     frame = pairs().assign(scenario_id=["7", "seven", "1", "2"])
     with pytest.raises(InputError, match=r"choices\.csv: row 2 of column 'scenario_id' holds 'seven'"):
         load_choices(study, written(frame, tmp_path))
@@ -115,9 +115,7 @@ def refusing(study: Study, policy: str) -> Study:
 
 
 @pytest.mark.parametrize(("policy", "expected"), [("missing", [None, None]), ("not_chosen", [0, 0])])
-def test_answers_without_a_choice_become_what_the_policy_says(
-    study: Study, tmp_path: Path, policy: str, expected: list[int | None]
-) -> None:
+def test_answers_without_a_choice_become_what_the_policy_says(study, tmp_path, policy, expected):
     frame = pairs().assign(status=["refused", "refused", "ok", "ok"])
     notes: list[str] = []
     choices = load_choices(refusing(study, policy), written(frame, tmp_path), notes=notes)
@@ -127,12 +125,12 @@ def test_answers_without_a_choice_become_what_the_policy_says(
     assert notes[-1].startswith("2 rows")
 
 
-def test_where_every_answer_is_a_choice_the_policy_changes_nothing(study: Study, tmp_path: Path) -> None:
+def test_where_every_answer_is_a_choice_the_policy_changes_nothing(study, tmp_path):
     found = [load_choices(refusing(study, p), written(pairs(), tmp_path)) for p in ("missing", "not_chosen")]
     pd.testing.assert_frame_equal(*found)
 
 
-def test_people_are_one_judge_and_models_are_their_ids() -> None:
+def test_people_are_one_judge_and_models_are_their_ids():
     frame = pd.DataFrame({"judge_id": ["r1", "r2", "gpt4o"], "judge_kind": ["human", "human", "model"]})
     assert judge_of(frame).tolist() == ["human", "human", "gpt4o"]
 
@@ -142,7 +140,7 @@ def two_judges(study: Study, folder: Path) -> pd.DataFrame:
     return load_choices(study, written(frame, folder))
 
 
-def test_a_named_judge_is_selected_and_never_renamed(study: Study, tmp_path: Path) -> None:
+def test_a_named_judge_is_selected_and_never_renamed(study, tmp_path):
     choices = two_judges(study, tmp_path)
     assert name_or_select(choices, "b")["judge_id"].unique().tolist() == ["b"]
     assert len(name_or_select(choices, "b", "y")) == 4
@@ -152,22 +150,21 @@ def test_a_named_judge_is_selected_and_never_renamed(study: Study, tmp_path: Pat
         select_rows(choices, "b", "x")
 
 
-def test_choices_without_judge_and_prompt_take_the_given_names(study: Study, tmp_path: Path) -> None:
-    choices_notes: list[str] = []
-    choices = load_choices(study, written(pairs(), tmp_path), notes=choices_notes)
-    assert any("no judge_id" in note for note in choices_notes)
+def test_choices_without_judge_and_prompt_take_the_given_names(study, tmp_path):
+    choices = load_choices(study, written(pairs(), tmp_path))
+    assert any("no judge_id" in note for note in choices.attrs["notes"])
     named = name_or_select(choices, "gpt4o", "baseline")
     assert named["judge_id"].unique().tolist() == ["gpt4o"]
     assert named["prompt_id"].unique().tolist() == ["baseline"]
 
 
-def test_only_choices_marked_by_the_simulator_count_as_simulated(study: Study, tmp_path: Path) -> None:
+def test_only_choices_marked_by_the_simulator_count_as_simulated(study, tmp_path):
     marked = load_choices(study, written(pairs().assign(origin=["simulated"] * 2 + ["France"] * 2), tmp_path))
     assert is_simulated(marked).tolist() == [True, True, False, False]
     assert not is_simulated(pairs()).any()
 
 
-def test_a_levels_file_orders_further_columns(study: Study, tmp_path: Path) -> None:
+def test_a_levels_file_orders_further_columns(study, tmp_path):
     levels = tmp_path / "order.json"
     levels.write_text(json.dumps({"country": ["Norway", "France"]}), encoding="utf-8")
     frame = pairs().assign(country=["France", "Norway"] * 2)
@@ -175,31 +172,28 @@ def test_a_levels_file_orders_further_columns(study: Study, tmp_path: Path) -> N
     assert choices["country"].cat.categories.tolist() == ["Norway", "France"]
 
 
-def test_a_folder_is_no_table(study: Study, tmp_path: Path) -> None:
+def test_a_folder_is_no_table(study, tmp_path):
     with pytest.raises(InputError, match="folder; name a file"):
         load_choices(study, tmp_path)
     with pytest.raises(InputError, match="folder; name a file"):
         load_choices(study, ".")
 
 
-def test_notes_name_the_file_without_its_folder(study: Study, tmp_path: Path) -> None:
-    notes: list[str] = []
-    load_choices(study, written(pairs().assign(country="France"), tmp_path), notes=notes)
-    assert any("choices.csv: no level order is given for country" in n for n in notes)
-    assert not any(str(tmp_path) in note for note in notes)
+def test_notes_name_the_file_without_its_folder(study, tmp_path):
+    choices = load_choices(study, written(pairs().assign(country="France"), tmp_path))
+    assert any("choices.csv: no level order is given for country" in n for n in choices.attrs["notes"])
+    assert not any(str(tmp_path) in note for note in choices.attrs["notes"])
 
 
 @pytest.mark.parametrize("name", ["choices.csv", "choices.parquet"])
-def test_choices_that_a_user_simulates_and_saves_are_known_as_simulated(
-    study: Study, tmp_path: Path, name: str
-) -> None:
+def test_choices_that_a_user_simulates_and_saves_are_known_as_simulated(study, tmp_path, name):
     made = simulate(study, 1, pairs=20, judges=["gpt4o"], prompts=["baseline"], truth=False).choices
     path = tmp_path / name
     made.to_csv(path, index=False) if path.suffix == ".csv" else made.to_parquet(path)
     assert is_simulated(load_choices(study, path)).all()
 
 
-def test_panels_with_a_name_are_judges_of_their_own() -> None:
+def test_panels_with_a_name_are_judges_of_their_own():
     frame = pd.DataFrame({"judge_id": ["r1", "r2", "m"], "judge_kind": ["human", "human", "model"]})
     assert judge_of(frame.assign(panel=["students", None, "x"])).tolist() == ["students", "human", "m"]
 
@@ -208,9 +202,7 @@ def respondents(n: int) -> pd.DataFrame:
     return pd.concat([pairs().assign(judge_id=f"r{number}") for number in range(n)])
 
 
-def test_judges_that_the_study_names_are_of_its_kind_though_the_file_numbers_tasks(
-    study: Study, tmp_path: Path
-) -> None:
+def test_judges_that_the_study_names_are_of_its_kind_though_the_file_numbers_tasks(study, tmp_path):
     judges = ["gpt4o"] * 4 + ["r1"] * 4
     frame = pairs(4).assign(judge_id=judges, task=[1, 1, 2, 2] * 2)
     choices_notes: list[str] = []
@@ -228,13 +220,13 @@ def test_judges_that_the_study_names_are_of_its_kind_though_the_file_numbers_tas
     ]
 
 
-def test_a_model_that_is_marked_human_is_refused_by_its_kind(study: Study, tmp_path: Path) -> None:
+def test_a_model_that_is_marked_human_is_refused_by_its_kind(study, tmp_path):
     frame = pairs().assign(judge_id="gpt4o", judge_kind="human")
     with pytest.raises(InputError, match=r"'gpt4o' have judge_kind 'human'.*write model into judge_kind"):
         select_rows(load_choices(study, written(frame, tmp_path)), judge="gpt4o")
 
 
-def test_many_judges_with_few_pairs_are_not_taken_as_models(study: Study, tmp_path: Path) -> None:
+def test_many_judges_with_few_pairs_are_not_taken_as_models(study, tmp_path):
     with pytest.raises(InputError, match=r"'judge_kind' is missing, and 11 judges with about 2 pairs each"):
         load_choices(study, written(respondents(11), tmp_path))
     told = load_choices(study, written(respondents(11).assign(judge_kind="model"), tmp_path))
@@ -246,16 +238,12 @@ def test_many_judges_with_few_pairs_are_not_taken_as_models(study: Study, tmp_pa
     assert (load_choices(study, written(numbered, tmp_path))["judge_kind"] == "human").all()
 
 
-def test_derived_columns_that_contradict_their_source_are_refused_by_row(
-    study: Study, tmp_path: Path
-) -> None:
+def test_derived_columns_that_contradict_their_source_are_refused_by_row(study, tmp_path):
     frame = pairs().assign(speech=["slur", "benign", "slur", "slur"])
     with pytest.raises(InputError, match=r"row 4 of column 'speech' holds 'slur', while 'slur' is 'none'"):
         load_choices(study, written(frame, tmp_path))
 
 
-def test_gaps_in_derived_columns_are_filled_and_cells_without_a_source_are_kept(
-    study: Study, tmp_path: Path
-) -> None:
+def test_gaps_in_derived_columns_are_filled_and_cells_without_a_source_are_kept(study, tmp_path):
     frame = pairs().assign(speech=["slur", None, "slur", "benign"], slur=["racism", "none", None, "none"])
     assert load_choices(study, written(frame, tmp_path))["speech"].tolist() == ["slur", "benign"] * 2

@@ -9,29 +9,29 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import is_simulated, judges_by_origin
 from conjury.inference.readers.stacking import stack_choices, stacking_notes
 from conjury.inference.simulation import simulate
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import load_study
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study():
     return load_study("moderation")
 
 
 @pytest.fixture(scope="module")
-def drawn(study: Study) -> pd.DataFrame:
+def drawn(study):
     """Forty pairs that a model judged."""
     return simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=40, truth=False).choices
 
 
 @pytest.fixture
-def files(drawn: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def files(drawn):
     """The choices of that model, and answers of another one to the first ten pairs."""
     second = drawn.head(20).drop(columns=["origin", "panel"])
     own = pd.array(["own"] * 20, dtype="string")
     return {"a/choices.parquet": drawn, "b/choices.parquet": second.assign(judge_id=own, probability=0.5)}
 
 
-def test_tables_are_stacked_with_the_types_and_levels_of_the_study(study, files) -> None:
+def test_tables_are_stacked_with_the_types_and_levels_of_the_study(study, files):
     first, second = files.values()
     both = stack_choices(study, files)
     assert both.index.equals(pd.RangeIndex(100))
@@ -44,13 +44,13 @@ def test_tables_are_stacked_with_the_types_and_levels_of_the_study(study, files)
     assert judges_by_origin(both) == (["gpt4o"], ["own"])
 
 
-def test_a_single_table_stays_as_it_is(study, drawn) -> None:
+def test_a_single_table_stays_as_it_is(study, drawn):
     assert stack_choices(study, {"a.parquet": drawn}) is drawn
 
 
-def test_notes_say_which_rows_are_from_which_file(files) -> None:
-    assumed = {"a/choices.parquet": [], "b/choices.parquet": ["choices.parquet: a column was read as text."]}
-    assert list(stacking_notes(files, assumed)) == [
+def test_notes_say_which_rows_are_from_which_file(study, files):
+    files["b/choices.parquet"].attrs["notes"] = ["choices.parquet: a column was read as text."]
+    assert stack_choices(study, files).attrs["notes"] == [
         "a/choices.parquet: 80 rows, of gpt4o.",
         "b/choices.parquet: 20 rows, of own.",
         "b/choices.parquet: a column was read as text.",
@@ -59,7 +59,7 @@ def test_notes_say_which_rows_are_from_which_file(files) -> None:
     assert next(stacking_notes(named, {"one.csv": [], "two.csv": []})) == "one.csv: 80 rows, of gpt4o."
 
 
-def test_one_judge_with_one_pair_in_two_files_is_refused(study, files) -> None:
+def test_one_judge_with_one_pair_in_two_files_is_refused(study, files):
     files["b/choices.parquet"] = files["a/choices.parquet"].tail(6)
     told = (
         "a/choices.parquet and b/choices.parquet both hold the choice of judge 'gpt4o' under prompt "
@@ -69,13 +69,13 @@ def test_one_judge_with_one_pair_in_two_files_is_refused(study, files) -> None:
         stack_choices(study, files)
 
 
-def test_the_same_judge_under_another_prompt_is_no_repetition(study, files) -> None:
+def test_the_same_judge_under_another_prompt_is_no_repetition(study, files):
     other = files["a/choices.parquet"].assign(prompt_id=pd.array(["context_free"] * 80, dtype="string"))
     assert len(stack_choices(study, {"a.parquet": files["a/choices.parquet"], "b.parquet": other})) == 160
 
 
 @pytest.mark.parametrize("column", ["profile_id", "topic", "text"])
-def test_a_pair_with_other_profiles_in_another_file_is_refused(study, files, column) -> None:
+def test_a_pair_with_other_profiles_in_another_file_is_refused(study, files, column):
     changed = files["b/choices.parquet"].copy()
     other = changed[column][changed[column] != changed[column].iloc[4]].iloc[0]
     changed.loc[4, column] = other
@@ -88,7 +88,7 @@ def test_a_pair_with_other_profiles_in_another_file_is_refused(study, files, col
         stack_choices(study, files)
 
 
-def test_levels_in_contradicting_order_are_refused(study, files) -> None:
+def test_levels_in_contradicting_order_are_refused(study, files):
     parties = (["left", "right"], ["right", "left"])
     tables = {
         file: table.assign(party=pd.Categorical(["left"] * len(table), categories=order))
@@ -99,7 +99,7 @@ def test_levels_in_contradicting_order_are_refused(study, files) -> None:
         stack_choices(study, tables)
 
 
-def test_levels_that_a_file_adds_stand_behind_the_others(study, files) -> None:
+def test_levels_that_a_file_adds_stand_behind_the_others(study, files):
     first, second = files.values()
     tables = {
         "a.parquet": first.assign(party=pd.Categorical(["left"] * 80, categories=["left", "right"])),
@@ -110,7 +110,7 @@ def test_levels_that_a_file_adds_stand_behind_the_others(study, files) -> None:
     assert stack_choices(study, tables)["party"].isna().sum() == 20
 
 
-def test_labels_without_an_order_take_that_of_the_other_file(study, files) -> None:
+def test_labels_without_an_order_take_that_of_the_other_file(study, files):
     first, second = files.values()
     ordered = first.assign(party=pd.Categorical(["left"] * 80, categories=["right", "left"]))
     both = stack_choices(study, {"a.parquet": ordered, "b.parquet": second.assign(party="right")})

@@ -27,7 +27,7 @@ def asked_again(consistency: float, k: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("consistency", [0.0, 0.5, 0.95, 1.0])
-def test_each_answer_is_as_likely_as_the_table_says_however_consistent(consistency: float) -> None:
+def test_each_answer_is_as_likely_as_the_table_says_however_consistent(consistency):
     table = np.tile([0.3, 0.6, 0.1], (N, 1))
     for uniform in asked_again(consistency, 2):
         shares = np.bincount(categories(uniform, table), minlength=3) / N
@@ -35,7 +35,7 @@ def test_each_answer_is_as_likely_as_the_table_says_however_consistent(consisten
 
 
 @pytest.mark.parametrize("consistency", [0.0, 0.6, 1.0])
-def test_passes_are_those_of_draws(consistency: float) -> None:
+def test_passes_are_those_of_draws(consistency):
     right = asked_again(consistency, 3) < 0.4
     lost = np.random.default_rng(4).standard_normal(N)
     fresh = np.random.default_rng(5).standard_normal((3, N))
@@ -45,18 +45,18 @@ def test_passes_are_those_of_draws(consistency: float) -> None:
     assert found[1] == pytest.approx((right & there).all(axis=0).mean(), abs=0.012)
 
 
-def test_a_consistent_judge_gains_nothing_by_further_answers() -> None:
+def test_a_consistent_judge_gains_nothing_by_further_answers():
     assert passes(0.4, 0.0, 1.0, 5) == pytest.approx((0.4, 0.4), abs=0.002)
     assert passes(0.4, 0.0, 0.0, 5)[0] == pytest.approx(1 - 0.6**5, abs=1e-9)
 
 
-def test_wrong_answers_go_where_the_pull_is() -> None:
+def test_wrong_answers_go_where_the_pull_is():
     made, codes = confusion(np.array([0.5, 0.5]), np.array([[9.0, 3, 1], [9, 3, 0]]), np.array([0, 1]))
     np.testing.assert_allclose(made, [[0.5, 0.375, 0.125], [0.5, 0.5, 0.0]])
     assert codes.tolist() == [[0, 1, 2], [1, 0, 2]]
 
 
-def test_an_effect_moves_accuracy_on_the_probit_scale_and_keeps_the_rest_in_proportion() -> None:
+def test_an_effect_moves_accuracy_on_the_probit_scale_and_keeps_the_rest_in_proportion():
     plain = np.array([[[0.5, 0.4, 0.1]], [[1.0, 0.0, 0.0]]])
     moved = shifted(plain, np.array([-0.25, -0.25]))
     assert moved[0, 0, 0] == pytest.approx(ndtr(ndtri(0.5) - 0.25))

@@ -12,10 +12,8 @@ from conjury.inference.study import ItemStudy, load_any_study
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("multiturn")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("multiturn")
 
 
 def table(study: ItemStudy, *rows: dict[str, str]) -> pd.DataFrame:
@@ -31,7 +29,7 @@ def of_model(**cells: str) -> dict[str, str]:
     return {"judge": "qwen3_8b", "judge_kind": "model", **cells}
 
 
-def test_the_row_with_most_cells_filled_in_counts(study: ItemStudy) -> None:
+def test_the_row_with_most_cells_filled_in_counts(study):
     truth = read_label_truth(
         table(
             study,
@@ -52,29 +50,37 @@ def test_the_row_with_most_cells_filled_in_counts(study: ItemStudy) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (of_model(parameter="acuracy", value="0.3"), "row 4: parameter: .*accuracy"),
-        (of_model(parameter="accuracy", gold="dusk", value="0.3"), "row 4: gold 'dusk' is not known"),
+        (
+            of_model(parameter="acuracy", value="0.3"),
+            "row 4: column 'parameter': 'acuracy' is unknown",
+        ),
+        (
+            of_model(parameter="accuracy", gold="dusk", value="0.3"),
+            "row 4: column 'gold': 'dusk' is unknown here",
+        ),
         (
             of_model(parameter="accuracy", gold="dry", value="1.3"),
-            "accuracy is '1.3'; give a number from 0 to 1",
+            "column 'value' of accuracy contains '1.3'; give a number from 0 to 1",
         ),
         (of_model(parameter="accuracy", value="0.3"), "accuracy is given twice"),
         (of_model(parameter="missing", value="0.3"), "missing needs a label"),
-        (of_model(parameter="missing", label="lost", value="0.3"), "label 'lost' is not known"),
+        (of_model(parameter="missing", label="lost", value="0.3"), "column 'label': 'lost' is unknown here"),
         (of_model(parameter="lines", language="en", value="5"), "lines has no judge"),
         ({"judge": "qwen3_32b", "parameter": "accuracy", "value": "0.3"}, "human or model"),
-        ({**of_model(parameter="pull", label="dry", value="1"), "judge_kind": "human"}, "of two kinds"),
+        (
+            {**of_model(parameter="pull", label="dry", value="1"), "judge_kind": "human"},
+            "is a model in an earlier row",
+        ),
         ({"parameter": "items", "value": "5"}, "rows of items need language"),
     ],
 )
-def test_mistakes_in_a_truth_table_are_named(study: ItemStudy, row: dict[str, str], said: str) -> None:
+def test_mistakes_in_a_truth_table_are_named(study, row, said):
     with pytest.raises(InputError, match=said):
         read_label_truth(table(study, row), study)
 
 
-def test_the_tables_that_ship_name_judges_of_their_studies() -> None:
+def test_the_tables_that_ship_name_judges_of_their_studies():
     for name in ("multiturn", "harm_or_humor"):
         study = load_any_study(name)
-        assert isinstance(study, ItemStudy)
         truth = read_label_truth(study.folder / "label_truth.csv", study)
         assert set(truth.judges) == {judge.id for judge in study.judges}

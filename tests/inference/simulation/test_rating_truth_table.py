@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,8 @@ from conjury.inference.study import ItemStudy, load_any_study
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("oogiri")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("oogiri")
 
 
 def lines(study: ItemStudy) -> list[str]:
@@ -45,7 +42,7 @@ def add(line: str) -> Callable[[list[str]], list[str]]:
     return lambda table: [table[0], line, *table[1:]]
 
 
-def test_the_table_that_ships_is_read_as_it_stands(study: ItemStudy) -> None:
+def test_the_table_that_ships_is_read_as_it_stands(study):
     truth = read_rating_truth(study.folder / "truth.csv", study)
     assert truth.judges == ["human", "gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
     assert dict(truth.topics) == {"text": 200, "image": 199}
@@ -60,7 +57,7 @@ def test_the_table_that_ships_is_read_as_it_stands(study: ItemStudy) -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (add("human,person,people,,,3"), r"truth\.csv:2: column 'judge_kind' holds 'person'; write human"),
+        (add("human,person,people,,,3"), r"truth\.csv:2: column 'judge_kind' contains 'person'; write human"),
         (
             add("humans,human,people,,,3"),
             "truth.csv:2: column 'judge': 'humans' is unknown here; did you mean",
@@ -86,13 +83,13 @@ def test_the_table_that_ships_is_read_as_it_stands(study: ItemStudy) -> None:
             "column 'level': '5' is unknown here; use one of 1, 2, 3, 4",
         ),
         (add("human,human,modality,clarity,video,1"), "column 'level': 'video' is unknown here"),
-        (add("human,human,people,,,12"), r"truth\.csv:5: people   of human is given twice; keep one"),
+        (add("human,human,people,,,12"), r"truth\.csv:5: people is given twice for human human; keep one"),
         (
             change("human,human,halo_sd", "human,human,halo_sd,,,much"),
-            r"truth\.csv:9: column 'value' of halo_sd holds 'much'; give a number from 0 to 100",
+            r"truth\.csv:9: column 'value' of halo_sd contains 'much'; give a number from 0 to 100",
         ),
-        (change("human,human,halo_sd", "human,human,halo_sd,,,nan"), "holds 'nan'; give a number"),
-        (change("human,human,halo_sd", "human,human,halo_sd,,,-1"), "holds '-1'; give a number from 0"),
+        (change("human,human,halo_sd", "human,human,halo_sd,,,nan"), "contains 'nan'; give a number"),
+        (change("human,human,halo_sd", "human,human,halo_sd,,,-1"), "contains '-1'; give a number from 0"),
         (change("human,human,people", None), "the number of people is missing"),
         (change("human,human,mean,clarity,mid", None), "mean of human for clarity mid is missing; add a row"),
         (change("gpt_4_1,model,threshold,empathy,2", None), "threshold of gpt_4_1 for empathy 2 is missing"),
@@ -114,9 +111,7 @@ def test_the_table_that_ships_is_read_as_it_stands(study: ItemStudy) -> None:
         (lambda table: [table[0].replace("level", "stage"), *table[1:]], "column 'level' is missing; add it"),
     ],
 )
-def test_a_bad_table_is_told_by_line(
-    study: ItemStudy, tmp_path: Path, edit: Callable[[list[str]], list[str]], told: str
-) -> None:
+def test_a_bad_table_is_told_by_line(study, tmp_path, edit, told):
     path = tmp_path / "truth.csv"
     path.write_text("\n".join(edit(lines(study))) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=told) as refused:
@@ -124,16 +119,15 @@ def test_a_bad_table_is_told_by_line(
     assert "\n" not in str(refused.value)
 
 
-def test_a_bad_row_of_a_frame_is_told_by_its_number(study: ItemStudy) -> None:
+def test_a_bad_row_of_a_frame_is_told_by_its_number(study):
     frame = pd.read_csv(study.folder / "truth.csv", dtype=str)
     frame.loc[7, "value"] = "x"
-    with pytest.raises(InputError, match="truth table, row 8: column 'value' of halo_sd holds 'x'"):
+    with pytest.raises(InputError, match="truth table, row 8: column 'value' of halo_sd contains 'x'"):
         read_rating_truth(frame, study)
 
 
-def test_studies_that_cannot_be_simulated_say_why(study: ItemStudy, tmp_path: Path) -> None:
+def test_studies_that_cannot_be_simulated_say_why(study, tmp_path):
     bare = load_any_study(write_study(tmp_path / "posts", items(RATINGS)))
-    assert isinstance(bare, ItemStudy)
     with pytest.raises(InputError, match="Study 'posts' has no truth table"):
         simulate_ratings(bare, 1)
     with pytest.raises(InputError, match="Study posts has no rating scales or no assignment"):

@@ -19,10 +19,8 @@ REST = 0.4
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("oogiri")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("oogiri")
 
 
 def table(study: ItemStudy, shared: dict[tuple[str, str], float]) -> pd.DataFrame:
@@ -39,7 +37,7 @@ def shares() -> dict[tuple[str, str], float]:
 
 
 @pytest.fixture(scope="module")
-def drawn(study: ItemStudy) -> tuple[pd.DataFrame, dict[str, np.ndarray], np.ndarray, Cells]:
+def drawn(study):
     """True values, latent values and quality of 24,000 items."""
     truth = read_rating_truth(table(study, shares()), study)
     n = np.arange(24_000)
@@ -64,7 +62,7 @@ def told_of(truth: pd.DataFrame, quantity: str, *keys: str) -> pd.Series[float]:
     return truth[truth["quantity"] == quantity].set_index(list(keys))["value"].sort_index()
 
 
-def test_errors_of_models_correlate_as_the_truth_says(study: ItemStudy, drawn: tuple) -> None:  # type: ignore[type-arg]
+def test_errors_of_models_correlate_as_the_truth_says(study, drawn):
     told, values, quality, _ = drawn
     expected = told_of(told, "error_correlation", "dimension", "judge", "other")
     assert expected["clarity", "gpt_4_1", "gemini_2_5_pro"] == pytest.approx(0.5)
@@ -80,7 +78,7 @@ def test_errors_of_models_correlate_as_the_truth_says(study: ItemStudy, drawn: t
             assert abs(np.corrcoef(one, quality[:, d])[0, 1]) < 0.03
 
 
-def test_a_model_s_own_errors_keep_their_correlations(study: ItemStudy, drawn: tuple) -> None:  # type: ignore[type-arg]
+def test_a_model_s_own_errors_keep_their_correlations(study, drawn):
     _, values, _, cells = drawn
     for model in read_rating_truth(study.folder / "truth.csv", study).models:
         error = values[f"error {model.judge}"]
@@ -91,7 +89,7 @@ def test_a_model_s_own_errors_keep_their_correlations(study: ItemStudy, drawn: t
             assert found == pytest.approx(model.topic_share, abs=0.06)
 
 
-def test_single_ratings_correlate_with_quality_as_the_truth_says(study: ItemStudy, drawn: tuple) -> None:  # type: ignore[type-arg]
+def test_single_ratings_correlate_with_quality_as_the_truth_says(study, drawn):
     told, values, quality, cells = drawn
     rng = np.random.default_rng(9)
     cell = cells.type * 2 + cells.modality
@@ -122,7 +120,7 @@ def test_single_ratings_correlate_with_quality_as_the_truth_says(study: ItemStud
                 assert found == pytest.approx(lasting[judge, dimension, ""], abs=0.03)
 
 
-def test_what_models_share_moves_nothing_but_how_they_go_together(study: ItemStudy) -> None:
+def test_what_models_share_moves_nothing_but_how_they_go_together(study):
     """Ratings of people stay as they are; no true value of a single judge changes."""
     sizes = {"topics": 60, "people": 32}
     none, much = (
@@ -145,7 +143,7 @@ def test_what_models_share_moves_nothing_but_how_they_go_together(study: ItemStu
     assert together(much.judgments) > together(none.judgments) + 0.15
 
 
-def test_models_that_ship_share_errors_and_asking_one_leaves_the_others(study: ItemStudy) -> None:
+def test_models_that_ship_share_errors_and_asking_one_leaves_the_others(study):
     truth = read_rating_truth(study.folder / "truth.csv", study)
     assert [model.model_shared.tolist() for model in truth.models] == [[0.4] * 6] * 3
     assert not truth.panel.model_shared.any()
@@ -163,8 +161,6 @@ def test_models_that_ship_share_errors_and_asking_one_leaves_the_others(study: I
         ({("human", ""): 0.2}, "human is a human in an earlier row"),
     ],
 )
-def test_shares_that_cannot_be_are_refused(
-    study: ItemStudy, shared: dict[tuple[str, str], float], told: str
-) -> None:
+def test_shares_that_cannot_be_are_refused(study, shared, told):
     with pytest.raises(InputError, match=told):
         read_rating_truth(table(study, shared), study)

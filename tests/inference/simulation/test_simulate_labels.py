@@ -20,18 +20,16 @@ SIGMAS = 4.5  # of a binomial share; the largest of some hundred
 
 
 def study_of(name: str) -> ItemStudy:
-    found = load_any_study(name)
-    assert isinstance(found, ItemStudy)
-    return found
+    return load_any_study(name)
 
 
 @pytest.fixture(scope="module")
-def jokes() -> LabelSimulation:
+def jokes():
     return simulate_labels(study_of("multiturn"), seed=1, items=150, judges=MODELS)
 
 
 @pytest.fixture(scope="module")
-def harm() -> LabelSimulation:
+def harm():
     return simulate_labels(study_of("harm_or_humor"), seed=1, items=2_000)
 
 
@@ -58,7 +56,7 @@ def scored_of(made: LabelSimulation, study: ItemStudy):
     return score(judged, made.labels, classes=classes, covers=covers, items=made.items)
 
 
-def test_full_sizes_are_those_of_the_papers() -> None:
+def test_full_sizes_are_those_of_the_papers():
     counts = pd.read_csv(PUBLISHED / "harm_or_humor_counts.csv").query("label == 'total'")
     printed = counts.set_index(["modality", "language"])["count"]
     sizes = [(levels, n) for levels, n in truth_table("harm_or_humor").cells()]
@@ -68,9 +66,7 @@ def test_full_sizes_are_those_of_the_papers() -> None:
     assert [n for _, n in truth_table("multiturn").cells()] == [326, 173]
 
 
-def test_every_judge_answers_every_item_as_often_as_planned(
-    harm: LabelSimulation, jokes: LabelSimulation
-) -> None:
+def test_every_judge_answers_every_item_as_often_as_planned(harm, jokes):
     people = harm.judgments[harm.judgments["judge_kind"] == "human"]
     assert len(people) == 7 * 2_000
     assert people.groupby("item_id")["judge_id"].nunique().eq(7).all()
@@ -84,7 +80,7 @@ def test_every_judge_answers_every_item_as_often_as_planned(
     }
 
 
-def test_tables_are_valid_and_marked_as_simulated(harm: LabelSimulation, jokes: LabelSimulation) -> None:
+def test_tables_are_valid_and_marked_as_simulated(harm, jokes):
     for made in (harm, jokes):
         for name in ("judgments", "items", "labels"):
             table = getattr(made, name)
@@ -93,7 +89,7 @@ def test_tables_are_valid_and_marked_as_simulated(harm: LabelSimulation, jokes: 
         assert set(made.judgments["item_id"]) == set(made.items["item_id"])
 
 
-def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm: LabelSimulation) -> None:
+def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm):
     frame = scored_of(harm, study_of("harm_or_humor")).frame
     frame = frame.assign(level=pd.Index(["implicit", "explicit", "safe"]).take(frame["level"]))
     keys = ["judge", "prompt", "language", "level"]
@@ -110,7 +106,7 @@ def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(ha
     assert (lost - true_lost).abs().max() < 0.02
 
 
-def test_true_scores_are_the_printed_ones(harm: LabelSimulation) -> None:
+def test_true_scores_are_the_printed_ones(harm):
     study = study_of("harm_or_humor")
     ids = {name: judge.id for judge in study.judges for name in (judge.label, *judge.aliases)}
     printed = pd.read_csv(PUBLISHED / "harm_or_humor_metrics.csv").query("metric == 'accuracy'")
@@ -127,7 +123,7 @@ def test_true_scores_are_the_printed_ones(harm: LabelSimulation) -> None:
     assert apart.abs().mean() < 0.003
 
 
-def test_people_agree_as_was_printed_and_as_the_truth_says(harm: LabelSimulation) -> None:
+def test_people_agree_as_was_printed_and_as_the_truth_says(harm):
     ours, true, printed = kappas(harm)
     for key in true.index:
         assert ours[key] == pytest.approx(true[key], abs=0.06)
@@ -135,7 +131,7 @@ def test_people_agree_as_was_printed_and_as_the_truth_says(harm: LabelSimulation
 
 
 @pytest.mark.slow
-def test_at_full_size_everything_is_nearer() -> None:
+def test_at_full_size_everything_is_nearer():
     made = simulate_labels(study_of("harm_or_humor"), seed=1)
     assert len(made.items) == 10_207
     ours, true, printed = kappas(made)
@@ -149,7 +145,6 @@ def test_at_full_size_everything_is_nearer() -> None:
 def kappas(made: LabelSimulation) -> tuple[pd.Series[float], pd.Series[float], pd.Series[float]]:
     """Fleiss' kappa by modality and distinction: of the annotators, true, printed."""
     study = study_of("harm_or_humor")
-    assert study.gold is not None
     people = made.judgments[made.judgments["judge_kind"] == "human"]
     found = annotators(
         people, covers=study.gold.covers, items=made.items, by=["modality"], coefficients=["fleiss"], draws=0
@@ -162,7 +157,7 @@ def kappas(made: LabelSimulation) -> tuple[pd.Series[float], pd.Series[float], p
     return ours, truth(made, "fleiss_kappa", "modality", "gold").rename_axis(keys), beside
 
 
-def test_gold_is_the_majority_for_harm_then_of_its_kind(harm: LabelSimulation) -> None:
+def test_gold_is_the_majority_for_harm_then_of_its_kind(harm):
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
     votes = majority_labels(harm.judgments, "harm", covers=covers).set_index("item_id")
     gold = harm.labels.set_index("item_id")["label"]
@@ -170,7 +165,7 @@ def test_gold_is_the_majority_for_harm_then_of_its_kind(harm: LabelSimulation) -
     assert (votes["label"] == gold).all()
 
 
-def test_passes_are_the_true_ones_and_rise_with_k(jokes: LabelSimulation) -> None:
+def test_passes_are_the_true_ones_and_rise_with_k(jokes):
     study = study_of("multiturn")
     scored = scored_of(jokes, study)
     scored = scored.of(condition="none")
@@ -186,7 +181,7 @@ def test_passes_are_the_true_ones_and_rise_with_k(jokes: LabelSimulation) -> Non
     assert true[5] < 0.6 * (1 - (1 - true[1]) ** 5)  # what is hard once is hard again
 
 
-def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes: LabelSimulation) -> None:
+def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes):
     copies = jokes.items[jokes.items["condition"] != "none"]
     assert set(copies["condition"]) == {"orthographic", "drift", "preserving"}
     assert (copies["item_id"] == copies["base_item_id"] + "__" + copies["condition"]).all()
@@ -199,14 +194,14 @@ def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes: LabelSimul
     assert ours["estimate"].groupby(level="condition").mean().idxmin() == "drift"
 
 
-def test_labels_that_a_judge_is_pulled_to_are_given_too_often() -> None:
+def test_labels_that_a_judge_is_pulled_to_are_given_too_often():
     made = simulate_labels(study_of("multiturn"), seed=2, items=60, judges=["falcon3_10b"], samples=1)
     given = made.judgments[made.judgments["dimension"].str.startswith("line")]["value"]
     gold = made.labels[made.labels["label_set"].str.startswith("line")]["label"]
     assert (given.dropna() == "setup").mean() > 0.6 > 0.2 > (gold == "setup").mean()
 
 
-def test_one_judge_or_sample_more_leaves_the_others_as_they_were() -> None:
+def test_one_judge_or_sample_more_leaves_the_others_as_they_were():
     study = study_of("multiturn")
     few = simulate_labels(study, seed=5, items=20, judges=MODELS[:1], samples=2).judgments
     more = simulate_labels(study, seed=5, items=20, judges=MODELS, samples=3).judgments
@@ -217,14 +212,14 @@ def test_one_judge_or_sample_more_leaves_the_others_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("name", ["multiturn", "harm_or_humor"])
-def test_made_up_items_are_not_taken_for_the_study_s_own(name: str) -> None:
+def test_made_up_items_are_not_taken_for_the_study_s_own(name):
     study = study_of(name)
     made = simulate_labels(study, seed=1, items=20, samples=1)
     own = read_table(study.folder / study.items, "items")["item_id"]
     assert not made.items["item_id"].isin(own).any()
 
 
-def test_items_are_shared_out_and_models_see_only_their_prompts() -> None:
+def test_items_are_shared_out_and_models_see_only_their_prompts():
     made = simulate_labels(study_of("harm_or_humor"), seed=1, items=100, people=3)
     shares = made.items["modality"].value_counts()
     assert shares.sum() == 100
@@ -247,6 +242,6 @@ def test_items_are_shared_out_and_models_see_only_their_prompts() -> None:
         ({"judges": []}, "No judge is named"),
     ],
 )
-def test_sizes_and_judges_out_of_range_are_refused(options: dict[str, object], said: str) -> None:
+def test_sizes_and_judges_out_of_range_are_refused(options, said):
     with pytest.raises(InputError, match=said):
-        simulate_labels(study_of("multiturn"), seed=1, **options)  # type: ignore[arg-type]
+        simulate_labels(study_of("multiturn"), seed=1, **options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import RatingSimulation, simulate_ratings
 from conjury.inference.simulation.ratings import make_up_items, read_items
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study import load_any_study
 from conjury.inference.tables import validate
 from conjury.inference.tables.files import PUBLISHED
 
@@ -30,14 +28,12 @@ DIMENSIONS = ["novelty", "clarity", "relevance", "intelligence", "empathy", "fun
 
 
 @pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("oogiri")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("oogiri")
 
 
 @pytest.fixture(scope="module")
-def full(study: ItemStudy) -> RatingSimulation:
+def full(study):
     return simulate_ratings(study, seed=1)
 
 
@@ -70,7 +66,7 @@ def item_means(made: RatingSimulation, judge: str) -> pd.DataFrame:
     return rows.groupby(keys, observed=True)["value"].mean().astype(float).reset_index()
 
 
-def test_the_full_size_is_that_of_the_paper(full: RatingSimulation) -> None:
+def test_the_full_size_is_that_of_the_paper(full):
     assert len(full.judgments) == 399 * 8 * (4 + 3) * 6 == 134_064
     assert full.items["modality"].value_counts().to_dict() == {"text": 200 * 8, "image": 199 * 8}
     assert (full.items.groupby("topic_id")["response_type"].nunique() == 8).all()
@@ -83,7 +79,7 @@ def test_the_full_size_is_that_of_the_paper(full: RatingSimulation) -> None:
     assert set(full.judgments["value"]) == {0, 1, 2, 3, 4}
 
 
-def test_the_tables_keep_the_contract(full: RatingSimulation, study: ItemStudy) -> None:
+def test_the_tables_keep_the_contract(full, study):
     validate(full.judgments, "judgments")
     validate(full.items, "items")
     rows = full.judgments.groupby("judge_kind", observed=True)
@@ -106,7 +102,7 @@ def test_the_tables_keep_the_contract(full: RatingSimulation, study: ItemStudy) 
     assert (other != best).all()
 
 
-def test_the_same_seed_gives_the_same_ratings(study: ItemStudy) -> None:
+def test_the_same_seed_gives_the_same_ratings(study):
     sizes = {"topics": 6, "people": 40}
     one, same, other = (simulate_ratings(study, seed, **sizes) for seed in (1, 1, 2))
     for name in ("judgments", "items", "truth"):
@@ -114,7 +110,7 @@ def test_the_same_seed_gives_the_same_ratings(study: ItemStudy) -> None:
     assert not one.judgments["value"].equals(other.judgments["value"])
 
 
-def test_adding_a_judge_or_a_sample_leaves_the_others_as_they_were(study: ItemStudy) -> None:
+def test_adding_a_judge_or_a_sample_leaves_the_others_as_they_were(study):
     sizes = {"topics": 6, "people": 32}
     full = simulate_ratings(study, 1, samples=2, **sizes)
     for judges in (["gemini_2_5_pro"], ["human", "claude_sonnet_4"]):
@@ -133,7 +129,7 @@ def test_adding_a_judge_or_a_sample_leaves_the_others_as_they_were(study: ItemSt
     assert 0.3 < (both[1] == both[2]).mean() < 0.95
 
 
-def test_repeats_are_second_samples_of_the_same_person(study: ItemStudy) -> None:
+def test_repeats_are_second_samples_of_the_same_person(study):
     made = simulate_ratings(study, 1, topics=20, people=32, judges=["human"], repeats=0.25).judgments
     once = made[~made["repeat"].astype(bool)]
     assert len(once) == 20 * 8 * 4 * 6
@@ -146,7 +142,7 @@ def test_repeats_are_second_samples_of_the_same_person(study: ItemStudy) -> None
     validate(made, "judgments")
 
 
-def test_expected_means_and_spreads_are_near_the_printed_ones(full: RatingSimulation) -> None:
+def test_expected_means_and_spreads_are_near_the_printed_ones(full):
     printed = published("means").query("modality == 'all'").set_index(["judge", "dimension", "response_type"])
     keys = ("judge", "dimension", "response_type")
     for quantity, column, farthest, mean in (
@@ -161,14 +157,14 @@ def test_expected_means_and_spreads_are_near_the_printed_ones(full: RatingSimula
         assert off["human"].max() < (0.02 if column == "mean" else 0.05)
 
 
-def test_sampled_means_of_people_are_near_table_1(full: RatingSimulation) -> None:
+def test_sampled_means_of_people_are_near_table_1(full):
     printed = published("means").query("table == 1").set_index(["dimension", "response_type"])
     found = item_means(full, "human").groupby(["dimension", "response_type"], observed=True)["value"]
     assert (found.mean() - printed["mean"]).abs().max() < 0.12
     assert (found.std() - printed["sd"]).abs().max() < 0.12
 
 
-def test_correlations_with_people_are_near_the_printed_ones(full: RatingSimulation) -> None:
+def test_correlations_with_people_are_near_the_printed_ones(full):
     printed = published("correlations").query("coefficient == 'pearson'")
     overall = printed[printed["response_type"].isna()].set_index(["judge", "dimension"])["value"]
     rows = full.truth[(full.truth["quantity"] == "raw_correlation") & (full.truth["response_type"] == "")]
@@ -177,7 +173,7 @@ def test_correlations_with_people_are_near_the_printed_ones(full: RatingSimulati
     assert (expected - overall.reindex(expected.index)).abs().max() < 0.08
 
 
-def test_the_truth_has_the_signature_of_the_paper(full: RatingSimulation) -> None:
+def test_the_truth_has_the_signature_of_the_paper(full):
     together = truth(full, "dimension_correlation", "judge", "dimension", "other")
     for judge in ("human", *MODELS):
         with_funny = together.sort_index()[judge, "funniness"]
@@ -193,7 +189,7 @@ def test_the_truth_has_the_signature_of_the_paper(full: RatingSimulation) -> Non
     assert (truth(full, "latent_correlation_within", "judge", "dimension").between(0, 0.8)).all()
 
 
-def test_what_is_derived_agrees_with_the_parameters(full: RatingSimulation) -> None:
+def test_what_is_derived_agrees_with_the_parameters(full):
     effect = truth(full, "type_effect", "judge", "dimension", "response_type").unstack()
     assert np.allclose(effect.mean(axis=1), 0)
     tiers = effect[["high", "mid", "low"]].mean(axis=1)
@@ -215,7 +211,7 @@ def test_what_is_derived_agrees_with_the_parameters(full: RatingSimulation) -> N
     assert severity.stack().std() == pytest.approx(0.6, abs=0.1)
 
 
-def test_a_large_simulation_finds_the_truth(study: ItemStudy) -> None:
+def test_a_large_simulation_finds_the_truth(study):
     made = simulate_ratings(study, seed=5, topics=600, people=400, judges=["human", "gpt_4_1"])
     for judge in ("human", "gpt_4_1"):
         groups = item_means(made, judge).groupby(["dimension", "response_type"], observed=True)["value"]
@@ -232,8 +228,7 @@ def test_a_large_simulation_finds_the_truth(study: ItemStudy) -> None:
         assert rows["value_x"].corr(rows["value_y"]) == pytest.approx(told[dimension, ""], abs=0.05)
 
 
-def test_reliability_is_the_correlation_of_two_panels(study: ItemStudy) -> None:
-    assert study.assignment is not None
+def test_reliability_is_the_correlation_of_two_panels(study):
     twice = study.model_copy(update={"assignment": study.assignment.model_copy(update={"raters": 8})})
     made = simulate_ratings(twice, seed=3, topics=200, people=64, judges=["human"])
     rows = made.judgments[made.judgments["dimension"] == "empathy"]
@@ -244,7 +239,7 @@ def test_reliability_is_the_correlation_of_two_panels(study: ItemStudy) -> None:
     assert halves[0].corr(halves[1]) == pytest.approx(told, abs=0.05)
 
 
-def test_given_items_are_rated_in_place_of_made_up_ones(study: ItemStudy) -> None:
+def test_given_items_are_rated_in_place_of_made_up_ones(study):
     items = read_items(study)
     made = simulate_ratings(study, 1, items=items, judges=["gpt_4_1"])
     assert made.items is items
@@ -267,12 +262,12 @@ def test_given_items_are_rated_in_place_of_made_up_ones(study: ItemStudy) -> Non
         ({"judges": []}, "No judge is named"),
     ],
 )
-def test_sizes_out_of_range_are_refused(study: ItemStudy, options: dict[str, Any], told: str) -> None:
+def test_sizes_out_of_range_are_refused(study, options, told):
     with pytest.raises(InputError, match=told):
         simulate_ratings(study, 1, **{"topics": 8, **options})
 
 
-def test_topics_are_shared_out_among_modalities(study: ItemStudy) -> None:
+def test_topics_are_shared_out_among_modalities(study):
     for topics, text in ((1, 1), (2, 1), (7, 4), (100, 50)):
         items = simulate_ratings(study, 1, topics=topics, people=32, judges=["gpt_4_1"]).items
         assert items["topic_id"].nunique() == topics

@@ -47,7 +47,7 @@ MODEL = RaterModel("m", "model", "base", WORTH, stimulus_sd=EFFECTS)
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "study.yaml"
     path.write_text(STUDY, encoding="utf-8")
     return load_study(path)
@@ -136,19 +136,19 @@ def agreement(first: pd.DataFrame, again: pd.DataFrame) -> float:
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.6])
-def test_values_for_the_stimuli_at_hand_are_those_of_all_pairs_of_profiles(study: Study, bias: float) -> None:
+def test_values_for_the_stimuli_at_hand_are_those_of_all_pairs_of_profiles(study, bias):
     rater = replace(MODEL, position_bias=bias)
     found = amces(true_values(study, [rater], stimulus_seed=4), "estimate_at_hand")
     expected = brute_force(study, rater, 4)
     np.testing.assert_allclose(found, expected.loc[found.index], atol=1e-9)
 
 
-def test_population_values_integrate_over_what_two_profiles_do_not_share(study: Study) -> None:
+def test_population_values_integrate_over_what_two_profiles_do_not_share(study):
     found = amces(true_values(study, [MODEL]), "estimate")
     np.testing.assert_allclose(found, population(study, MODEL).loc[found.index], atol=1e-6)
 
 
-def test_population_values_are_the_mean_over_sets_of_stimuli(study: Study) -> None:
+def test_population_values_are_the_mean_over_sets_of_stimuli(study):
     draws = np.array([brute_force(study, MODEL, seed).to_numpy() for seed in range(60)])
     truth = amces(true_values(study, [MODEL]), "estimate")
     order = brute_force(study, MODEL, 0).index
@@ -158,49 +158,47 @@ def test_population_values_are_the_mean_over_sets_of_stimuli(study: Study) -> No
     assert np.abs(z).max() < 3.5
 
 
-def test_stimuli_shrink_effects_as_independent_noise_would(study: Study) -> None:
+def test_stimuli_shrink_effects_as_independent_noise_would(study):
     plain, noisy = (
         amces(true_values(study, [r]), "estimate") for r in (replace(MODEL, stimulus_sd={}), MODEL)
     )
     assert 0 < noisy["slur", "harsh"] < plain["slur", "harsh"]
 
 
-def test_choices_follow_the_stimuli_at_hand(study: Study) -> None:
+def test_choices_follow_the_stimuli_at_hand(study):
     made = simulate(study, 6, pairs=30_000, raters=with_stimuli())
-    assert made.truth is not None
     found = made.choices.groupby("slur", observed=True)["chosen"].mean().astype(float)
     truth = amces(made.truth, "estimate_at_hand")["slur"]
     assert abs(found["harsh"] - found["none"] - truth["harsh"]) < 4 * 0.5 * np.sqrt(2 / 20_000)
     assert abs(truth["harsh"] - amces(made.truth, "estimate")["slur", "harsh"]) > 0.02
 
 
-def test_a_panel_meets_the_same_stimuli_as_a_model(study: Study) -> None:
+def test_a_panel_meets_the_same_stimuli_as_a_model(study):
     raters = pd.concat([with_stimuli(), with_stimuli("human")])
     made = simulate(study, 6, respondents=4_000, raters=raters)
     effects = made.stimuli.set_index(["judge", "id", "feature", "level"])["effect"]
     pd.testing.assert_series_equal(effects["m"], effects["panel"])
-    assert made.truth is not None
     panel = made.choices[(made.choices["judge_kind"] == "human") & ~made.choices["repeat"]]
     found = panel.groupby("slur", observed=True)["chosen"].mean().astype(float)
     truth = amces(made.truth[made.truth["judge"] == "panel"], "estimate_at_hand")["slur", "harsh"]
     assert abs(found["harsh"] - found["none"] - truth) < 4 * 0.5 * np.sqrt(2 / 13_000)
 
 
-def test_random_part_worths_leave_only_the_population_value(study: Study) -> None:
+def test_random_part_worths_leave_only_the_population_value(study):
     panel = RaterModel("panel", "human", "", WORTH, {("slur", "harsh"): 1.0}, EFFECTS)
     truth = true_values(study, [panel], stimulus_seed=1)
     assert truth["estimate"].notna().all()
     assert truth["estimate_at_hand"].isna().all()
 
 
-def test_stimuli_stay_while_choices_are_drawn_anew(study: Study) -> None:
+def test_stimuli_stay_while_choices_are_drawn_anew(study):
     first, second = (simulate(study, seed, stimulus_seed=9, raters=with_stimuli()) for seed in (1, 2))
     pd.testing.assert_frame_equal(first.stimuli, second.stimuli)
     assert not first.choices["chosen"].equals(second.choices["chosen"])
     assert not first.stimuli.equals(simulate(study, 1, raters=with_stimuli()).stimuli)
 
 
-def test_a_slope_for_one_level_leaves_the_others_fixed(study: Study) -> None:
+def test_a_slope_for_one_level_leaves_the_others_fixed(study):
     one = replace(MODEL, stimulus_sd={("text:slur", "mild"): 2.0})
     effects = stimulus_effects(study, [one], 1).set_index(["id", "level"])["effect"].unstack()
     assert (effects["mild"] != 0).all()
@@ -217,7 +215,7 @@ def test_a_slope_for_one_level_leaves_the_others_fixed(study: Study) -> None:
         ("text:slur", "mildd", "did you mean 'mild'"),
     ],
 )
-def test_a_wrong_stimulus_effect_is_refused(study: Study, feature: str, level: str, remedy: str) -> None:
+def test_a_wrong_stimulus_effect_is_refused(study, feature, level, remedy):
     bad = table(("m", "model", "base", "stimulus_sd", feature, level, 1))
     with pytest.raises(InputError, match=f"truth table, row 1: .*{remedy}"):
         read_truth_table(bad, study)
@@ -230,7 +228,7 @@ def repeated(study: Study, **options: float) -> Simulation:
     return simulate(study, 3, pairs=20_000, swapped_share=0.5, samples=2, raters=model(**options))
 
 
-def test_repeats_keep_the_contract_and_swap_the_sides(study: Study) -> None:
+def test_repeats_keep_the_contract_and_swap_the_sides(study):
     made = simulate(study, 3, pairs=40, swapped_share=0.25, samples=3, raters=model())
     assert len(made.choices) == (40 + 10) * 3 * 2
     assert validate(made.choices, "choices").equals(made.choices)
@@ -244,7 +242,7 @@ def test_repeats_keep_the_contract_and_swap_the_sides(study: Study) -> None:
     assert (again["B"] == before["A"]).all()
 
 
-def test_asking_again_leaves_the_first_answers_as_they_were(study: Study) -> None:
+def test_asking_again_leaves_the_first_answers_as_they_were(study):
     once = simulate(study, 3, pairs=300, raters=model(noise=0.2)).choices
     more = simulate(study, 3, pairs=300, swapped_share=0.3, samples=2, raters=model(noise=0.2)).choices
     first = more[~more["repeat"] & (more["sample"] == 1)].drop(columns="sample").reset_index(drop=True)
@@ -252,7 +250,7 @@ def test_asking_again_leaves_the_first_answers_as_they_were(study: Study) -> Non
     assert "sample" not in once
 
 
-def test_samples_agree_as_the_noise_says_whatever_the_position_bias(study: Study) -> None:
+def test_samples_agree_as_the_noise_says_whatever_the_position_bias(study):
     for bias in (0.0, 1.5):
         main = repeated(study, noise=0.15, position_bias=bias).choices.query("not repeat")
         one, two = (main[main["sample"] == number] for number in (1, 2))
@@ -260,30 +258,26 @@ def test_samples_agree_as_the_noise_says_whatever_the_position_bias(study: Study
 
 
 @pytest.mark.parametrize(("noise", "bias"), [(0.0, 0.0), (0.0, 0.8), (0.1, 0.8)])
-def test_swapped_repeats_agree_as_noise_and_position_bias_imply(
-    study: Study, noise: float, bias: float
-) -> None:
+def test_swapped_repeats_agree_as_noise_and_position_bias_imply(study, noise, bias):
     made = repeated(study, noise=noise, position_bias=bias)
     one = made.choices[made.choices["sample"] == 1]
-    assert made.truth is not None
     truth = made.truth.query("statistic == 'reliability'")["estimate"].item()
     found = agreement(one[~one["repeat"]], one[one["repeat"]])
     assert abs(found - truth) < 4 * 0.5 / np.sqrt(10_000)
     assert (truth == 1) == (noise == bias == 0)
 
 
-def test_noise_shrinks_true_effects_by_twice_its_share(study: Study) -> None:
+def test_noise_shrinks_true_effects_by_twice_its_share(study):
     sure, noisy = (amces(true_values(study, [replace(MODEL, noise=tau)]), "estimate") for tau in (0.0, 0.2))
     np.testing.assert_allclose(noisy, 0.6 * sure, atol=1e-12)
 
 
-def test_position_bias_of_a_panel_lowers_its_reliability_as_stated(study: Study) -> None:
+def test_position_bias_of_a_panel_lowers_its_reliability_as_stated(study):
     panel = table(
         ("panel", "human", "", "position_bias", "", "", 1.0),
         ("panel", "human", "", "reliability", "", "", 0.9),
     )
     made = simulate(study, 3, respondents=8_000, raters=panel)
-    assert made.truth is not None
     truth = made.truth.query("statistic == 'reliability'")["estimate"].item()
     picks = made.choices[made.choices["task"].isin([1, 6]) & (made.choices["position"] == "A")]
     answers = picks["chosen"].to_numpy(dtype=int).reshape(-1, 2)
@@ -291,7 +285,7 @@ def test_position_bias_of_a_panel_lowers_its_reliability_as_stated(study: Study)
     assert truth == pytest.approx(0.9 - 0.8 * (expit(1.0) - expit(-1.0)))
 
 
-def test_noise_given_by_hand_replaces_that_of_the_table(study: Study) -> None:
+def test_noise_given_by_hand_replaces_that_of_the_table(study):
     by_hand = simulate(study, 3, raters=model(), noise=0.2)
     pd.testing.assert_frame_equal(by_hand.choices, simulate(study, 3, raters=model(noise=0.2)).choices)
 
@@ -304,8 +298,6 @@ def test_noise_given_by_hand_replaces_that_of_the_table(study: Study) -> None:
         ({"noise": 0.7}, "0 to 0.5"),
     ],
 )
-def test_shares_and_counts_out_of_range_are_refused(
-    study: Study, options: dict[str, float], remedy: str
-) -> None:
+def test_shares_and_counts_out_of_range_are_refused(study, options, remedy):
     with pytest.raises(InputError, match=remedy):
-        simulate(study, 1, raters=model(), **options)  # type: ignore[arg-type]
+        simulate(study, 1, raters=model(), **options)

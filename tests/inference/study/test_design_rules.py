@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,7 @@ def content(**design: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def make(tmp_path):
     """Write a study file with some restrictions and read it."""
 
     def made(*restrictions: dict[str, list[str]], **changes: Any) -> Study:
@@ -111,7 +110,7 @@ def forbidden(table: pd.DataFrame) -> pd.Series[bool]:
     return (table["school"] == "degree") & table["job"].isin(["cook", "clerk"])
 
 
-def test_what_is_left_has_the_probabilities_of_draws_that_are_repeated_where_forbidden(make: Make) -> None:
+def test_what_is_left_has_the_probabilities_of_draws_that_are_repeated_where_forbidden(make):
     study = make(NEVER)
     shares = {"none": 0.5, "college": 0.3, "degree": 0.2}
     drawn = {(s, j): p / 3 for (s, p), j in product(shares.items(), ("cook", "clerk", "doctor"))}
@@ -130,7 +129,7 @@ def test_what_is_left_has_the_probabilities_of_draws_that_are_repeated_where_for
     assert chance(study, Combination(levels=NEVER)) == 0
 
 
-def test_rejected_draws_come_to_the_same_shares(make: Make) -> None:
+def test_rejected_draws_come_to_the_same_shares(make):
     rng, n = np.random.default_rng(4), 200_000
     school = rng.choice(["none", "college", "degree"], n, p=[0.5, 0.3, 0.2])
     job = rng.choice(["cook", "clerk", "doctor"], n)
@@ -153,7 +152,7 @@ def test_rejected_draws_come_to_the_same_shares(make: Make) -> None:
         max_size=3,
     )
 )
-def test_shares_of_levels_are_sums_over_the_cells_that_are_left(named: list[dict[str, list[int]]]) -> None:
+def test_shares_of_levels_are_sums_over_the_cells_that_are_left(named):
     study = Study.model_validate(content())
     rules = [
         Combination(levels={name: [study.levels(name)[k] for k in codes] for name, codes in part.items()})
@@ -171,7 +170,7 @@ def test_shares_of_levels_are_sums_over_the_cells_that_are_left(named: list[dict
     cells = attribute_cells(restricted)
     pd.testing.assert_frame_equal(cells, left.reset_index(drop=True))
     for (feature, level), share in (
-        level_probabilities(restricted).set_index(["feature", "level"])["probability"].items()  # type: ignore[misc]
+        level_probabilities(restricted).set_index(["feature", "level"])["probability"].items()
     ):
         assert share == pytest.approx(left.loc[left[feature] == level, "probability"].sum())
     assert count_cells(restricted) == (len(left), len(free))
@@ -179,7 +178,7 @@ def test_shares_of_levels_are_sums_over_the_cells_that_are_left(named: list[dict
         assert chance(restricted, rule) == pytest.approx(0)
 
 
-def test_profiles_keep_their_numbers(make: Make) -> None:
+def test_profiles_keep_their_numbers(make):
     free, left = enumerate_profiles(make()), enumerate_profiles(make(NEVER))
     assert len(left) == len(free) - int(forbidden(free).sum()) == 14 * 3
     same = free[~forbidden(free)].reset_index(drop=True)
@@ -187,7 +186,7 @@ def test_profiles_keep_their_numbers(make: Make) -> None:
     assert left["probability"].sum() == pytest.approx(1)
 
 
-def test_no_draw_shows_what_is_forbidden(make: Make) -> None:
+def test_no_draw_shows_what_is_forbidden(make):
     study = make(NEVER)
     profiles = enumerate_profiles(study)
     rows = draw_panel(profiles["probability"].to_numpy(), 300, 5, np.random.default_rng(1))
@@ -198,7 +197,7 @@ def test_no_draw_shows_what_is_forbidden(make: Make) -> None:
     assert not forbidden(simulate(study, 1, truth=False).choices).any()
 
 
-def test_derived_attributes_stand_for_the_levels_that_imply_them(make: Make) -> None:
+def test_derived_attributes_stand_for_the_levels_that_imply_them(make):
     by_source = make({"school": ["college", "degree"], "job": ["cook"]})
     pd.testing.assert_frame_equal(
         attribute_cells(by_source), attribute_cells(make({"learned": ["some"], "job": ["cook"]}))
@@ -233,9 +232,7 @@ def test_derived_attributes_stand_for_the_levels_that_imply_them(make: Make) -> 
     ],
 )
 @pytest.mark.parametrize("field", ["restrictions", "implausible"])
-def test_combinations_without_a_meaning_are_refused_by_line(
-    tmp_path: Path, levels: dict[str, list[str]], told: str, field: str
-) -> None:
+def test_combinations_without_a_meaning_are_refused_by_line(tmp_path, levels, told, field):
     possible = {"levels": {"tone": ["loud"], "job": ["clerk"]}, "because": "Clerks are calm."}
     text = yaml.safe_dump(content(**{field: [possible, {"levels": levels}]}), sort_keys=False)
     (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
@@ -250,7 +247,7 @@ def test_combinations_without_a_meaning_are_refused_by_line(
     assert lines.index(f"  {field}:") + 1 < line <= lines.index("prompts:")
 
 
-def test_the_restriction_that_takes_the_last_of_a_level_is_named(tmp_path: Path) -> None:
+def test_the_restriction_that_takes_the_last_of_a_level_is_named(tmp_path):
     both = [
         {"levels": {"school": ["none"], "job": ["cook", "clerk"]}},
         {"levels": {"school": ["none"], "job": ["doctor"]}},
@@ -263,7 +260,7 @@ def test_the_restriction_that_takes_the_last_of_a_level_is_named(tmp_path: Path)
     assert int(str(refused.value).split(":")[1]) > text.splitlines().index("  restrictions:") + 2
 
 
-def test_formulas_that_leave_a_tie_out_are_named(make: Make) -> None:
+def test_formulas_that_leave_a_tie_out_are_named(make):
     def told(formula: str, *more: dict[str, list[str]]) -> list[str]:
         analyses = [{"name": "amce", "verb": "amce", "title": "Effects", "formula": f"chosen ~ {formula}"}]
         return advice(make(NEVER, *more, analyses=analyses))
@@ -280,7 +277,7 @@ def test_formulas_that_leave_a_tie_out_are_named(make: Make) -> None:
     assert advice(make()) == []
 
 
-def test_true_effects_are_those_of_the_estimator(make: Make) -> None:
+def test_true_effects_are_those_of_the_estimator(make):
     study = make(NEVER)
     rater = RaterModel(
         "judge", "model", "plain", part_worth={("job", "doctor"): 1.0, ("school", "degree"): 0.5}
@@ -301,12 +298,11 @@ def test_true_effects_are_those_of_the_estimator(make: Make) -> None:
             np.testing.assert_allclose(true[name], wanted, atol=1e-10)
 
 
-def test_true_values_of_restricted_studies_hold_for_the_stimuli_at_hand_too(make: Make) -> None:
+def test_true_values_of_restricted_studies_hold_for_the_stimuli_at_hand_too(make):
     joined = content()["analyses"][0] | {"formula": "chosen ~ school * job + tone"}
     study = make(NEVER, analyses=[joined])
     rater = RaterModel("judge", "model", "plain", {("job", "doctor"): 1.0}, stimulus_sd={("photo", ""): 0.7})
     choice = choice_at_hand(study, rater, seed=3)
-    assert choice is not None
     assert choice.weight.shape == (14,)
     found = true_values(study, [rater], stimulus_seed=3).set_index(["feature", "level"])
     assert found.loc[("job", "doctor"), "estimate"].item() == pytest.approx(
@@ -315,7 +311,7 @@ def test_true_values_of_restricted_studies_hold_for_the_stimuli_at_hand_too(make
     assert found["estimate"].notna().all()
 
 
-def test_the_population_effect_takes_the_cells_as_the_design(make: Make) -> None:
+def test_the_population_effect_takes_the_cells_as_the_design(make):
     study = make(NEVER)
     cells = attribute_cells(study)
     worth = (
@@ -329,7 +325,7 @@ def test_the_population_effect_takes_the_cells_as_the_design(make: Make) -> None
     assert found.set_index("level").loc["loud", "estimate"] == pytest.approx(0.2)
 
 
-def test_power_of_a_restricted_study_is_that_of_its_cells(make: Make) -> None:
+def test_power_of_a_restricted_study_is_that_of_its_cells(make):
     study = make(NEVER)
     by_study, by_cells = (power(design, amce=0.1, pairs=900) for design in (study, attribute_cells(study)))
     pd.testing.assert_frame_equal(by_study.frame, by_cells.frame)
@@ -339,7 +335,7 @@ def test_power_of_a_restricted_study_is_that_of_its_cells(make: Make) -> None:
     assert worse["tone", "loud"] == pytest.approx(1)
 
 
-def test_diagnostics_know_the_restrictions(make: Make) -> None:
+def test_diagnostics_know_the_restrictions(make):
     study = make(NEVER)
     made = simulate(study, 2, judges=["people"], respondents=400, truth=False).choices
     judged = split(study, made)
@@ -356,7 +352,7 @@ def test_diagnostics_know_the_restrictions(make: Make) -> None:
     assert design_probabilities(study, split(study, free), 0.05, 1).verdict == "fail"
 
 
-def test_diagnostics_recognise_draws_without_replacement_among_what_is_left(make: Make) -> None:
+def test_diagnostics_recognise_draws_without_replacement_among_what_is_left(make):
     even = content()["attributes"]
     for level in even[0]["levels"]:
         del level["probability"]
@@ -366,7 +362,7 @@ def test_diagnostics_recognise_draws_without_replacement_among_what_is_left(make
     assert how_drawn(study, shown).population == 15 * 3
 
 
-def test_a_design_drawn_under_other_restrictions_is_refused(make: Make, tmp_path: Path) -> None:
+def test_a_design_drawn_under_other_restrictions_is_refused(make, tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.draw(make(NEVER), None, None, None)
     again = RunFolder(tmp_path / "run")

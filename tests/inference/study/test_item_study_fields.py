@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +38,19 @@ def study_file(folder: Path) -> Path:
 
 
 def load(path: Path) -> ItemStudy:
-    study = load_any_study(path)
-    assert isinstance(study, ItemStudy)
-    return study
+    return load_any_study(path)
 
 
-def test_strata_and_scales_are_told_in_words(tmp_path: Path) -> None:
+def test_strata_and_scales_are_told_in_words(tmp_path):
     study = load(study_file(tmp_path))
     assert study.scale_labels == {"threat": "Threat", "hate": "Hate"}
     assert study.feature_labels == {"tier": "Votes"}
     assert study.level_labels["tier"]["low"] == "Fewest"
     assert study.levels("tier") == ["high", "low", "odd"]
-    assert study.assignment is not None
     assert (study.assignment.raters, study.assignment.repeats) == (4, 1.0)
 
 
-def test_a_study_of_labels_has_no_scales(tmp_path: Path) -> None:
+def test_a_study_of_labels_has_no_scales(tmp_path):
     study = load(write_study(tmp_path / "posts", items({"form": "text"}, answer="free")))
     assert study.scales == []
     assert study.scale_labels == {}
@@ -91,9 +87,7 @@ def test_a_study_of_labels_has_no_scales(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_wrong_fields_are_told_by_line(
-    tmp_path: Path, change: Callable[[dict[str, Any]], object], told: str
-) -> None:
+def test_wrong_fields_are_told_by_line(tmp_path, change, told):
     path = study_file(tmp_path)
     change_study(path, change)
     with pytest.raises(InputError, match=told):

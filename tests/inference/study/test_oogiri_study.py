@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import collect, table
 from PIL import Image
 
@@ -26,29 +24,15 @@ SCRIPT = Path(__file__).parents[2] / "fixtures" / "oogiri" / "make_pictures.py"
 
 
 @pytest.fixture(scope="module")
-def running_server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
-
-
-@pytest.fixture
-def server(running_server: FakeServer) -> FakeServer:
-    running_server.configure()
-    return running_server
-
-
-@pytest.fixture(scope="module")
-def study() -> ItemStudy:
-    found = load_any_study("oogiri")
-    assert isinstance(found, ItemStudy)
-    return found
+def study():
+    return load_any_study("oogiri")
 
 
 def rated_models(study: ItemStudy) -> list[str]:
     return [judge.id for judge in study.judges if judge.kind == "model"]
 
 
-def test_the_study_ships_with_its_roles(study: ItemStudy) -> None:
+def test_the_study_ships_with_its_roles(study):
     assert "oogiri" in list_studies()
     assert list(study.scale_labels) == [
         *("novelty", "clarity", "relevance", "intelligence", "empathy", "funniness"),
@@ -56,13 +40,12 @@ def test_the_study_ships_with_its_roles(study: ItemStudy) -> None:
     assert all((scale.minimum, scale.maximum) == (0, 4) for scale in study.scales)
     assert all([anchor.value for anchor in scale.anchors or ()] == [0, 2, 4] for scale in study.scales)
     assert study.main == "funniness"
-    assert study.tiers is not None
     assert study.tiers.levels == ["high", "mid", "low"]
     assert study.judge_labels["gemini_2_5_pro"] == "Gemini 2.5 Pro"
     assert set(rated_models(study)) <= set(study.levels("response_type"))
 
 
-def test_every_topic_has_each_type_of_response_once(study: ItemStudy) -> None:
+def test_every_topic_has_each_type_of_response_once(study):
     items = validate(read_items(study), "items")
     kinds = items.drop_duplicates("topic_id")["modality"].astype(str).value_counts().to_dict()
     assert kinds == {"text": 8, "image": 4}
@@ -76,14 +59,12 @@ def test_every_topic_has_each_type_of_response_once(study: ItemStudy) -> None:
     assert items["votes"].isna().all()  # nobody voted
 
 
-def test_pictures_are_small_have_words_and_come_from_the_script(study: ItemStudy, tmp_path: Path) -> None:
+def test_pictures_are_small_have_words_and_come_from_the_script(study, tmp_path):
     items = read_items(study)
     pictured = items[items["modality"] == "image"]
     assert pictured[["media", "alt"]].notna().all(axis=None)
     assert items.loc[items["modality"] == "text", ["media", "alt"]].isna().all(axis=None)
     spec = importlib.util.spec_from_file_location("make_pictures", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     script.write_pictures(tmp_path / "pictures")
@@ -100,14 +81,10 @@ def of_topics(study: ItemStudy, folder: Path, *topics: str) -> ItemStudy:
     shutil.copytree(study.folder, folder)
     items = pd.read_csv(folder / "items.csv", dtype=str)
     items[items["topic_id"].isin(topics)].to_csv(folder / "items.csv", index=False)
-    copied = load_any_study(folder)
-    assert isinstance(copied, ItemStudy)
-    return copied
+    return load_any_study(folder)
 
 
-def test_pictures_go_out_beside_the_response_and_texts_as_text(
-    study: ItemStudy, tmp_path: Path, server: FakeServer
-) -> None:
+def test_pictures_go_out_beside_the_response_and_texts_as_text(study, tmp_path, server):
     study = of_topics(study, tmp_path / "oogiri", "text_02", "image_03")
     shown = read_items(study).set_index("item_id")
     assert collect(study.folder, tmp_path, "gpt_4_1", base_url=server.url, model="gpt-4o-mini") == 0
@@ -137,7 +114,7 @@ def test_pictures_go_out_beside_the_response_and_texts_as_text(
             assert str(item["response_type"]) + '"' not in said
 
 
-def test_a_simulated_judge_answers_by_the_truth_table(study: ItemStudy, tmp_path: Path) -> None:
+def test_a_simulated_judge_answers_by_the_truth_table(study, tmp_path):
     study = of_topics(study, tmp_path / "oogiri", "text_02", "image_03")
     assert collect(study.folder, tmp_path, "claude_sonnet_4", backend="simulated", samples=2) == 0
     judgments = validate(table(tmp_path, "judgments"), "judgments")
@@ -163,9 +140,7 @@ def test_a_simulated_judge_answers_by_the_truth_table(study: ItemStudy, tmp_path
         ("modality", "video", "row 1 of column 'modality' holds 'video'"),
     ],
 )
-def test_items_that_do_not_fit_the_study_are_told_by_row(
-    study: ItemStudy, tmp_path: Path, column: str, value: str | None, told: str
-) -> None:
+def test_items_that_do_not_fit_the_study_are_told_by_row(study, tmp_path, column, value, told):
     folder = tmp_path / "oogiri"
     shutil.copytree(study.folder, folder)
     items = pd.read_csv(folder / "items.csv", dtype=str)
@@ -175,14 +150,12 @@ def test_items_that_do_not_fit_the_study_are_told_by_row(
         items.loc[0, column] = value
     items.to_csv(folder / "items.csv", index=False)
     changed = load_any_study(folder)
-    assert isinstance(changed, ItemStudy)
     with pytest.raises(InputError, match=told):
         read_items(changed)
 
 
-def test_the_study_of_generation_has_the_same_topics_and_pictures(study: ItemStudy) -> None:
+def test_the_study_of_generation_has_the_same_topics_and_pictures(study):
     other = load_any_study("oogiri_generation")
-    assert isinstance(other, ItemStudy)
     topics = read_items(other).set_index("item_id")
     rated = read_items(study).drop_duplicates("topic_id").set_index("topic_id")
     columns = ["topic", "media", "alt"]
@@ -192,7 +165,7 @@ def test_the_study_of_generation_has_the_same_topics_and_pictures(study: ItemStu
     assert {judge.id for judge in other.judges} == set(rated_models(study))
 
 
-def test_models_write_responses_to_topics(tmp_path: Path, server: FakeServer) -> None:
+def test_models_write_responses_to_topics(tmp_path, server):
     folder = load_any_study("oogiri_generation").folder
     assert collect(folder, tmp_path, "gpt_4_1", base_url=server.url, model="gpt-4o-mini") == 0
     judgments = validate(table(tmp_path, "judgments"), "judgments")

@@ -22,7 +22,7 @@ def broken(folder: Path, old: str, new: str) -> tuple[Path, int]:
     return path, text[: text.index(old)].count("\n") + 1
 
 
-def test_the_moderation_study_ships_and_loads_by_name_folder_and_file() -> None:
+def test_the_moderation_study_ships_and_loads_by_name_folder_and_file():
     assert {"moderation", "oogiri", "oogiri_generation"} <= set(list_studies())
     studies = [load_study(source) for source in ("moderation", SOURCE.parent, SOURCE)]
     assert studies[0] == studies[1] == studies[2]
@@ -30,13 +30,13 @@ def test_the_moderation_study_ships_and_loads_by_name_folder_and_file() -> None:
     assert {study.argument for study in studies} == {"moderation"}
 
 
-def test_commands_name_a_study_that_does_not_ship_by_its_file(tmp_path: Path) -> None:
+def test_commands_name_a_study_that_does_not_ship_by_its_file(tmp_path):
     path, _ = broken(tmp_path, "name: moderation", "name: towns")
     assert load_study(path).argument == load_study(tmp_path).argument == "study.yaml"
     assert load_study(path.rename(tmp_path / "my towns.yaml")).argument == "my towns.yaml"
 
 
-def test_levels_and_labels_follow_the_order_of_the_file() -> None:
+def test_levels_and_labels_follow_the_order_of_the_file():
     study = load_study("moderation")
     assert study.levels("identity")[0] == "anonymous"
     assert study.levels("speech") == ["benign", "slur"]
@@ -52,12 +52,12 @@ def test_levels_and_labels_follow_the_order_of_the_file() -> None:
     ]
 
 
-def test_every_judge_of_the_printed_figure_has_a_label() -> None:
+def test_every_judge_of_the_printed_figure_has_a_label():
     printed = pd.read_csv(PUBLISHED / "moderation.csv")["judge"]
     assert set(printed) <= set(load_study("moderation").judge_labels)
 
 
-def test_an_analysis_selects_its_rows_and_drops_the_excluded_levels() -> None:
+def test_an_analysis_selects_its_rows_and_drops_the_excluded_levels():
     from conjury.inference.design.profiles import attribute_cells
 
     study = load_study("moderation")
@@ -66,12 +66,12 @@ def test_an_analysis_selects_its_rows_and_drops_the_excluded_levels() -> None:
     assert "none" not in kept["slur"].cat.categories
 
 
-def test_an_unknown_analysis_is_refused_with_the_nearest_name() -> None:
+def test_an_unknown_analysis_is_refused_with_the_nearest_name():
     with pytest.raises(InputError, match="did you mean 'amce_speech'"):
         load_study("moderation").analysis("amce_speach")
 
 
-def test_an_unknown_study_is_refused_with_the_nearest_name() -> None:
+def test_an_unknown_study_is_refused_with_the_nearest_name():
     with pytest.raises(InputError, match=r"'moderatoin' \(did you mean moderation\?\)"):
         load_study("moderatoin")
 
@@ -127,9 +127,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("old", "new", "remedy"), BAD.values(), ids=BAD)
-def test_a_bad_study_file_is_refused_with_file_line_and_remedy(
-    tmp_path: Path, old: str, new: str, remedy: str
-) -> None:
+def test_a_bad_study_file_is_refused_with_file_line_and_remedy(tmp_path, old, new, remedy):
     path, line = broken(tmp_path, old, new)
     with pytest.raises(InputError, match=remedy.replace("?", r"\?")) as caught:
         load_study(path)
@@ -140,7 +138,7 @@ def test_a_bad_study_file_is_refused_with_file_line_and_remedy(
     assert found == line + lines_until_the_syntax_breaks
 
 
-def test_probabilities_that_do_not_sum_to_one_are_refused_at_the_levels(tmp_path: Path) -> None:
+def test_probabilities_that_do_not_sum_to_one_are_refused_at_the_levels(tmp_path):
     path, line = broken(tmp_path, "No insult, probability: 1/7", "No insult, probability: 2/7")
     with pytest.raises(
         InputError, match=rf"study.yaml:{line - 7}: slur: .* sum to 1.14286; they must sum to 1"
@@ -148,13 +146,13 @@ def test_probabilities_that_do_not_sum_to_one_are_refused_at_the_levels(tmp_path
         load_study(path)
 
 
-def test_probabilities_are_given_for_all_levels_or_none(tmp_path: Path) -> None:
+def test_probabilities_are_given_for_all_levels_or_none(tmp_path):
     path, _ = broken(tmp_path, "No insult, probability: 1/7", "No insult")
     with pytest.raises(InputError, match="only 6 of 7 levels have a probability"):
         load_study(path)
 
 
-def test_a_source_level_that_no_derived_level_covers_is_refused(tmp_path: Path) -> None:
+def test_a_source_level_that_no_derived_level_covers_is_refused(tmp_path):
     path, _ = broken(tmp_path, "reclaimed, racism]", "reclaimed]")
     with pytest.raises(
         InputError, match="'racism' of slur is covered 0 times; cover each level exactly once"
@@ -162,7 +160,7 @@ def test_a_source_level_that_no_derived_level_covers_is_refused(tmp_path: Path) 
         load_study(path)
 
 
-def test_a_missing_field_is_named(tmp_path: Path) -> None:
+def test_a_missing_field_is_named(tmp_path):
     path = tmp_path / "study.yaml"
     rows = SOURCE.read_text("utf-8").splitlines()
     path.write_text("\n".join(row for row in rows if not row.startswith("title:")), "utf-8")
@@ -180,14 +178,14 @@ def test_a_missing_field_is_named(tmp_path: Path) -> None:
         (b"name: &a [*a]\n", "study.yaml:1: "),
     ],
 )
-def test_a_file_that_is_no_study_is_refused(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_a_file_that_is_no_study_is_refused(tmp_path, content, sentence):
     path = tmp_path / "study.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=sentence):
         load_study(path)
 
 
-def test_cluster_columns_may_be_a_list_and_each_must_exist(tmp_path: Path) -> None:
+def test_cluster_columns_may_be_a_list_and_each_must_exist(tmp_path):
     path, line = broken(tmp_path, "model: pair_id}", "model: [pair_id, text, usr]}")
     with pytest.raises(InputError, match=rf"study.yaml:{line}: .*'usr'.*'user'"):
         load_study(path)

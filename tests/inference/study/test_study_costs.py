@@ -19,22 +19,20 @@ def with_costs(folder: Path, costs: object) -> Study:
     return load_study(folder)
 
 
-def test_the_moderation_study_knows_what_respondents_and_one_model_cost() -> None:
+def test_the_moderation_study_knows_what_respondents_and_one_model_cost():
     costs = load_study("moderation").costs
-    assert costs is not None
     assert (costs.currency, costs.per_respondent) == ("USD", 4.0)
     assert costs.per_pair("gpt4o") == pytest.approx(75.5 / 30_000)
     assert costs.per_pair("gemma3_27b") is None
     assert costs.judges[0].note == "batch prices of October 2024"
 
 
-def test_a_study_needs_no_costs(tmp_path: Path) -> None:
+def test_a_study_needs_no_costs(tmp_path):
     assert with_costs(tmp_path, None).costs is None
 
 
-def test_a_cost_without_pairs_is_that_of_one_pair(tmp_path: Path) -> None:
+def test_a_cost_without_pairs_is_that_of_one_pair(tmp_path):
     study = with_costs(tmp_path, {"currency": "EUR", "judges": [{"judge": "gpt4o", "cost": "1/4"}]})
-    assert study.costs is not None
     assert (study.costs.per_pair("gpt4o"), study.costs.per_respondent) == (0.25, None)
 
 
@@ -53,7 +51,7 @@ def test_a_cost_without_pairs_is_that_of_one_pair(tmp_path: Path) -> None:
         ({"per_respondent": 4}, "costs.currency is missing"),
     ],
 )
-def test_wrong_costs_are_refused_with_a_remedy(tmp_path: Path, costs: object, remedy: str) -> None:
+def test_wrong_costs_are_refused_with_a_remedy(tmp_path, costs, remedy):
     with pytest.raises(InputError, match=remedy) as refused:
         with_costs(tmp_path, costs)
     assert f"{tmp_path / 'study.yaml'}:" in str(refused.value)

@@ -17,7 +17,7 @@ from conjury.inference.study.yaml import read_marked_yaml
 from conjury.inference.tables.bounded import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
 
 
-def test_json_at_the_limits_is_read_and_beyond_refused() -> None:
+def test_json_at_the_limits_is_read_and_beyond_refused():
     assert parse_json("[" * DEPTH + "]" * DEPTH) is not None
     assert parse_json("9" * DIGITS) == int("9" * DIGITS)
     with pytest.raises(ValueError, match="nested more than 100 levels"):
@@ -26,7 +26,7 @@ def test_json_at_the_limits_is_read_and_beyond_refused() -> None:
         parse_json("9" * (DIGITS + 1))
 
 
-def test_halves_of_surrogate_pairs_are_replaced_and_whole_pairs_kept() -> None:
+def test_halves_of_surrogate_pairs_are_replaced_and_whole_pairs_kept():
     assert parse_json('{"a\\ud800": ["\\udfff", "\\ud83d\\ude00"]}') == {"a\ufffd": ["\ufffd", "\U0001f600"]}
     body = {"choices": [{"message": {"content": "B\ud800"}}]}
     assert read_completion(body).text.encode() == "B\ufffd".encode()
@@ -36,7 +36,7 @@ def test_halves_of_surrogate_pairs_are_replaced_and_whole_pairs_kept() -> None:
     }
 
 
-def test_aliases_that_do_not_multiply_are_read(tmp_path: Path) -> None:
+def test_aliases_that_do_not_multiply_are_read(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n")
     assert read_marked_yaml(path).content == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
@@ -57,14 +57,12 @@ def test_aliases_that_do_not_multiply_are_read(tmp_path: Path) -> None:
         ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
     ],
 )  # fmt: skip
-def test_templates_within_the_limits_are_filled_as_before(tmp_path: Path, template: str, text: str) -> None:
+def test_templates_within_the_limits_are_filled_as_before(tmp_path, template, text):
     (tmp_path / "a.j2").write_text(template, encoding="utf-8")
     assert Templates(tmp_path).render("a.j2", {"x": "hé"}) == text
 
 
-def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(monkeypatch, capsys):
     with (
         pytest.raises(InputError, match="the file cannot be read, because it needs more memory"),
         reading("a.csv"),
@@ -80,7 +78,7 @@ def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(
     source = "def read(path):\n    raise OverflowError('theirs')\n"
     reader: dict[str, object] = {"__name__": "conjury.inference.tables.files"}
     exec(source, reader)
-    monkeypatch.setattr(command, "app", lambda: reader["read"](Path("b.csv")))  # type: ignore[operator]
+    monkeypatch.setattr(command, "app", lambda: reader["read"](Path("b.csv")))
     with pytest.raises(SystemExit) as stopped:
         command.main()
     assert stopped.value.code == 2
@@ -88,9 +86,7 @@ def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(
     assert "nested too deeply" in str(exhausted("x", RecursionError()))
 
 
-def test_messages_are_printed_without_control_characters(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_messages_are_printed_without_control_characters(monkeypatch, capsys):
     def refuse() -> None:
         raise InputError("a\x1b[31m\ud800b.")
 
@@ -100,7 +96,7 @@ def test_messages_are_printed_without_control_characters(
     assert capsys.readouterr().err == "conjury: a\\x1b[31m\\ud800b.\n"
 
 
-def test_a_study_of_many_cells_is_simulated_without_true_values() -> None:
+def test_a_study_of_many_cells_is_simulated_without_true_values():
     small = load_study("moderation")
     assert simulate(small, 1, pairs=5, judges=["gpt4o"], prompts=["baseline"]).truth is not None
     extra = [part.model_copy(update={"id": f"more{n}"}) for n in range(2) for part in small.attributes[:1]]
