@@ -10,10 +10,10 @@ from pathlib import Path
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.reader import full_rules
-from ..vignettes.pictures import Pictures, find_pictures
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
+from ..vignettes.pictures import Pictures, find_pictures
 from .batching import collect_by_batch, export_requests, import_results, release_unsent
 from .choose import choose_backend
 from .jobs import Job, Plan, plan

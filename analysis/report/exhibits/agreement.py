@@ -11,7 +11,7 @@ import pandas as pd
 from ...figures.labels import words
 from ...figures.raters.agreement import compared_in_words
 from ...figures.raters.naming import Names
-from ...figures.raters.replacement import scenario_name
+from ...figures.raters.replacement_power import scenario_name
 from ...figures.raters.terms import COEFFICIENTS, WEIGHTS
 from ...raters.replacement import epsilon_curve
 from ...raters.replacement.epsilon_curve import epsilons

@@ -10,7 +10,6 @@ import pandas as pd
 
 from ...figures.labels import words
 from ...figures.raters.naming import Names
-from ...figures.raters.replacement import SCORINGS
 from ...figures.raters.terms import BIASES, CORRELATIONS, TIERS
 from ...raters.descriptive.scores import OVERALL
 from ...results import Result

@@ -13,7 +13,6 @@ from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, amce_diffs, contrast, mm, pamce, pmm, target_sensitivity, wald
 from conjury.analysis.conjoint.comparisons.target_weights import target_weights
-from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b + c"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, errors_under_choices, wild
-from conjury.analysis.figures import alt, draw, save
+from conjury.analysis.figures import alt, draw
 from conjury.analysis.figures.conjoint.error_choices import ratio_ranges
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
