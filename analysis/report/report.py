@@ -20,6 +20,7 @@ from .data import ReportData
 from .drawing import describe, draw, is_drawn
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
+from .exhibits.people import drawing
 from .exhibits.ratings import settings_text
 from .exhibits.registry import EVERY_STUDY, ended
 from .markdown import captioned, picture, slug, table_blocks, table_references
@@ -150,7 +151,10 @@ class Report(ReportData):
             if record.part == part and record.kind in KINDS:
                 with suppress(InputError):
                     shown = KINDS[record.kind].build(self.read(record), record, self)
-                    for drawn in (one for each in (shown, *shown.further) for one in each.figures):
+                    figures = [one for each in (shown, *shown.further) for one in each.figures]
+                    if record.kind == "people" and not figures:  # in the folder, though not on the page
+                        figures = [drawing(record, self)]
+                    for drawn in figures:
                         yield _joined(record.name, drawn.key), partial(self._drawn, drawn)
 
     def _drawn(self, drawn: Drawn) -> Figure:
