@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class ConjuryError(Exception):
     """A problem with a stated remedy; the command line prints it and exits with code 2."""
@@ -13,3 +16,17 @@ class InputError(ConjuryError):
 
 class MissingDependency(ConjuryError):
     """An optional package or program is absent; the sentence says how to install it."""
+
+
+def listed(values: Iterable[object], limit: int = 12) -> str:
+    """Values joined for a sentence, cut after ``limit``."""
+    names = [str(value) for value in values]
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
+
+
+def did_you_mean(word: str, among: Iterable[object]) -> str:
+    """Return " (did you mean 'x'?)" for the closest candidate, or an empty string."""
+    candidates = {str(name).casefold(): str(name) for name in among}
+    close = difflib.get_close_matches(word.casefold(), list(candidates), n=1, cutoff=0.6)
+    return f" (did you mean '{candidates[close[0]]}'?)" if close else ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,26 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import InputError
+from ..errors import did_you_mean as did_you_mean
+from ..errors import listed as listed
 
 Column = pd.Series
 Mask = npt.NDArray[np.bool_]
 
 EXACT = 2.0**53  # beyond it a float no longer tells neighbouring whole numbers apart
 TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-
-
-def listed(values: Iterable[object], limit: int = 12) -> str:
-    """Values joined for a sentence, cut after ``limit``."""
-    names = [str(value) for value in values]
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
-
-
-def did_you_mean(word: str, among: Iterable[object]) -> str:
-    """Return " (did you mean 'x'?)" for the closest candidate, or an empty string."""
-    candidates = {str(name).casefold(): str(name) for name in among}
-    close = difflib.get_close_matches(word.casefold(), list(candidates), n=1, cutoff=0.6)
-    return f" (did you mean '{candidates[close[0]]}'?)" if close else ""
 
 
 def where(column: str, bad: Mask) -> str:
