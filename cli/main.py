@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.bounded import EXHAUSTED, exhausted
 
-from .commands import collect as runs
+from .commands import collection as runs
 from .commands.compare import compare
 from .commands.design import design
 from .commands.diagnose import diagnose
