@@ -20,6 +20,7 @@ from .data import ReportData
 from .drawing import describe, draw, has_figure
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
+from .exhibits.people import drawing
 from .exhibits.registry import EVERY_STUDY, ended, settings_text
 from .markdown import captioned, picture, slug, table_blocks, table_references
 from .methods import code, note_list, plain
@@ -149,7 +150,10 @@ class Report(ReportData):
             if record.part == part and record.kind in KINDS:
                 with suppress(InputError):
                     shown = KINDS[record.kind].build(self.read(record), record, self)
-                    for drawn in (one for each in (shown, *shown.further) for one in each.figures):
+                    figures = [one for each in (shown, *shown.further) for one in each.figures]
+                    if record.kind == "people" and not figures:  # in the folder, though not on the page
+                        figures = [drawing(record, self)]
+                    for drawn in figures:
                         yield _joined(record.name, drawn.key), partial(self._drawn, drawn)
 
     def _drawn(self, drawn: Drawn) -> Figure:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean
+from conjury.inference.errors import InputError, did_you_mean
 
 from ..figures import draw_figures, save_figures
 from ..options import LevelsFile, Renames, ResultsPath, StudyName, grouped

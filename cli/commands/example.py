@@ -20,8 +20,7 @@ def example(
     """Write small example files: ratings, exports of Qualtrics, raw completions, choices for R."""
     import yaml
 
-    from conjury.inference.errors import InputError
-    from conjury.inference.tables.columns import listed
+    from conjury.inference.errors import InputError, listed
     from conjury.inference.tables.files import EXAMPLES
 
     known = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))

@@ -173,7 +173,7 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if "groups" in result.settings and result.kind != "people"
+        if work.groups and result.kind != "people"
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:

@@ -103,6 +103,6 @@ def test_a_simulation_becomes_results_and_a_report_that_say_so(
     assert code == 0, said
     page = Path(f"reports/{study}.html").read_text(encoding="utf-8")
     assert "are simulated" in page
-    assert "Shares of intervals that hold the true value" in page
+    assert "Shares of intervals that contain the true value" in page
     recovered = read_table("made/tables/recovery.parquet")
     assert recovered["inside"].mean() > 0.85

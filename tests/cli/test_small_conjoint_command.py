@@ -32,9 +32,8 @@ def test_repeats_of_a_small_study_give_one_share_in_all_tables(
     shares = {name: pd.read_parquet(tables / f"{name}.parquet")[column] for name, column in names.items()}
     assert {name: share.tolist() for name, share in shares.items()} == {name: [40 / 60] for name in names}
     assert set(pd.read_parquet(tables / "corrected.parquet")["source"]) == {"observed", "corrected"}
-    Report(tmp_path / "results").show("reliability")
+    report = Report(tmp_path / "results", "diagnosed")
+    report.show("reliability")
     printed = capsys.readouterr().out
     assert re.findall(r"\b(Above|Below|No better than|Not clearly above) chance", printed) == ["Above"]
-    assert "Correct AMCEs" in str(
-        Report(tmp_path / "results", "diagnosed").table("diagnosis")["remedy"].tolist()
-    )
+    assert "Correct AMCEs" in str(report.table("diagnosis")["remedy"].tolist())

@@ -38,6 +38,15 @@ def _headline(result: Result, record: Recorded, report: ReportData) -> str:
     return differing(report, record)[0]
 
 
+def drawing(record: Recorded, report: ReportData) -> Drawn:
+    """The figure of a comparison with people."""
+    frame = estimates(report, record)
+    frame = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
+    lines = f"Points are model minus people, lines their {plain(lines_of(record) or 'intervals')}."
+    settings = {"share_x": True, "bounds": lines_of(record)}
+    return Drawn(Result(frame, "people", settings=settings), f"{plain(record.title)}. {lines}")
+
+
 @exhibit("people", method=method, headline=_headline)
 def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How models differ from people; of further comparisons with people only the number of differences."""
@@ -46,24 +55,21 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     if record is not records[0]:
         return Exhibit()
     others = [differing(report, other)[0] for other in records[1:]]
-    caption = f"{plain(record.title)}."
-    lines = f"Points are model minus people, lines their {plain(lines_of(record) or 'intervals')}."
-    drawn = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
-    settings = {"share_x": True, "bounds": lines_of(record)}
     prompts = (
         "Each model is shown under one prompt; the table in the results folder contains all of them."
         if _several(record)
         else ""
     )
     bounds = bounds_name(record.settings) or "interval"
+    drawn = drawing(record, report)
     tables = [_table(part, Labels(report.labels), bounds) for part in batches(frame)]
     notes = filter(
         None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
     )
     return Exhibit(
         f"{' '.join([*differing(report, record), *others])}\n\n{' '.join(notes)}",
-        [Drawn(Result(drawn, "people", settings=settings), f"{caption} {lines}")],
-        [Laid(tables, caption)],
+        [drawn],
+        [Laid(tables, f"{plain(record.title)}.")],
     )
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.bounded import DRAWS
-from conjury.inference.tables.columns import listed
 
 from ...options import Alpha, Renames, at_most, read_pairs
 from ...printing import console, print_frame, print_notes

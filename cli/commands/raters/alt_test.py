@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import listed
 
 from ...options import grouped
 from ...printing import console, print_frame

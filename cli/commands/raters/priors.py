@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean
+from conjury.inference.errors import InputError, did_you_mean
 
 LINKS = ("logit", "probit")
 

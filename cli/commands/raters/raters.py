@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.bounded import CHAINS, DRAWS
-from conjury.inference.tables.columns import listed
 
 from ...options import Alpha, at_most, grouped
 from ...printing import console, print_frame, print_notes

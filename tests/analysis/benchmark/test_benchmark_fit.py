@@ -137,7 +137,7 @@ def test_perturbed_items_are_compared_and_not_scored() -> None:
     both = replace(given, judgments=pd.concat([plain, copies], ignore_index=True))
     planned = {one.name: one for one in plan_labels(both, OPTIONS).steps}
     assert {"robustness", "robustness_language"} <= set(planned)
-    assert "language" in planned["robustness_language"].call().frame
+    assert planned["robustness_language"].title.endswith("by language")
     kept = planned["scores"].call().frame.query("judge == 'one' and task == 'joke_type'")
     assert kept["n_items"].max() == given.labels["item_id"].nunique()
 

@@ -56,7 +56,7 @@ def test_scores_of_all_items_cells_and_gold_labels_stand_beside_their_truth() ->
 
 def test_passes_stand_beside_the_truth_of_the_same_number_of_answers() -> None:
     given, truth = simulated("multiturn", items=60, judges=["qwen3_8b"], samples=3)
-    result = passes(score_study(given, given.as_they_were), draws=200)
+    result = passes(score_study(given, given.unperturbed), draws=200)
     found = label_recovery({"passes": result}, truth)
     joke = found[(found["task"] == "joke_type") & (found["quantity"] == "pass_at_k")]
     assert joke["k"].tolist() == ["1", "2", "3"]

@@ -8,7 +8,7 @@ import pytest
 
 from conjury.analysis.audit.compare import harm_beside, jokes_beside, printed_numbers
 from conjury.analysis.audit.harm_or_humor import harm_checks, implied
-from conjury.analysis.figures.benchmark import figure_of
+from conjury.analysis.figures import draw as figure_of
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 

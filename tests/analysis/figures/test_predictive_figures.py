@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
+from conjury.analysis.figures import alt as alt_of
+from conjury.analysis.figures import draw as figure_of
+from conjury.analysis.figures import parts as further_figures
 from conjury.analysis.figures.raters.models import predicted_shares
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.results import Result

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures.raters import figure_of, further_figures
+from conjury.analysis.figures import draw as figure_of
+from conjury.analysis.figures import parts as further_figures
 from conjury.analysis.raters import alt_test, read_ratings
 from conjury.analysis.raters.replacement.epsilon_curve import epsilons, with_curve
 from conjury.analysis.raters.replacement.panel import panel_of

@@ -151,8 +151,9 @@ def test_a_named_judge_is_selected_and_never_renamed(study, tmp_path):
 
 
 def test_choices_without_judge_and_prompt_take_the_given_names(study, tmp_path):
-    choices = load_choices(study, written(pairs(), tmp_path))
-    assert any("no judge_id" in note for note in choices.attrs["notes"])
+    notes: list[str] = []
+    choices = load_choices(study, written(pairs(), tmp_path), notes=notes)
+    assert any("no judge_id" in note for note in notes)
     named = name_or_select(choices, "gpt4o", "baseline")
     assert named["judge_id"].unique().tolist() == ["gpt4o"]
     assert named["prompt_id"].unique().tolist() == ["baseline"]
@@ -180,9 +181,10 @@ def test_a_folder_is_no_table(study, tmp_path):
 
 
 def test_notes_name_the_file_without_its_folder(study, tmp_path):
-    choices = load_choices(study, written(pairs().assign(country="France"), tmp_path))
-    assert any("choices.csv: no level order is given for country" in n for n in choices.attrs["notes"])
-    assert not any(str(tmp_path) in note for note in choices.attrs["notes"])
+    notes: list[str] = []
+    load_choices(study, written(pairs().assign(country="France"), tmp_path), notes=notes)
+    assert any("choices.csv: no level order is given for country" in note for note in notes)
+    assert not any(str(tmp_path) in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ["choices.csv", "choices.parquet"])

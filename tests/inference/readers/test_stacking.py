@@ -48,9 +48,9 @@ def test_a_single_table_stays_as_it_is(study, drawn):
     assert stack_choices(study, {"a.parquet": drawn}) is drawn
 
 
-def test_notes_say_which_rows_are_from_which_file(study, files):
-    files["b/choices.parquet"].attrs["notes"] = ["choices.parquet: a column was read as text."]
-    assert stack_choices(study, files).attrs["notes"] == [
+def test_notes_say_which_rows_are_from_which_file(files):
+    assumed = {"a/choices.parquet": [], "b/choices.parquet": ["choices.parquet: a column was read as text."]}
+    assert list(stacking_notes(files, assumed)) == [
         "a/choices.parquet: 80 rows, of gpt4o.",
         "b/choices.parquet: 20 rows, of own.",
         "b/choices.parquet: a column was read as text.",

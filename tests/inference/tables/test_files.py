@@ -296,7 +296,8 @@ def choices_refusal(path: Path, **options: Any) -> str:
 
 
 def test_choices_are_filled_in_and_put_into_study_order():
-    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES)
+    notes: list[str] = []
+    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES, notes=notes)
     assert choices["slur"].cat.categories.tolist() == ATTRIBUTES["slur"]
     assert choices["slur"].tolist() == ["NA", "None", "generic", "NA", "NA", "None"]
     assert choices["judge_id"].tolist() == ["m1"] * 4 + ["m2"] * 2

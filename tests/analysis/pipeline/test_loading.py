@@ -1,0 +1,81 @@
+"""Data are read once, with the notes, the true values and the companions that belong to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conjury.analysis.pipeline.loading import Selection, read_choices_of
+from conjury.inference.simulation import simulate
+from conjury.inference.study import Study, load_study
+from conjury.inference.tables.companions import companion
+from conjury.inference.tables.files import whole
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
+
+
+@pytest.fixture(scope="module")
+def file(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Choices of one judge without a name, and a file of true values beside them."""
+    path = tmp_path_factory.mktemp("data") / "choices.csv"
+    drawn = simulate(study, 1, pairs=30, judges=["gpt4o"], prompts=["baseline"], truth=False).choices
+    drawn.drop(columns="judge_id").to_csv(path, index=False)
+    truth = pd.DataFrame({"judge": ["judge", "other"], "analysis": "amce", "estimate": [0.1, 0.2]})
+    truth.to_csv(companion(path, "truth"), index=False)
+    return path
+
+
+def test_a_judge_that_is_named_raises_no_note_on_a_missing_name(study: Study, file: Path) -> None:
+    alone = read_choices_of(study, [file])
+    assert any("there is no judge_id" in note for note in alone.notes)
+    named = read_choices_of(study, [file], None, Selection(judge="gpt4o"))
+    assert not any("there is no judge_id" in note for note in named.notes)
+    assert set(named.variants[""]["judge_id"]) == {"gpt4o"}
+
+
+def test_true_values_are_those_of_simulated_judges(study: Study, file: Path) -> None:
+    truth = read_choices_of(study, [file]).truth
+    assert truth is not None
+    assert truth["judge"].tolist() == ["judge"]
+
+
+def test_variants_are_tables_of_their_own(study: Study, file: Path) -> None:
+    loaded = read_choices_of(study, [file], {"second": file})
+    assert list(loaded.tables) == ["choices", "choices.second"]
+    assert list(loaded.variants) == ["", "second"]
+    assert [(entry["variant"], entry["rows"]) for entry in loaded.described()] == [("", 60), ("second", 60)]
+
+
+@pytest.mark.parametrize(
+    ("table", "role", "expected"),
+    [
+        ("run/choices.parquet", "truth", "run/choices.truth.parquet"),
+        ("j.csv.gz", "labels", "j.labels.csv.gz"),
+        ("J.CSV", "items", "J.items.CSV"),
+        ("a.b.parquet", "responses", "a.b_responses.parquet"),
+        ("choices.csv.gz", "levels", "choices.levels.json"),
+    ],
+)
+def test_companions_are_named_after_their_table(table: str, role: str, expected: str) -> None:
+    assert companion(table, role) == Path(expected)
+
+
+def test_a_file_appears_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file.txt"
+    with whole(path) as file:
+        file.write(b"one")
+
+    def fail() -> None:
+        with whole(path) as file:
+            file.write(b"two")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert path.read_bytes() == b"one"
+    assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
