@@ -20,6 +20,7 @@ ROOMS = {
         "conjoint",
         "recovery benchmark",
         "raters",
+        "steps",
         "results",
         "figures",
         "frames",
@@ -36,10 +37,11 @@ ROOMS = {
         "design",
         "study",
         "ledger",
+        "html_page",
         "tables",
         "errors",
     ),
-    "cli": ("main", "commands", "loading", "printing options"),
+    "cli": ("main", "commands"),
 }
 LAYERS = ("cli", "analysis", "inference")
 # What the analysis layer may know of the inference layer: tables, study files, designs and simulated truth,

@@ -21,7 +21,7 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..benchmark.units import LINE, answers_table, gold_table
+from ..benchmark.data.units import LINE, answers_table, gold_table
 from ..numerics.types import Codes, Floats
 from ..results import Result
 from .compare import JOKES, KIND, compare, published_numbers, refuse_empty

@@ -2,6 +2,7 @@
 
 from ..results import Result
 from .confusion import by_label, confusion
+from .data.scoring import Scored, score
 from .differences import differences
 from .mixed import mixed_logit
 from .parse_status import readings
@@ -9,7 +10,6 @@ from .pass_at_k import passes
 from .probabilities import probabilities
 from .robustness import robustness
 from .scores import scores
-from .scoring import Scored, score
 
 __all__ = [
     "Result",

@@ -16,7 +16,7 @@ from ..steps import Step, analysis
 from ..vocabulary import HUMAN
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")

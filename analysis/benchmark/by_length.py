@@ -17,13 +17,13 @@ from ..numerics.intervals import inference
 from ..results import Result
 from ..steps import Step, analysis
 from ..vocabulary import BASELINE
+from .data.scoring import Scored
 from .intervals import with_adjusted
 from .parse_status import WRONG
 from .scores import scores
-from .scoring import Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 METRICS = ("accuracy", "missing_rate")
 LENGTH, BIN = "length", "length_group"

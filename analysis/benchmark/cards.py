@@ -16,11 +16,11 @@ from ..results import Result
 from ..steps import Step, analysis
 from .by_length import has_texts
 from .confusion import OTHER_LABEL
+from .data.scoring import Scored
 from .parse_status import NO_ANSWER
-from .scoring import Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 HARD, DIVIDED, SILENT, EASY = "hard", "divided", "silent", "easy"
 REASONS = (HARD, DIVIDED, SILENT, EASY)

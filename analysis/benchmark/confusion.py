@@ -15,15 +15,15 @@ from ..numerics.types import Codes
 from ..results import Result
 from ..steps import Step, analysis
 from ..vocabulary import FEWEST_GOLD
-from .answered import task_in_words
+from .data.answered import task_in_words
+from .data.scoring import Scored
 from .intervals import Bounds, Plan, bounds_of, cluster_codes, n_distinct, pooled_notes, with_adjusted
 from .metrics import class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
 from .scores import drawn_margins
-from .scoring import Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")

@@ -18,15 +18,15 @@ from ..numerics.mcnemar import Discordance, bonett_price, clustered_p, discordan
 from ..numerics.types import Floats
 from ..results import Result
 from ..steps import Step, analysis
+from .data.pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
+from .data.scoring import Scored
 from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
 from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
-from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .parse_status import WRONG, check_policies
-from .scoring import Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"

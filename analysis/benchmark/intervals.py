@@ -20,8 +20,8 @@ from ..numerics.intervals import check_alpha, check_draws, vary, wilson
 from ..numerics.multiplicity import adjusted
 from ..numerics.types import Codes, Floats
 from ..vocabulary import BASELINE
-from .scoring import Scored
-from .units import BASE, CONDITION, filled_text
+from .data.scoring import Scored
+from .data.units import BASE, CONDITION, filled_text
 
 Multiplicity = Literal["holm", "bh", "none"]
 ADJUSTMENTS = ("holm", "bh", "none")

@@ -21,10 +21,6 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..numerics.types import Codes, Floats
-from ..vocabulary import BASELINE as BASELINE
-from ..vocabulary import MAJORITY as MAJORITY
-from ..vocabulary import MAJORITY_BY_STRATUM as MAJORITY_BY_STRATUM
-from ..vocabulary import RANDOM as RANDOM
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from ..numerics.mixed_logit import QUADRATURE, MixedLogit, fit_mixed_logit
 from ..numerics.types import Floats
 from ..results import Result
 from ..steps import Step, analysis
+from .data.pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
+from .data.scoring import Cell, Scored
 from .intervals import Multiplicity, check_adjust, with_adjusted
-from .pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
 from .parse_status import WRONG, check_policies, outcome
-from .scoring import Cell, Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 ROBUST, MODEL = "robust", "model"
 ODDS = {"": "estimate", "_lower": "lower", "_upper": "upper"}  # columns of odds ratios

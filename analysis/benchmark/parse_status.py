@@ -15,7 +15,7 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from ..numerics.types import Codes
 from ..results import Result
 from ..steps import Step, analysis
-from .units import answers_table, is_surplus
+from .data.units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer
 WRONG, MISSING, STUDY = "wrong", "missing", "study"

@@ -21,6 +21,7 @@ from ..numerics.types import Codes, Floats
 from ..results import Result
 from ..steps import Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, RANDOM
+from .data.scoring import Cell, Scored
 from .intervals import (
     Bounds,
     Plan,
@@ -34,10 +35,9 @@ from .intervals import (
 )
 from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
-from .scoring import Cell, Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"

@@ -16,6 +16,7 @@ from ..numerics.types import Codes, Floats
 from ..results import Result
 from ..steps import Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, RANDOM
+from .data.scoring import Cell, Scored
 from .intervals import (
     Bounds,
     Plan,
@@ -28,10 +29,9 @@ from .intervals import (
     weighted_means,
 )
 from .parse_status import MISSING, NO_ANSWER
-from .scoring import Cell, Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss

@@ -16,7 +16,9 @@ from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 from ..numerics.mcnemar import discordance
 from ..results import Result
 from ..steps import Step, analysis
-from .answered import score_study
+from .data.answered import score_study
+from .data.pairing import ACCURACY, CONDITION, comparable, matched_pairs
+from .data.scoring import Scored
 from .differences import (
     BY_UNIT,
     MISSING_RATE,
@@ -27,12 +29,10 @@ from .differences import (
     unbalanced,
 )
 from .intervals import BOOTSTRAP, Multiplicity, Plan, check_adjust, with_adjusted
-from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .parse_status import WRONG
-from .scoring import Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 
 def robustness(

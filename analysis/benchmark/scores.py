@@ -16,6 +16,7 @@ from ..numerics.types import Codes, Floats
 from ..results import Result
 from ..steps import Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
+from .data.scoring import Cell, Scored
 from .intervals import (
     Bounds,
     Plan,
@@ -40,10 +41,9 @@ from .metrics import (
     rests_on,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
-from .scoring import Cell, Scored
 
 if TYPE_CHECKING:
-    from .answered import Answered
+    from .data.answered import Answered
 
 ACCURACY = "accuracy"
 

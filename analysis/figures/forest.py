@@ -11,14 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .dots import NUMBERS, Dots, Texts, draw_dots, handles_of, stripe, table_of, tidy
-from .fitting import (
-    add_legend,
-    inches,
-    lines_high,
-    more_lines,
-    room_above,
-    wrap,
-)
+from .fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
 from .theme import TWO_COLUMNS, Theme, new_figure
 
 if TYPE_CHECKING:

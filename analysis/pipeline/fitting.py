@@ -16,7 +16,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
 from ..audit import compare_moderation, compare_oogiri
-from ..benchmark.answered import Answered
+from ..benchmark.data.answered import Answered
 from ..recovery.conjoint import recovery as effects_recovered
 from ..recovery.labels import label_recovery
 from ..recovery.ratings import recovery as ratings_recovered

@@ -16,7 +16,7 @@ from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.companions import companion
 from conjury.inference.tables.files import read_table
 
-from ..benchmark.answered import Answered
+from ..benchmark.data.answered import Answered
 from .loading import Loaded, Source, read_judgments_of
 
 FEWEST_VOTES = 3

@@ -16,8 +16,8 @@ from .. import benchmark
 from ..audit.compare import HARM, JOKES
 from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
-from ..benchmark.answered import Answered, in_order, missing_in_words
-from ..benchmark.units import conditions_of
+from ..benchmark.data.answered import Answered, in_order, missing_in_words
+from ..benchmark.data.units import conditions_of
 from ..results import Result
 from ..steps import Step, steps_of
 from .run import FitOptions, Fitted, Plan, fit

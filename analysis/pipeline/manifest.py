@@ -10,7 +10,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import dimensions_of
 from conjury.inference.study.models import ItemStudy
 
-from ..benchmark.answered import task_in_words
+from ..benchmark.data.answered import task_in_words
 from ..raters.models.fitted import ModelFit
 from .results_folder import FORMAT
 from .run import Named, further_tables

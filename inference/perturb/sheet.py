@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
-from ..html_page import page
+from ..tables.html_page import page
 from ..tables.streams import UNPERTURBED, stream
 from .copies import Perturbed
 from .perturb import Change, undone

@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import InputError
-from ..errors import did_you_mean as did_you_mean
-from ..errors import listed as listed
+from ..errors import InputError, did_you_mean, listed
 
 Column = pd.Series
 Mask = npt.NDArray[np.bool_]

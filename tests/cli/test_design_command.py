@@ -31,7 +31,7 @@ def told(streams: Told) -> Told:
 @pytest.fixture
 def said(told: Told, monkeypatch: pytest.MonkeyPatch) -> Told:
     """The same without figures, which take most of the time."""
-    monkeypatch.setattr("conjury.cli.design_card._draw", lambda *arguments: [])
+    monkeypatch.setattr("conjury.cli.commands.planning.card._draw", lambda *arguments: [])
     return told
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conjury.analysis.benchmark import scores
-from conjury.analysis.benchmark.answered import score_study
+from conjury.analysis.benchmark.data.answered import score_study
 from conjury.analysis.pipeline.gold import find_gold, with_gold
 from conjury.analysis.pipeline.labels import add_printed_numbers
 from conjury.analysis.pipeline.loading import read_judgments_of

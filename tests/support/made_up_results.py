@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.pipeline.run import tables_of
+from conjury.analysis.pipeline.saved import record_of
 from conjury.analysis.recovery.conjoint import recovery
 from conjury.analysis.results import Result
 from conjury.inference.tables import write_table

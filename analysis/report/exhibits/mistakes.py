@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...benchmark.confusion import FEWEST_GOLD, use_of_labels
+from ...benchmark.confusion import use_of_labels
 from ...figures.benchmark.confusion import is_right, shown_confusion
 from ...figures.benchmark.differences import of_many_judges, one_test, with_the_best
 from ...figures.benchmark.panels import (
@@ -24,6 +24,7 @@ from ...figures.benchmark.terms import TESTS, metric_in_words
 from ...figures.labels import words
 from ...figures.raters.naming import Names
 from ...results import Result
+from ...vocabulary import FEWEST_GOLD
 from ..data import ReportData
 from ..methods import plain
 from ..tables import (

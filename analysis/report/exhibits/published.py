@@ -17,8 +17,8 @@ from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
 from ...figures.labels import Labels, words
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import CORRELATIONS
-from ...raters.descriptive.scores import OVERALL
 from ...results import Result
+from ...vocabulary import OVERALL
 from ..data import ReportData
 from ..methods import plain
 from ..tables import dimension_of, in_words, number, spread, styled_table, whole

@@ -11,8 +11,8 @@ import pandas as pd
 from ...figures.labels import words
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import BIASES, CORRELATIONS, TIERS
-from ...raters.descriptive.scores import OVERALL
 from ...results import Result
+from ...vocabulary import OVERALL
 from ..data import ReportData
 from ..drawing import parts
 from ..methods import plain

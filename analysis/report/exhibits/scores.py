@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...benchmark.metrics import BASELINE
 from ...benchmark.pass_at_k import with_copies
 from ...figures.benchmark.panels import level_of, placed
 from ...figures.benchmark.scores import (
@@ -30,6 +29,7 @@ from ...figures.labels import words
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import COEFFICIENTS
 from ...results import Result
+from ...vocabulary import BASELINE
 from ..data import ReportData
 from ..drawing import parts
 from ..methods import plain

@@ -75,7 +75,7 @@ def _powers(
     name: str, test: Result, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
 ) -> dict[str, tuple[str, Result]]:
     """Power of a test with this panel, for each dimension and scoring, by name."""
-    from conjury.analysis.raters.coverage import dimension_names
+    from conjury.analysis.raters.items import dimension_names
     from conjury.analysis.raters.replacement.power_of_panel import panel_power
 
     powers: dict[str, tuple[str, Result]] = {}

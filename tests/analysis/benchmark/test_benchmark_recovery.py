@@ -9,7 +9,7 @@ import pytest
 
 from conjury.analysis.benchmark import passes, scores
 from conjury.analysis.benchmark.annotators import annotators
-from conjury.analysis.benchmark.answered import Answered, score_study
+from conjury.analysis.benchmark.data.answered import Answered, score_study
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.raters import Result
 from conjury.analysis.recovery.labels import label_recovery

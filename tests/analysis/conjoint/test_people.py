@@ -18,7 +18,7 @@ from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
-from conjury.inference.study.checks import first_problem
+from conjury.inference.study.checks_conjoint import first_problem
 
 FORMULA = "chosen ~ tone + author"
 LEVELS = {"tone": ["calm", "rude", "sharp"], "author": ["nobody", "woman"]}

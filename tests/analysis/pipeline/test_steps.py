@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis import benchmark, steps
-from conjury.analysis.benchmark.answered import Answered
+from conjury.analysis.benchmark.data.answered import Answered
 from conjury.analysis.pipeline.labels import plan_labels
 from conjury.analysis.pipeline.run import FitOptions, run
 from conjury.analysis.results import Result

@@ -13,7 +13,8 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
 from ....numerics.types import Codes, Floats
-from ...ratings import HUMAN, Ratings, read_ratings
+from ....vocabulary import HUMAN
+from ...ratings import Ratings, read_ratings
 
 KEYS = ["judge", "item", "sample"]
 REPEATED = 20  # items with two or more ratings from which effects of items can be told from the rest

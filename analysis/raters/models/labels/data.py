@@ -12,7 +12,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ....numerics.types import Codes, Floats
-from ...ratings import HUMAN, Ratings, read_ratings
+from ....vocabulary import HUMAN
+from ...ratings import Ratings, read_ratings
 from .classes import Patterns, centring, find_patterns
 
 MOST_NUMBERS = 10

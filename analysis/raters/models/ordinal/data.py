@@ -15,7 +15,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ....numerics.types import Codes, Floats
-from ...ratings import HUMAN, Ratings
+from ....vocabulary import HUMAN
+from ...ratings import Ratings
 from .shape import BUMPS
 
 FEW_PEOPLE = 10  # up to which a panel is small

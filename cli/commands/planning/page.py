@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from .design_words import Table, Told
+from .words import Table, Told
 
 WORDS = ("none", "reference")
 STYLE = """

@@ -14,8 +14,8 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells
 from conjury.inference.tables.columns import listed
 
-from .design_warnings import in_words, notes_on, warnings_of
 from .planned import Judged, Prices, paid_for, size_of
+from .warnings import in_words, notes_on, warnings_of
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.power.design_card import DesignCard

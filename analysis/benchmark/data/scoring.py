@@ -14,8 +14,8 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import KEYS, require_columns
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..numerics.types import Codes
-from .parse_status import NO_ANSWER, check_policy
+from ...numerics.types import Codes
+from ..parse_status import NO_ANSWER, check_policy
 from .units import (
     CONDITION,
     answers_table,

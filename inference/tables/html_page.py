@@ -7,7 +7,7 @@ from functools import cache
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from .tables.files import ROOT
+from .files import ROOT
 
 BASE = ROOT / "data" / "page.html.j2"
 

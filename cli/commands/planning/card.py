@@ -15,11 +15,11 @@ from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
 from conjury.inference.tables.columns import listed
 
-from .design_page import Drawing, write_page
-from .design_warnings import in_words
-from .design_words import LEVELS, POWER, Table, Told, plan_name, tell_card
+from ...printing import console, wide_console
+from .page import Drawing, write_page
 from .planned import Judged, find_groups, find_prices
-from .printing import console, wide_console
+from .warnings import in_words
+from .words import LEVELS, POWER, Table, Told, plan_name, tell_card
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,9 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import KINDS, UNPERTURBED
 
-from ..numerics.types import Codes, Floats
-from .intervals import cluster_codes
-from .parse_status import outcome
+from ...numerics.types import Codes, Floats
+from ..intervals import cluster_codes
+from ..parse_status import outcome
 from .scoring import Cell, Scored
 
 JUDGE, CONDITION = "judge", "condition"

@@ -12,9 +12,9 @@ import pandas as pd
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..results import Result
-from ..vocabulary import HUMAN
-from .parse_status import MISSING, WRONG
+from ...results import Result
+from ...vocabulary import HUMAN
+from ..parse_status import MISSING, WRONG
 from .scoring import Scored, by_rule, rule_of, score
 from .units import conditions_of
 

@@ -1,0 +1,1 @@
+"""Designs that are planned: the card of a design, prices, power."""
