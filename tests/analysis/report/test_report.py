@@ -22,7 +22,7 @@ from made_up_results import (
 from snapshots import shown
 
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
-from conjury.analysis.pipeline.results_folder import describe_run, told_apart
+from conjury.analysis.pipeline.results_folder import describe_run, with_folders
 from conjury.analysis.report import Report, load
 from conjury.analysis.report.markdown import picture
 from conjury.analysis.report.methods import describe_analysis, plain
@@ -184,11 +184,11 @@ def test_commands_and_files_are_named_without_their_folder_unless_names_repeat()
     )
     assert command["command"] == "conjury fit moderation --data d.csv --variant x=e.csv"
     files = [{"name": "choices", "file": "choices.parquet"}] * 2
-    described = told_apart(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
+    described = with_folders(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
     table = versions_table({"data": described}).as_raw_html()
     assert "choices.parquet in gemini" in table
     assert "choices.parquet in people" in table
-    assert "folder" not in told_apart(files[:1], ["a/choices.parquet"])[0]
+    assert "folder" not in with_folders(files[:1], ["a/choices.parquet"])[0]
 
 
 def test_markup_of_a_study_is_escaped_in_cells_titles_and_notes(results, capsys) -> None:
