@@ -19,7 +19,7 @@ MODULES = sorted(
 )
 
 
-SAMPLED = "conjury.analysis.raters.models."
+SAMPLED = ("conjury.analysis.raters.models.", "conjury.analysis.conjoint.bayes.")
 
 
 @pytest.mark.filterwarnings("ignore:No standard error")

@@ -1,5 +1,6 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
+from .bayes.choice_model import choice_model
 from .comparisons import (
     adjust,
     conditional_amce,
@@ -34,6 +35,7 @@ __all__ = [
     "amce_by_reference",
     "amce_diffs",
     "bootstrap",
+    "choice_model",
     "cj",
     "cj_anova",
     "cj_freqs",

@@ -14,7 +14,7 @@ from scipy.special import bdtrc
 from conjury.inference.tables.columns import listed
 
 from ...numerics.types import Codes, Floats
-from .libraries import library
+from .sampling import library
 
 RHAT = 1.01
 ESS = 400.0
@@ -245,17 +245,27 @@ def frequency_check(
 
 
 def statistic_check(
-    observed: Mapping[str, float], replicated: Mapping[str, Floats], alpha: float = 0.05
+    keys: pd.DataFrame, observed: Floats, replicated: Floats, alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Compare statistics of the data with those of replicated data."""
+    """Compare q statistics of the data, described by ``keys``, with those of R replications, shape (R, q)."""
     rows = []
-    for name, seen in observed.items():
-        made = np.asarray(replicated[name], dtype=float)
-        made = made[np.isfinite(made)]
+    for seen, column in zip(observed, replicated.T, strict=True):
+        made = column[np.isfinite(column)]
         ends = np.quantile(made, [alpha / 2, 1 - alpha / 2]) if len(made) else (np.nan, np.nan)
         tail = (made > seen).mean() + 0.5 * (made == seen).mean() if len(made) else np.nan
-        rows.append((name, seen, made.mean() if len(made) else np.nan, *ends, tail))
-    return pd.DataFrame(rows, columns=["statistic", "observed", "expected", "lower", "upper", "tail"])
+        rows.append((seen, made.mean() if len(made) else np.nan, *ends, tail))
+    numbers = pd.DataFrame(rows, columns=["observed", "expected", "lower", "upper", "tail"])
+    return pd.concat([keys.reset_index(drop=True), numbers], axis=1)
+
+
+def named_statistic_check(
+    observed: Mapping[str, float], replicated: Sequence[Mapping[str, float]], alpha: float = 0.05
+) -> pd.DataFrame:
+    """``statistic_check`` of statistics by name, in a column ``statistic``."""
+    names = list(observed)
+    made = np.array([[one[name] for name in names] for one in replicated], dtype=float)
+    seen = np.array(list(observed.values()), dtype=float)
+    return statistic_check(pd.DataFrame({"statistic": names}), seen, made, alpha)
 
 
 def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:

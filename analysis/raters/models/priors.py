@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ...numerics.types import Floats
-from .libraries import library
+from .sampling import library
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "normal": ("mean", "sd"),

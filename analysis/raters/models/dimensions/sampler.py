@@ -29,10 +29,8 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ....numerics.types import Floats
-from ..libraries import library
 from ..priors import Priors
-from ..progress import Progress, reporting
-from ..sampling import available_cores
+from ..sampling import Progress, available_cores, library, reporting
 from .data import GroupRatings
 
 _LOOK = 0.2  # seconds between looks at running chains

@@ -9,10 +9,8 @@ from scipy.special import ndtri
 
 from ....numerics.types import Floats
 from .data import OrdinalData
-from .draws import Draws, category_chances
-from .grid import INNER, grid
-from .priors import CARELESS_SD
-from .shape import standardised
+from .density import CARELESS_SD
+from .draws import INNER, Draws, category_chances, grid, standardised
 
 PEOPLE, CARELESS = 32, 8  # fresh people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities

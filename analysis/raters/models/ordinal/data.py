@@ -16,7 +16,6 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ....numerics.types import Codes, Floats
 from ...ratings import HUMAN, Ratings
-from .shape import BUMPS
 
 FEW_PEOPLE = 10  # up to which a panel is small
 INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
@@ -246,41 +245,6 @@ def cells(data: OrdinalData) -> Cells:
         item_stratum=np.array([one[0] for one in lists], dtype=np.int64),
         item=of_item,
     )
-
-
-def coordinates(data: OrdinalData) -> dict[str, Any]:
-    """Names along the axes of the model's variables."""
-    names = [f"{value:g}" for value in data.categories]
-    made: dict[str, Any] = {
-        "group": list(data.groups),
-        "panel": list(data.groups[: data.n_panels]),
-        "judge": list(data.judges),
-        "category": names,
-        "threshold": names[:-1],
-        "bump": [f"{centre:g}" for centre in BUMPS],
-    }
-    if data.models:
-        made["model"] = list(data.models)
-    if data.own.any():
-        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
-    return made | {name: list(levels) for name, levels in data.levels.items()}
-
-
-def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
-    """Axes of the variables that are stored."""
-    made: dict[str, tuple[str, ...]] = {
-        "shares": ("group", "category"),
-        "panel_discrimination": ("panel",),
-        "model_discrimination": ("model",),
-        "own_sd": ("repeated",),
-        "discrimination": ("judge",),
-        "severity": ("judge",),
-        "cut": ("group", "threshold"),
-        "shape": ("bump",),
-    }
-    for name in data.levels:
-        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
-    return made
 
 
 def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], Floats, Codes]:

@@ -13,17 +13,33 @@ from typing import Any
 
 import numpy as np
 
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
+
 from ....numerics.types import Floats
 from ..priors import Prior, Priors
+from ..sampling import library
 from .data import Cells, OrdinalData, centring
-from .grid import EDGE, LEAST_SHARE, LINK_SD, Grid
-from .priors import CARELESS_SD, POSITIVE, PRIORS
-from .shape import BUMPS
+from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, Grid
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
 CARELESS, SHIFTS, SEEN = "careless_", "discrimination_shift_", "seen_discrimination"
 HIDDEN = (*RAWS, SHIFTS, SEEN)  # what is sampled and not stored
+PRIORS: dict[str, Prior] = {
+    "shares": Prior("dirichlet", (1.0,), "shares of the categories in a group"),
+    "discrimination": Prior("log_normal", (1.0, 0.75), "discrimination of a typical person"),
+    "model_discrimination": Prior("normal", (0.75, 1.0), "discrimination of a model"),
+    "discrimination_sd": Prior("log_normal", (0.2, 0.6), "SD of people's log discriminations in a panel"),
+    "severity_sd": Prior("log_normal", (0.4, 0.7), "SD of people's severities in a panel"),
+    "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
+    "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
+    "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
+    "careless": Prior("beta", (2.0, 38.0), "share of people who may discriminate quite unlike their panel"),
+    "shape": Prior("normal", (0.0, 0.5), "bumps in the log density of qualities, which is else normal"),
+}
+CARELESS_SD = 1.0  # of these people's log discriminations about that of a typical person
+POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in ordinal_target
 
 
 @dataclass(frozen=True)
@@ -336,3 +352,74 @@ def _quantiles(shares: Floats) -> Floats:
     """Standardised logistic quantiles of cumulative shares, shape (G, K - 1)."""
     cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], EDGE, 1 - EDGE)
     return np.asarray(np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"])
+
+
+def coordinates(data: OrdinalData) -> dict[str, Any]:
+    """Names along the axes of the model's variables."""
+    names = [f"{value:g}" for value in data.categories]
+    made: dict[str, Any] = {
+        "group": list(data.groups),
+        "panel": list(data.groups[: data.n_panels]),
+        "judge": list(data.judges),
+        "category": names,
+        "threshold": names[:-1],
+        "bump": [f"{centre:g}" for centre in BUMPS],
+    }
+    if data.models:
+        made["model"] = list(data.models)
+    if data.own.any():
+        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
+    return made | {name: list(levels) for name, levels in data.levels.items()}
+
+
+def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
+    """Axes of the variables that are stored."""
+    made: dict[str, tuple[str, ...]] = {
+        "shares": ("group", "category"),
+        "panel_discrimination": ("panel",),
+        "model_discrimination": ("model",),
+        "own_sd": ("repeated",),
+        "discrimination": ("judge",),
+        "severity": ("judge",),
+        "cut": ("group", "threshold"),
+        "shape": ("bump",),
+    }
+    for name in data.levels:
+        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
+    return made
+
+
+def for_nutpie(density: Density) -> Any:
+    """The density as a compiled model of nutpie, which keeps the constrained variables."""
+    nutpie_func = library("nutpie.compiled_pyfunc")
+    data = density.data
+    start = np.zeros(density.size)
+    kept = density.kept(start)
+    starts = density.start()
+
+    def at_first(seed: int) -> Floats:
+        return starts + np.random.default_rng(seed).uniform(-0.1, 0.1, density.size)
+
+    return nutpie_func.from_pyfunc(
+        density.size,
+        lambda: density,
+        lambda *seeds: density.kept,
+        [values.dtype for values in kept.values()],
+        [values.shape for values in kept.values()],
+        list(kept),
+        dims=dimensions(data),
+        coords=coordinates(data),
+        make_initial_point_fn=at_first,
+    )
+
+
+def check_families(priors: Priors) -> None:
+    """Refuse a family that a parameter cannot have."""
+    for name, prior in priors.items():
+        allowed = POSITIVE if PRIORS[name].family in POSITIVE else (PRIORS[name].family,)
+        if prior.family not in allowed:
+            raise InputError(f"The prior of '{name}' can be {listed(allowed)}, not {prior.family}.")
+        if name in ("quality", "bias") and prior.values[0] != 0:
+            raise InputError(f"The prior of '{name}' has mean 0, since effects sum to zero over levels.")
+        if name == "shape" and prior.values[0] != 0:
+            raise InputError("The prior of 'shape' has mean 0, which makes qualities normal.")

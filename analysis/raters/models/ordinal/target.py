@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from ....numerics.types import Codes, Floats
-from .grid import EDGE, LEAST_SHARE, LINK_SD
+from .draws import EDGE, LEAST_SHARE, LINK_SD
 
 _LOGISTIC_SD = LINK_SD["logit"]
 _HALF_NORMAL, _EXPONENTIAL = 0, 1  # else log-normal

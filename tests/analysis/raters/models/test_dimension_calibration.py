@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conjury.analysis.raters import correlations
-from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
+from conjury.analysis.raters.models.dimensions.checks import default_priors, simulate_ratings_of
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
-from conjury.analysis.raters.models.dimensions.priors import default_priors
 from conjury.analysis.raters.models.dimensions.sampler import sample_group
+from conjury.analysis.raters.models.dimensions.tables import correlations
 
 pytestmark = [pytest.mark.bayes, pytest.mark.slow]
 

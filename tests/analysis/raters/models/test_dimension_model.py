@@ -11,13 +11,13 @@ from scipy import stats
 
 from conjury.analysis.figures.raters import alt_of
 from conjury.analysis.figures.raters.predictive import predicted_shares
-from conjury.analysis.raters import ModelFit, correlations, dimension_model
-from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
+from conjury.analysis.raters import ModelFit, dimension_model
+from conjury.analysis.raters.models.dimensions.checks import default_priors, simulate_ratings_of
 from conjury.analysis.raters.models.dimensions.data import GroupRatings, dimension_data
-from conjury.analysis.raters.models.dimensions.priors import default_priors
 from conjury.analysis.raters.models.dimensions.sampler import GroupDraws
 from conjury.analysis.raters.models.dimensions.tables import (
     correlation_table,
+    correlations,
     difference_table,
     levels_of,
     pair_table,

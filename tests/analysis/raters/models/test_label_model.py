@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from conjury.analysis.raters import ModelFit, label_model
-from conjury.analysis.raters.models.labels.classes import class_posterior, confusion_of
-from conjury.analysis.raters.models.labels.data import read_labels
+from conjury.analysis.raters.models.labels.data import class_posterior, confusion_of, read_labels
 from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, told_of
 from conjury.inference.errors import InputError
 

@@ -4,10 +4,9 @@ import pytest
 
 from conjury.analysis.raters import rater_model, read_ratings
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
-from conjury.analysis.raters.models.ordinal.density import Density
-from conjury.analysis.raters.models.ordinal.grid import grid, grid_step
+from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
+from conjury.analysis.raters.models.ordinal.draws import grid, grid_step
 from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
-from conjury.analysis.raters.models.ordinal.priors import PRIORS
 from conjury.analysis.raters.models.ordinal.summary import at_the_end, end_notes, equal_shares
 from conjury.inference.errors import InputError
 

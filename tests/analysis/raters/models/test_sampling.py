@@ -12,8 +12,8 @@ from conjury.analysis.raters.models.checks import (
     diagnostics,
     fit_in_words,
     frequency_check,
+    named_statistic_check,
     sampler_state,
-    statistic_check,
     verdict,
 )
 from conjury.analysis.raters.models.priors import Prior, changed, prior_table
@@ -58,7 +58,7 @@ def test_shares_are_compared_within_groups():
 
 
 def test_a_statistic_far_from_the_replications_is_named():
-    table = statistic_check({"spread": 5.0}, {"spread": np.linspace(0, 1, 100)})
+    table = named_statistic_check({"spread": 5.0}, [{"spread": one} for one in np.linspace(0, 1, 100)])
     assert table["tail"].item() == 0.0
     assert fit_in_words(table, "statistics").endswith(": spread.")
 

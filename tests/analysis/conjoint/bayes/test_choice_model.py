@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from conjury.analysis.conjoint import amce, amce_diffs, cj, mm
-from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit, choice_model
+from conjury.analysis.conjoint import amce, amce_diffs, choice_model, cj, mm
+from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit
 from conjury.analysis.conjoint.bayes.paired import find_pairs, rater_codes, raters_of
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.pipeline.conjoint import Options
