@@ -289,19 +289,12 @@ def _correlation_table(found: Sampled, alpha: float) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class ChoiceCheck:
-    """Choices that the model makes, beside those of the raters.
+    """Choices that the model makes, beside those of the raters."""
 
-    Attributes
-    ----------
-    made : ndarray of bool, shape (R, n)
-        Whether the first profile was chosen, in replicated choices.
-    table : DataFrame
-        ``statistic, feature, level, observed, expected, lower, upper, tail, n_pairs``: of the pairs that
-        show a level on one side only, the share in which it was chosen; and the standard deviation of this
-        share between raters.
-    """
-
-    made: NDArray[np.bool_]
+    made: NDArray[np.bool_]  # (R, n); whether the first profile was chosen, in replicated choices
+    # ``statistic, feature, level, observed, expected, lower, upper, tail, n_pairs``: of the pairs that show
+    # a level on one side only, the share in which it was chosen; and the standard deviation of this share
+    # between raters
     table: pd.DataFrame
 
 

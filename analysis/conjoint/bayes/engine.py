@@ -66,22 +66,9 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A fitted choice model.
+    """A fitted choice model."""
 
-    Attributes
-    ----------
-    plan : Plan
-        Of the AMCEs.
-    data : DataFrame
-    rows : PairRows
-    pairs : Pairs
-    draws : xarray.DataTree
-    population : ChoiceDraws
-    priors : mapping of str to Prior
-    sampling : Sampling
-    """
-
-    plan: Plan
+    plan: Plan  # Of the AMCEs
     data: pd.DataFrame
     rows: PairRows
     pairs: Pairs
@@ -272,21 +259,12 @@ def _warn_of_draws(found: Sampled, values: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """The mean probability of being chosen with some levels in place of those that profiles show.
+    """The mean probability of being chosen with some levels in place of those that profiles show."""
 
-    Attributes
-    ----------
-    weight : float
-        What it adds to an effect is the mean times this.
-    columns : tuple of int, length b
-        Dummies of the attribute, and of the one that restricts it if there is one.
-    values : tuple of float, length b
-        These dummies with the levels in place.
-    """
-
-    weight: float
+    weight: float  # What it adds to an effect is the mean times this
+    # length b; dummies of the attribute, and of the one that restricts it if there is one
     columns: tuple[int, ...]
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # length b; these dummies with the levels in place
 
 
 def averages(

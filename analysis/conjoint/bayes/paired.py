@@ -26,23 +26,13 @@ MOST_KEPT = 20_000_000  # numbers of single raters' part-worths that are kept
 
 @dataclass(frozen=True)
 class PairRows:
-    """n answered forced choices among the rows of a table.
+    """n answered forced choices among the rows of a table."""
 
-    Attributes
-    ----------
-    first, second : ndarray of int, shape (n,)
-        Rows of the profile in position A and of that in position B; in the order of the table where
-        there is no column ``position``.
-    chosen : ndarray of bool, shape (n,)
-        Whether the first was chosen.
-    positioned : bool
-        Whether there is a column ``position``.
-    """
-
+    # (n,); rows of the profiles in positions A and B; in table order where there is no column ``position``
     first: np.ndarray
     second: np.ndarray
-    chosen: np.ndarray
-    positioned: bool
+    chosen: np.ndarray  # (n,); whether the first was chosen
+    positioned: bool  # Whether there is a column ``position``
 
 
 def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str = PAIR) -> PairRows:
@@ -142,47 +132,25 @@ def _tell(count: int, what: str, pair: str) -> None:
 
 @dataclass(frozen=True)
 class Pairs:
-    """n answered choices between two profiles, described by p dummies, made by J raters.
+    """n answered choices between two profiles, described by p dummies, made by J raters."""
 
-    Attributes
-    ----------
-    first, second : ndarray, shape (n, p)
-        Dummies of the profile in position A and of that in position B.
-    chosen : ndarray of bool, shape (n,)
-        Whether the first was chosen.
-    rater : ndarray of int, shape (n,)
-        -1 throughout where raters have no part-worths of their own.
-    terms : tuple of str, length p
-    raters : tuple of str, length J
-    positioned : bool
-        Whether first and second are positions on the screen, which may have an advantage.
-    """
-
-    first: Floats
-    second: Floats
-    chosen: NDArray[np.bool_]
-    rater: Codes
-    terms: tuple[str, ...]
-    raters: tuple[str, ...]
-    positioned: bool
+    first: Floats  # (n, p); dummies of the profile in position A and of that in position B
+    second: Floats  # (n, p)
+    chosen: NDArray[np.bool_]  # (n,); whether the first was chosen
+    rater: Codes  # (n,); -1 throughout where raters have no part-worths of their own
+    terms: tuple[str, ...]  # length p
+    raters: tuple[str, ...]  # length J
+    positioned: bool  # Whether first and second are positions on the screen, which may have an advantage
 
 
 @dataclass(frozen=True)
 class ChoiceDraws:
-    """Draws of the population: C chains, D draws, p part-worths.
+    """Draws of the population: C chains, D draws, p part-worths."""
 
-    Attributes
-    ----------
-    position : ndarray, shape (C, D)
-        0 throughout where positions are unknown.
-    mean : ndarray, shape (C, D, p)
-    factor : ndarray, shape (C, D, p, p) or (C, D, p), or None
-        Lower Cholesky factor of the covariance between raters, or standard deviations where
-        part-worths are uncorrelated; None without raters.
-    """
-
-    position: Floats
-    mean: Floats
+    position: Floats  # (C, D); 0 throughout where positions are unknown
+    mean: Floats  # (C, D, p)
+    # (C, D, p, p) or (C, D, p), or None; lower Cholesky factor of the covariance between raters, or
+    # standard deviations where part-worths are uncorrelated; None without raters
     factor: Floats | None
 
 
@@ -225,10 +193,8 @@ def draw_population(pairs: Pairs, priors: Priors, rng: np.random.Generator, size
 
 
 def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floats:
-    """Lower Cholesky factors, shape (size, p, p), of correlation matrices with density |R|^(eta - 1).
-
-    Partial correlations given the columns before are drawn one by one.
-    """
+    """Lower Cholesky factors, shape (size, p, p), of correlation matrices with density |R|^(eta - 1)."""
+    # Partial correlations given the columns before are drawn one by one.
     factor = np.zeros((size, p, p))
     rest = np.ones((size, p))  # of each row's variance
     for column in range(p):

@@ -26,32 +26,16 @@ UNLIKELY = 0.01  # probability by chance below which too many numbers lie outsid
 
 @dataclass(frozen=True)
 class SamplerState:
-    """What the sampler itself noticed.
-
-    Attributes
-    ----------
-    chains, draws : int
-        Draws per chain, without those of tuning.
-    divergences : int
-        Draws at which the trajectory could not be followed.
-    saturated : int
-        Draws whose trajectory was cut at the greatest tree depth.
-    bfmi : float
-        Least Bayesian fraction of missing information of a chain.
-    seconds : float
-        Compiling and sampling.
-    sampler : str
-    target_accept : float
-        Acceptance rate that the steps were adapted to; missing for samplers without one.
-    """
+    """What the sampler itself noticed."""
 
     chains: int
-    draws: int
-    divergences: int
-    saturated: int
-    bfmi: float
-    seconds: float
+    draws: int  # Per chain, without those of tuning
+    divergences: int  # Draws at which the trajectory could not be followed
+    saturated: int  # Draws whose trajectory was cut at the greatest tree depth
+    bfmi: float  # Least Bayesian fraction of missing information of a chain
+    seconds: float  # Compiling and sampling
     sampler: str
+    # Acceptance rate that the steps were adapted to; missing for samplers without one
     target_accept: float = float("nan")
 
 
@@ -126,10 +110,7 @@ def diagnostics(data: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
 def verdict(
     quantities: pd.DataFrame, state: SamplerState, *, name: str | Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Say in plain sentences whether the draws can be used, and what to do where they cannot.
-
-    Sentences that report a failed check are instances of ``Problem``.
-    """
+    """Say in plain sentences whether the draws can be used, and what to do where they cannot."""
     columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
     told = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
     return (
@@ -269,10 +250,7 @@ def named_statistic_check(
 
 
 def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
-    """Say in one sentence how many observed numbers lie outside what the model makes.
-
-    It is a ``Problem`` where so many would hardly lie outside by chance.
-    """
+    """Say in one sentence how many observed numbers lie outside what the model makes."""
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))
     if not outside.any():

@@ -72,18 +72,7 @@ def check_sampling(draws: int, tune: int, chains: int, sampler: str) -> None:
 
 
 def save(data: Any, path: str | Path) -> Path:
-    """Write draws as NetCDF, whole or not at all; ``arviz.from_netcdf`` reads them back.
-
-    Parameters
-    ----------
-    data : xarray.DataTree
-    path : str or Path
-        A file; missing folders are made.
-
-    Returns
-    -------
-    Path
-    """
+    """Write draws as NetCDF, whole or not at all; ``arviz.from_netcdf`` reads them back."""
     library("h5netcdf")
     library("h5py")
     target = Path(path)

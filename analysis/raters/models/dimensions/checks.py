@@ -30,17 +30,10 @@ JITTER = 1e-12  # keeps correlation matrices that are singular but for rounding 
 
 @dataclass(frozen=True)
 class GroupCheck:
-    """Ratings that the model makes for one group, beside those that were given.
+    """Ratings that the model makes for one group, beside those that were given."""
 
-    Attributes
-    ----------
-    made : ndarray of int, shape (R, D, n)
-        Positions of replicated ratings, -1 where the group has none.
-    table : DataFrame
-        ``group, statistic, dimension, other_dimension, value, observed, expected, lower, upper, tail``.
-    """
-
-    made: NDArray[np.int16]
+    made: NDArray[np.int16]  # (R, D, n); positions of replicated ratings, -1 where the group has none
+    # ``group, statistic, dimension, other_dimension, value, observed, expected, lower, upper, tail``
     table: pd.DataFrame
 
 
@@ -81,11 +74,7 @@ def some_draws(data: GroupRatings, drawn: GroupDraws, rng: np.random.Generator) 
 def check_group(
     data: GroupRatings, parameters: Parameters, rng: np.random.Generator, alpha: float
 ) -> GroupCheck:
-    """Compare ratings with those made at R draws of the parameters, from the posterior or the priors.
-
-    Statistics are, for each dimension, the share of each rating ("share"); for each pair, Pearson's
-    correlation of single ratings ("ratings") and, where items have several, of item means ("item means").
-    """
+    """Compare ratings with those made at R draws of the parameters, from the posterior or the priors."""
     made = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
     for r in range(len(made)):
         made[r] = simulate_ratings_of(
@@ -214,24 +203,14 @@ def assumed_priors(changes: Mapping[str, Any] | None) -> dict[str, Prior]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """R draws of the parameters of one group over D dimensions.
+    """R draws of the parameters of one group over D dimensions."""
 
-    Attributes
-    ----------
-    within : ndarray, shape (R, D, D)
-        Correlations of residuals.
-    between, spread : ndarray, shape (R, D, D), or None
-        Covariances of item effects and of severities, where the group has them.
-    cut : ndarray, shape (R, D, L)
-        Cut-points, missing beyond those of the dimension.
-    beta : ndarray, shape (R, C, D)
-    """
-
-    within: Floats
+    within: Floats  # (R, D, D); correlations of residuals
+    # (R, D, D), or None; covariances of item effects and of severities, where the group has them
     between: Floats | None
     spread: Floats | None
-    cut: Floats
-    beta: Floats
+    cut: Floats  # (R, D, L); cut-points, missing beyond those of the dimension
+    beta: Floats  # (R, C, D)
 
 
 def draw_parameters(data: GroupRatings, priors: Priors, rng: np.random.Generator, size: int) -> Parameters:
@@ -250,20 +229,15 @@ def draw_parameters(data: GroupRatings, priors: Priors, rng: np.random.Generator
 
 
 def covariances(rng: np.random.Generator, df: float, scale: float, n: int, size: int) -> Floats:
-    """Covariance matrices, shape (size, n, n), whose standard deviations are half-t and correlations known.
-
-    Each standard deviation is half-t with these degrees of freedom and scale; each correlation rho has
-    density proportional to ``(1 - rho^2)^(df / 2 - 1)``.
-    """
+    """Covariance matrices, shape (size, n, n), with half-t standard deviations and known correlations."""
+    # Each correlation rho has density proportional to (1 - rho^2)^(df / 2 - 1) (Huang and Wand 2013).
     precision = scale**2 * rng.standard_gamma(0.5, (size, n))
     return inverse_wishart(rng, df + n - 1, 2 * df * precision)
 
 
 def inverse_wishart(rng: np.random.Generator, df: float, diagonal: Floats) -> Floats:
-    """Inverse Wishart matrices, shape (R, n, n), one for each diagonal scale matrix (R, n).
-
-    The precision is drawn by Bartlett's decomposition.
-    """
+    """Inverse Wishart matrices, shape (R, n, n), one for each diagonal scale matrix (R, n)."""
+    # The precision is drawn by Bartlett's decomposition.
     size, n = diagonal.shape
     factor = np.zeros((size, n, n))
     below = np.tril_indices(n, -1)

@@ -26,39 +26,19 @@ _INFORMATION = 4 / 27  # of an answer about a logit, at an accuracy of about 0.8
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels of I items by J judges in U units: panels of people, and models.
-
-    Attributes
-    ----------
-    ratings : Ratings
-    labels : tuple of str, length K
-    label : ndarray of int, shape (n,)
-        Position of each answer in ``labels``.
-    patterns : Patterns
-    units : tuple of str
-        Panels first, then models.
-    n_panels : int
-    unit : ndarray of int, shape (J,)
-        Unit of each judge.
-    person : ndarray of int, shape (people,)
-        Judges who are people.
-    centring : ndarray, shape (people,)
-        How far each person's logits are sampled as themselves; see `label_classes.centring`.
-    answers : ndarray of int, shape (J,)
-        Answers of each judge.
-    notes : tuple of str
-    """
+    """Labels of I items by J judges in U units: panels of people, and models."""
 
     ratings: Ratings
-    labels: tuple[str, ...]
-    label: Codes
+    labels: tuple[str, ...]  # length K
+    label: Codes  # (n,); position of each answer in ``labels``
     patterns: Patterns
-    units: tuple[str, ...]
+    units: tuple[str, ...]  # Panels first, then models
     n_panels: int
-    unit: Codes
-    person: Codes
+    unit: Codes  # (J,); unit of each judge
+    person: Codes  # (people,); judges who are people
+    # (people,); how far each person's logits are sampled as themselves; see `centring`
     centring: Floats
-    answers: Codes
+    answers: Codes  # (J,); answers of each judge
     notes: tuple[str, ...]
 
 
@@ -68,11 +48,7 @@ def read_labels(
     labels: Sequence[object] | None = None,
     min_count: int | None = None,
 ) -> Labelled:
-    """Check judgments and bring their labels into codes; InputError where the model would mean nothing.
-
-    Of a person who judged an item several times the first judgment counts. Judgments with a label that occurs
-    less than ``min_count`` times, and in less than ``RARE_SHARE`` of them, are set aside.
-    """
+    """Check judgments and bring their labels into codes; InputError where the model would mean nothing."""
     ratings = read_ratings(judgments, dimension=dimension, numeric=False)
     again = ratings.is_human & ~ratings.first_samples
     if again.any():
@@ -172,34 +148,20 @@ def _chosen(labels: Sequence[object], found: list[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Patterns:
-    """The different sets of answers that items got: all that the likelihood needs to know of them.
+    """The different sets of answers that items got: all that the likelihood needs to know of them."""
 
-    Attributes
-    ----------
-    answer : ndarray of int, shape (P, R)
-        ``judge * K + label`` of each of at most R answers, ``J * K`` where there are fewer.
-    count : ndarray of int, shape (P,)
-        Items with this pattern.
-    pattern : ndarray of int, shape (I,)
-        Pattern of each item.
-    n_judges, n_labels : int
-        J and K.
-    """
-
+    # (P, R); ``judge * K + label`` of each of at most R answers, ``J * K`` where there are fewer
     answer: Codes
-    count: Codes
-    pattern: Codes
-    n_judges: int
-    n_labels: int
+    count: Codes  # (P,); items with this pattern
+    pattern: Codes  # (I,); pattern of each item
+    n_judges: int  # J
+    n_labels: int  # K
 
 
 def find_patterns(
     item: Codes, judge: Codes, label: Codes, n_items: int, n_judges: int, n_labels: int
 ) -> Patterns:
-    """Group items whose judges gave the same labels; each argument but the sizes has shape (n,).
-
-    A judge may label an item several times; each answer counts.
-    """
+    """Group items whose judges gave the same labels; each argument but the sizes has shape (n,)."""
     none = n_judges * n_labels
     answer = judge * n_labels + label
     order = np.lexsort([answer, item])
@@ -213,7 +175,7 @@ def find_patterns(
 
 
 def spread_logits(n_labels: int) -> Floats:
-    """Matrix (K (K - 1), K K) that lays logits of wrong labels out as rows of classes, 0 for the right one."""
+    """Matrix (K (K - 1), K K) that arranges logits of wrong labels as rows of classes, 0 for the right one."""
     wrong = np.flatnonzero(~np.eye(n_labels, dtype=bool).ravel())
     spread = np.zeros((len(wrong), n_labels**2))
     spread[np.arange(len(wrong)), wrong] = 1.0
@@ -273,10 +235,7 @@ def best_order(confusion: Floats, weight: Floats) -> tuple[int, ...]:
 
 
 def centring(answers: Sequence[int] | Codes, n_labels: int, spread: float) -> Floats:
-    """How far each person's matrix is sampled as itself (1) or as a deviation from the mean (0), shape (J,).
-
-    The more answers a person gave in a class, about ``answers / K`` of them, the better the matrix is known
-    on its own, against a spread between people of ``spread`` on the logit scale.
-    """
+    """How far each person's matrix is sampled as itself (1) or as a deviation from the mean (0), shape (J,)."""
+    # The more answers a person gave in a class, about answers / K, the better the matrix is known alone.
     information = np.asarray(answers, dtype=float) / n_labels * _INFORMATION * spread**2
     return np.asarray(information / (1.0 + information))

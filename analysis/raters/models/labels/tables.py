@@ -19,20 +19,11 @@ BETWEEN = ("people", "models", "people and models")
 
 @dataclass(frozen=True)
 class LabelDraws:
-    """Draws of the label model: C chains, D draws, J judges, U units of which H are panels, K labels.
+    """Draws of the label model: C chains, D draws, J judges, U units of which H are panels, K labels."""
 
-    Attributes
-    ----------
-    prevalence : ndarray, shape (C, D, K)
-    confusion : ndarray, shape (C, D, J, K, K)
-        Judge, true class, label.
-    fresh : ndarray, shape (C, D, H, FRESH, K, K)
-        People drawn anew from each panel.
-    """
-
-    prevalence: Floats
-    confusion: Floats
-    fresh: Floats
+    prevalence: Floats  # (C, D, K)
+    confusion: Floats  # (C, D, J, K, K); judge, true class, label
+    fresh: Floats  # (C, D, H, FRESH, K, K); people drawn anew from each panel
 
 
 def label_draws(data: Labelled, posterior: Any, seed: int) -> LabelDraws:
@@ -204,31 +195,19 @@ def _matrix_table(data: Labelled, matrices: Floats, owners: pd.DataFrame, alpha:
 
 @dataclass(frozen=True)
 class LabelCheck:
-    """Labels that the model makes, beside those that were given.
+    """Labels that the model makes, beside those that were given."""
 
-    Attributes
-    ----------
-    made : ndarray of int, shape (R, n)
-        Positions of replicated labels.
-    shares : DataFrame
-        Shares of labels by judge, as ``checks.frequency_check`` makes them, in a column ``label``.
-    agreement : DataFrame
-        Agreement among people, among models and between them, as of ``checks.statistic_check``.
-    """
-
-    made: Codes
+    made: Codes  # (R, n); positions of replicated labels
+    # Shares of labels by judge, as ``checks.frequency_check`` makes them, in a column ``label``
     shares: pd.DataFrame
+    # Agreement among people, among models and between them, as of ``checks.named_statistic_check``
     agreement: pd.DataFrame
 
 
 def check_labels(
     data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator, alpha: float
 ) -> LabelCheck:
-    """Compare the labels with those made at R draws of the parameters, from the posterior or the priors.
-
-    Agreement above what the fitted model makes is what shared errors look like: the model has judges err
-    independently.
-    """
+    """Compare the labels with those made at R draws of the parameters, from the posterior or the priors."""
     made = replicate(data, prevalence, confusion, rng)
     judges = pd.DataFrame({"judge": np.array(data.ratings.judges)[data.ratings.judge]})
     shares = frequency_check(data.label, made, data.labels, judges, alpha)

@@ -1,7 +1,7 @@
 """The posterior of the ordinal rater model for a sampler: no graph has to be compiled.
 
-The variables, their transformations and priors are those of ``ordinal_graph.rater_graph``, on the same
-unconstrained scale; ``ordinal_kernel`` and ``ordinal_target`` compute it.
+The variables, their transformations and priors are those of ``graph.rater_graph``, on the same
+unconstrained scale; ``kernel`` and ``target`` compute it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PRIORS: dict[str, Prior] = {
     "shape": Prior("normal", (0.0, 0.5), "bumps in the log density of qualities, which is else normal"),
 }
 CARELESS_SD = 1.0  # of these people's log discriminations about that of a typical person
-POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in ordinal_target
+POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in target
 
 
 @dataclass(frozen=True)
@@ -62,30 +62,19 @@ class Block:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a vector means: parameters in units of the link's standard deviation.
+    """What a vector means: parameters in units of the link's standard deviation."""
 
-    Attributes
-    ----------
-    shares : ndarray, shape (G, K)
-    of_group : ndarray, shape (G,)
-        Discrimination of each model and, of each panel, the geometric mean of its members'.
-    typical : ndarray, shape (n_panels,)
-        Discrimination of a typical person of each panel: the median of the people that it stands for.
-    severity, spread : ndarray, shape (J,)
-        Severities, and deviations of log discriminations, of people; 0 for models.
-    own : ndarray, shape (G,)
-    quality : ndarray, shape (S,)
-    bias : ndarray, shape (G, S)
-    """
-
-    shares: Floats
+    shares: Floats  # (G, K)
+    # (G,); discrimination of each model and, of each panel, the geometric mean of its members'
     of_group: Floats
+    # (n_panels,); discrimination of a typical person of each panel: the median of the people that it stands
+    # for
     typical: Floats
-    severity: Floats
-    spread: Floats
-    own: Floats
-    quality: Floats
-    bias: Floats
+    severity: Floats  # (J,); 0 for models
+    spread: Floats  # (J,); deviations of people's log discriminations; 0 for models
+    own: Floats  # (G,)
+    quality: Floats  # (S,)
+    bias: Floats  # (G, S)
 
 
 class Density:
@@ -275,7 +264,7 @@ class Density:
         return density_from(free, gradient, *self._arranged, self._numbers, at, value, tuple(by)), gradient
 
     def _arrangement(self) -> tuple[Any, ...]:
-        """Where the parts of the vector are, as ``ordinal_target`` takes it."""
+        """Where the parts of the vector are, as ``target`` takes it."""
         data, blocks = self.data, self.blocks
         ends = np.cumsum([0] + [len(ids) for ids in self.members.values()])
         panels = [

@@ -12,7 +12,7 @@ from ....numerics.types import Codes, Floats
 from .data import OrdinalData
 
 BUMPS = np.linspace(-3.0, 3.0, 7)  # centres of the bumps; their width is their distance
-FINE = np.linspace(-6.0, 6.0, 97)  # as in ordinal_target
+FINE = np.linspace(-6.0, 6.0, 97)  # as in target
 REACH, INNER_REACH = 4.7, 4.0  # standard deviations to either side that the grids cover
 INNER = 11
 STEEP = 2.0  # discrimination, in standard deviations of the link, for which the grid is made
@@ -23,39 +23,21 @@ LINK_SD = {"logit": float(np.pi / np.sqrt(3)), "probit": 1.0}
 
 @dataclass(frozen=True)
 class Draws:
-    """D draws of the parameters, in standard deviations of the link.
-
-    Attributes
-    ----------
-    link : str
-    slope, severity : ndarray, shape (D, J)
-    cut : ndarray, shape (D, G, K - 1)
-    of_group : ndarray, shape (D, G)
-        Discriminations of models and of a typical person of each panel.
-    severity_sd, slope_sd : ndarray, shape (D, n_panels)
-        Spread within panels; 0 for a panel of one.
-    careless : ndarray, shape (D, n_panels)
-        Share of people who may discriminate quite unlike their panel; 0 for a panel of one.
-    own : ndarray, shape (D, G)
-    quality : ndarray, shape (D, S)
-        Mean quality of each stratum.
-    bias : ndarray, shape (D, G, S)
-    shape : ndarray, shape (D, B)
-        Of the distribution of qualities.
-    """
+    """D draws of the parameters, in standard deviations of the link."""
 
     link: str
-    slope: Floats
-    severity: Floats
-    cut: Floats
-    of_group: Floats
-    severity_sd: Floats
-    slope_sd: Floats
+    slope: Floats  # (D, J)
+    severity: Floats  # (D, J)
+    cut: Floats  # (D, G, K - 1)
+    of_group: Floats  # (D, G); discriminations of models and of a typical person of each panel
+    severity_sd: Floats  # (D, n_panels); spread within panels; 0 for a panel of one
+    slope_sd: Floats  # (D, n_panels)
+    # (D, n_panels); share of people who may discriminate quite unlike their panel; 0 for a panel of one
     careless: Floats
-    own: Floats
-    quality: Floats
-    bias: Floats
-    shape: Floats
+    own: Floats  # (D, G)
+    quality: Floats  # (D, S); mean quality of each stratum
+    bias: Floats  # (D, G, S)
+    shape: Floats  # (D, B); of the distribution of qualities
 
     def at(self, places: Codes) -> Draws:
         """The draws at some places."""
@@ -168,20 +150,12 @@ def drawn(shape: Floats, size: int, rng: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True)
 class Grid:
-    """Nodes at multiples of ``step``, of which ``n_window`` are used around a mean; and those of own effects.
-
-    Attributes
-    ----------
-    step : float
-    n_window : int
-    inner_nodes, inner_weights : ndarray, shape (R,)
-        Nodes of a standard normal variable, and masses that sum to 1.
-    """
+    """Nodes at multiples of ``step``, ``n_window`` of them around a mean; and those of own effects."""
 
     step: float
     n_window: int
-    inner_nodes: Floats
-    inner_weights: Floats
+    inner_nodes: Floats  # (R,); nodes of a standard normal variable
+    inner_weights: Floats  # (R,); masses that sum to 1
 
     @property
     def inner(self) -> tuple[Floats, Floats]:
@@ -209,12 +183,9 @@ def grid(step: float, inner: int = INNER) -> Grid:
 
 
 def grid_step(data: OrdinalData) -> float:
-    """Distance of nodes that resolves the quality of the item with most ratings.
-
-    What is summed at once are the ratings of an item by people and by one model. The distance is ``STEP``
-    standard deviations of a quality that ``n`` ratings of discrimination ``STEEP`` determine, which leaves a
-    relative error of about exp(-2 pi^2 / STEP^2), below one millionth.
-    """
+    """Distance of nodes that resolves the quality of the item with most ratings."""
+    # Ratings of an item by people and by one model are summed at once. STEP standard deviations of a quality
+    # that n ratings of discrimination STEEP determine leave a relative error of about exp(-2 pi^2 / STEP^2).
     pairs = np.zeros((len(data.groups), len(data.items)))
     np.add.at(pairs, (data.group[data.judge], data.item), 1)
     by_people, by_model = np.split(pairs, [data.n_panels])

@@ -38,11 +38,7 @@ DRAWS = 60
 def group_table(
     draws: Draws, found: Agreement, agreeing: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> pd.DataFrame:
-    """All quantities of each group; of a panel, those of a typical or a random member.
-
-    ``draws`` are all draws, of ``shape`` (chains, draws); ``found`` belongs to those of ``agreeing``.
-    ``observed`` is the share of equal ratings in the data, beside ``same_rating``.
-    """
+    """All quantities of each group; of a panel, those of a typical or a random member."""
     keys: list[tuple[str, str]] = []
     columns: list[Floats] = []
 
@@ -135,11 +131,9 @@ def threshold_table(draws: Draws, data: OrdinalData, shape: tuple[int, int], alp
 def covariate_tables(
     posterior: Any, found: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> dict[str, pd.DataFrame]:
-    """``quality``: effects of levels on the consensus; ``bias``: of models towards levels, net of quality.
-
-    ``bias`` (in standard deviations of the noise) is additive in the covariates; ``bias_points``, in points
-    of the scale, averages over the strata of a level. Both sum to about zero over the levels of a covariate.
-    """
+    """``quality``: effects of levels on the consensus; ``bias``: of models towards levels, net of quality."""
+    # bias, in standard deviations of the noise, is additive in the covariates; bias_points, in points of the
+    # scale, averages over the strata of a level.
     quality, bias = [], []
     for name, levels in data.levels.items():
         keys = pd.DataFrame({"covariate": name, "level": levels})
@@ -176,10 +170,8 @@ def predictive_tables(made: Codes, data: OrdinalData, alpha: float) -> dict[str,
 
 
 def equal_shares(category: Codes, data: OrdinalData) -> Floats:
-    """Share of equal ratings of a judge of each group and another person, over items, shape (G,).
-
-    Of a person's repeated ratings of an item the first counts; missing for a group without such pairs.
-    """
+    """Share of equal ratings of a judge of each group and another person, over items, shape (G,)."""
+    # Of a person's repeated ratings of an item the first counts.
     group, size, width = data.group[data.judge], len(data.items), data.n_categories
     person = group < data.n_panels
     counts = np.zeros((len(data.groups), size, width))
