@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_groups import group_ratings
 from scipy import stats
 from scipy.special import comb, expit
 
@@ -49,21 +50,8 @@ def labelled(n_items: int = 30, labels: tuple[str, ...] = LABELS) -> Labelled:
 
 def rated(n_cuts: int = 3, per_item: int = 1, n_judges: int = 1, n_items: int = 40) -> GroupRatings:
     """Ratings of three dimensions in a design of some size."""
-    n = n_items * per_item
-    return GroupRatings(
-        group="gpt",
-        human=False,
-        dimensions=("wit", "clarity", "warmth"),
-        y=np.tile(np.arange(n) % (n_cuts + 1), (3, 1)),
-        values=(tuple(float(k) for k in range(n_cuts + 1)),) * 3,
-        item=np.repeat(np.arange(n_items), per_item),
-        judge=np.arange(n) % n_judges,
-        x=np.zeros((n_items, 0)),
-        terms=(),
-        items=tuple(f"item {k}" for k in range(n_items)),
-        judges=tuple(f"judge {k}" for k in range(n_judges)),
-        n_repeated=n_items if per_item > 1 else 0,
-    )
+    item, judge = np.repeat(np.arange(n_items), per_item), np.arange(n_items * per_item) % n_judges
+    return group_ratings(item, judge, ("wit", "clarity", "warmth"), n_cuts, "gpt")
 
 
 def of_labels(
