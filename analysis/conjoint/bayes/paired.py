@@ -127,7 +127,7 @@ def raters_of(data: pd.DataFrame) -> str | None:
 
 def _tell(count: int, what: str, pair: str) -> None:
     if count:
-        warnings.warn(f"{count:,} pairs in {pair!r} {what} and are left out.", stacklevel=4)
+        warnings.warn(f"{count:,} pairs in {pair!r} {what} and are excluded.", stacklevel=4)
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def find_patterns(
 
 
 def spread_logits(n_labels: int) -> Floats:
-    """Matrix (K (K - 1), K K) that arranges logits of wrong labels as rows of classes, 0 for the right one."""
+    """Matrix (K (K - 1), K K) that puts logits of wrong labels in rows of classes, 0 for the right one."""
     wrong = np.flatnonzero(~np.eye(n_labels, dtype=bool).ravel())
     spread = np.zeros((len(wrong), n_labels**2))
     spread[np.arange(len(wrong)), wrong] = 1.0
@@ -235,7 +235,7 @@ def best_order(confusion: Floats, weight: Floats) -> tuple[int, ...]:
 
 
 def centring(answers: Sequence[int] | Codes, n_labels: int, spread: float) -> Floats:
-    """How far each person's matrix is sampled as itself (1) or as a deviation from the mean (0), shape (J,)."""
+    """How far each matrix is sampled as itself (1) or as a deviation from the mean (0), shape (J,)."""
     # The more answers a person gave in a class, about answers / K, the better the matrix is known alone.
     information = np.asarray(answers, dtype=float) / n_labels * _INFORMATION * spread**2
     return np.asarray(information / (1.0 + information))

@@ -20,7 +20,7 @@ from ....numerics.types import Floats
 from ..priors import Prior, Priors
 from ..sampling import library
 from .data import Cells, OrdinalData, centring
-from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, Grid
+from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, Grid, coordinates, dimensions
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
@@ -341,41 +341,6 @@ def _quantiles(shares: Floats) -> Floats:
     """Standardised logistic quantiles of cumulative shares, shape (G, K - 1)."""
     cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], EDGE, 1 - EDGE)
     return np.asarray(np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"])
-
-
-def coordinates(data: OrdinalData) -> dict[str, Any]:
-    """Names along the axes of the model's variables."""
-    names = [f"{value:g}" for value in data.categories]
-    made: dict[str, Any] = {
-        "group": list(data.groups),
-        "panel": list(data.groups[: data.n_panels]),
-        "judge": list(data.judges),
-        "category": names,
-        "threshold": names[:-1],
-        "bump": [f"{centre:g}" for centre in BUMPS],
-    }
-    if data.models:
-        made["model"] = list(data.models)
-    if data.own.any():
-        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
-    return made | {name: list(levels) for name, levels in data.levels.items()}
-
-
-def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
-    """Axes of the variables that are stored."""
-    made: dict[str, tuple[str, ...]] = {
-        "shares": ("group", "category"),
-        "panel_discrimination": ("panel",),
-        "model_discrimination": ("model",),
-        "own_sd": ("repeated",),
-        "discrimination": ("judge",),
-        "severity": ("judge",),
-        "cut": ("group", "threshold"),
-        "shape": ("bump",),
-    }
-    for name in data.levels:
-        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
-    return made
 
 
 def for_nutpie(density: Density) -> Any:

@@ -191,3 +191,38 @@ def grid_step(data: OrdinalData) -> float:
     by_people, by_model = np.split(pairs, [data.n_panels])
     most = (by_people.sum(axis=0) + by_model.max(axis=0, initial=0)).max()
     return float(min(STEP / np.sqrt(1 + most * STEEP**2 / 4), WIDEST))
+
+
+def coordinates(data: OrdinalData) -> dict[str, Any]:
+    """Names along the axes of the model's variables."""
+    names = [f"{value:g}" for value in data.categories]
+    made: dict[str, Any] = {
+        "group": list(data.groups),
+        "panel": list(data.groups[: data.n_panels]),
+        "judge": list(data.judges),
+        "category": names,
+        "threshold": names[:-1],
+        "bump": [f"{centre:g}" for centre in BUMPS],
+    }
+    if data.models:
+        made["model"] = list(data.models)
+    if data.own.any():
+        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
+    return made | {name: list(levels) for name, levels in data.levels.items()}
+
+
+def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
+    """Axes of the variables that are stored."""
+    made: dict[str, tuple[str, ...]] = {
+        "shares": ("group", "category"),
+        "panel_discrimination": ("panel",),
+        "model_discrimination": ("model",),
+        "own_sd": ("repeated",),
+        "discrimination": ("judge",),
+        "severity": ("judge",),
+        "cut": ("group", "threshold"),
+        "shape": ("bump",),
+    }
+    for name in data.levels:
+        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
+    return made

@@ -15,8 +15,8 @@ import numpy as np
 from ..priors import Priors
 from ..sampling import library
 from .data import Cells, OrdinalData, centring
-from .density import CARELESS, CARELESS_SD, SEEN, SHIFTS, coordinates
-from .draws import BUMPS, FINE, LINK_SD, Grid
+from .density import CARELESS, CARELESS_SD, SEEN, SHIFTS
+from .draws import BUMPS, FINE, LINK_SD, Grid, coordinates
 
 
 def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> Any:
