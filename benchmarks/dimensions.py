@@ -21,8 +21,8 @@ sys.path.insert(0, str(HERE))
 from measure import machine, peak_memory  # noqa: E402
 
 from conjury.analysis.raters import ModelFit, dimension_model  # noqa: E402
+from conjury.analysis.raters.models.dimensions.checks import default_priors  # noqa: E402
 from conjury.analysis.raters.models.dimensions.data import dimension_data  # noqa: E402
-from conjury.analysis.raters.models.dimensions.priors import default_priors  # noqa: E402
 from conjury.analysis.raters.models.dimensions.sampler import sample_group  # noqa: E402
 from conjury.inference.simulation import simulate_ratings  # noqa: E402
 from conjury.inference.study import load_any_study  # noqa: E402

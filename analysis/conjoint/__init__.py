@@ -1,6 +1,7 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
 from ..frames.repeats import RepeatsExcluded
+from .bayes.choice_model import choice_model
 from .comparisons import (
     adjust,
     conditional_amce,
@@ -36,6 +37,7 @@ __all__ = [
     "amce_by_reference",
     "amce_diffs",
     "bootstrap",
+    "choice_model",
     "cj",
     "cj_anova",
     "cj_freqs",

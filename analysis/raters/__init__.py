@@ -13,7 +13,7 @@ from .descriptive import (
     tier_accuracy,
 )
 from .items import with_items
-from .models import ModelFit, choice_model, dimension_model, label_model, rater_model
+from .models import ModelFit, dimension_model, label_model, rater_model
 from .ratings import Ratings, read_dimensions, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
 
@@ -26,7 +26,6 @@ __all__ = [
     "alt_test",
     "alt_test_power",
     "biases",
-    "choice_model",
     "correlations",
     "coverage",
     "dimension_correlations",

@@ -8,29 +8,33 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...frames.formula import Formula
 from ...numerics.intervals import check_alpha
+from ...numerics.types import Floats
 from ...raters.models.checks import (
     convergence,
     diagnostics,
     fit_in_words,
     posterior_table,
     sampler_state,
+    statistic_check,
     verdict,
 )
-from ...raters.models.fitted import ModelFit
-from ...raters.models.progress import Progress
+from ...raters.models.fitted import ModelFit, with_predictive
+from ...raters.models.sampling import Progress
 from ..estimates import Estimates
 from ..request import make_request
 from ..run import Data, frame_of
-from .choice_checks import REPLICATIONS, ChoiceCheck, check_choices, some_draws, with_checks
-from .choice_fit import draw_population, own_part_worths
 from .engine import Sampled, Sampling, estimates_of, fit
-from .paired import PAIR, raters_of
+from .paired import PAIR, ChoiceDraws, Pairs, draw_population, own_part_worths, raters_of
 
 RATER_DRAWS = 500  # draws at which part-worths of single raters are summarised
 AUTO = "auto"
+REPLICATIONS = 100
+FEW = 5  # pairs of a rater from which a share is computed
+SHARE, SPREAD = "share", "SD between raters"
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,3 +285,81 @@ def _correlation_table(found: Sampled, alpha: float) -> pd.DataFrame:
     names = np.array(found.pairs.terms)
     keys = pd.DataFrame({"one": names[other], "other": names[one]})
     return posterior_table(keys, correlation[..., one, other], alpha)
+
+
+@dataclass(frozen=True)
+class ChoiceCheck:
+    """Choices that the model makes, beside those of the raters."""
+
+    made: NDArray[np.bool_]  # (R, n); whether the first profile was chosen, in replicated choices
+    # ``statistic, feature, level, observed, expected, lower, upper, tail, n_pairs``: of the pairs that show
+    # a level on one side only, the share in which it was chosen; and the standard deviation of this share
+    # between raters
+    table: pd.DataFrame
+
+
+def some_draws(draws: ChoiceDraws, rng: np.random.Generator) -> ChoiceDraws:
+    """At most ``REPLICATIONS`` draws of the population, at random, as of one chain."""
+    total = draws.position.size
+    at = np.unravel_index(rng.choice(total, min(total, REPLICATIONS), replace=False), draws.position.shape)
+    factor = None if draws.factor is None else draws.factor[at][None]
+    return ChoiceDraws(draws.position[at][None], draws.mean[at][None], factor)
+
+
+def check_choices(
+    pairs: Pairs, terms: pd.DataFrame, draws: ChoiceDraws, rng: np.random.Generator, alpha: float
+) -> ChoiceCheck:
+    """Compare choices with those made at draws of the population, from the posterior or the priors."""
+    made = replicate(pairs, draws, rng)
+    sides = np.sign(pairs.first - pairs.second)
+    if pairs.positioned:
+        sides = np.column_stack([sides, np.ones(len(sides))])
+        terms = pd.concat([terms, pd.DataFrame({"feature": ["position"], "level": ["A"]})])
+    seen = statistics(pairs, sides, pairs.chosen)
+    again = np.array([statistics(pairs, sides, one) for one in made])
+    kinds = [SHARE, SPREAD] if pairs.raters else [SHARE]
+    keys = pd.concat([terms[["feature", "level"]]] * len(kinds), ignore_index=True)
+    keys.insert(0, "statistic", np.repeat(kinds, len(terms)))
+    table = statistic_check(keys, seen, again, alpha)
+    table["n_pairs"] = np.tile((sides != 0).sum(axis=0), len(kinds))
+    return ChoiceCheck(made, table.dropna(subset="observed").reset_index(drop=True))
+
+
+def replicate(pairs: Pairs, draws: ChoiceDraws, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choices between the same profiles by as many raters drawn anew, one set a draw, shape (R, n)."""
+    difference = pairs.first - pairs.second
+    n, p = difference.shape
+    made = np.empty((draws.mean.shape[1], n), dtype=bool)
+    for r in range(len(made)):
+        utility = draws.position[0, r] + difference @ draws.mean[0, r]
+        if draws.factor is not None:
+            noise, factor = rng.standard_normal((len(pairs.raters), p)), draws.factor[0, r]
+            own = noise * factor if factor.ndim == 1 else noise @ factor.T
+            utility += np.einsum("np,np->n", difference, own[pairs.rater])
+        made[r] = rng.logistic(size=n) < utility
+    return made
+
+
+def statistics(pairs: Pairs, sides: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    """Shares of choices of each term, and their standard deviations between raters, shape (q,) or (2 q,)."""
+    shown = sides != 0
+    won = shown & ((sides > 0) == chosen[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share: Floats = won.sum(axis=0) / shown.sum(axis=0)
+        if not pairs.raters:
+            return share
+        by_rater = np.zeros((2, len(pairs.raters), sides.shape[1]))
+        np.add.at(by_rater[0], pairs.rater, won)
+        np.add.at(by_rater[1], pairs.rater, shown)
+        own = np.where(by_rater[1] >= FEW, by_rater[0] / by_rater[1], np.nan)
+    spread = [
+        np.std(column[~np.isnan(column)]) if (~np.isnan(column)).sum() > 1 else np.nan for column in own.T
+    ]
+    return np.concatenate([share, spread])
+
+
+def with_checks(draws: Any, pairs: Pairs, fitted: ChoiceCheck, prior: ChoiceCheck) -> Any:
+    """Add to the draws whether the first profile was chosen, by raters, by the model and by its priors."""
+    raters = np.array([*pairs.raters, ""])[pairs.rater]
+    seen, made, alone = (values.astype(np.int8) for values in (pairs.chosen, fitted.made, prior.made))
+    return with_predictive(draws, seen, made, alone, ("choice",), {"rater_of_choice": ("choice", raters)})

@@ -6,26 +6,36 @@ Other engines regress the outcome of single profiles on cells; this one models t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from conjury.inference.errors import InputError
 
+from ...numerics.types import Floats
+from ...raters.models.checks import RHAT, convergence, sampler_state
 from ...results import row_labels
 from ..engines.solution import estimable, provenance_of, warn
 from ..estimands import PLANS
 from ..estimates import Estimates
 from ..plan import Plan, level_profiles, level_rows
 from ..request import Request
-from .paired import PAIR, PairRows, find_pairs, rater_codes
-
-if TYPE_CHECKING:
-    from .choice_effects import Part
-    from .choice_fit import ChoiceDraws, Pairs
+from .paired import (
+    PAIR,
+    ChoiceDraws,
+    PairRows,
+    Pairs,
+    assumed,
+    can_keep,
+    draw,
+    find_pairs,
+    population,
+    rater_codes,
+)
 
 VERBS = ("amce", "mm")
 EFFECT_DRAWS = 800  # draws of the posterior at which probabilities are averaged
@@ -47,25 +57,18 @@ class Sampling:
     keep_raters: bool = False
     target_accept: float = 0.9
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of `sampling.sample`."""
+        names = ("draws", "tune", "chains", "seed", "sampler", "progress", "target_accept")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True)
 class Sampled:
-    """A fitted choice model.
+    """A fitted choice model."""
 
-    Attributes
-    ----------
-    plan : Plan
-        Of the AMCEs.
-    data : DataFrame
-    rows : PairRows
-    pairs : Pairs
-    draws : xarray.DataTree
-    population : ChoiceDraws
-    priors : mapping of str to Prior
-    sampling : Sampling
-    """
-
-    plan: Plan
+    plan: Plan  # Of the AMCEs
     data: pd.DataFrame
     rows: PairRows
     pairs: Pairs
@@ -105,8 +108,6 @@ def fit(
     pair: str = PAIR,
 ) -> Sampled:
     """Sample the posterior of the choice model of a request."""
-    from .choice_fit import Pairs, assumed, can_keep, draw, population
-
     sampling = sampling or Sampling()
     plan = PLANS["amce"](replace(request, verb="amce", clusters=()), data)
     (block,), cells = plan.blocks, plan.cells
@@ -125,18 +126,8 @@ def fit(
     if sampling.correlated and len(pairs.terms) < 2:
         raise InputError("There is one part-worth, which is correlated with no other; leave correlated out.")
     priors = assumed(pairs, sampling.correlated, sampling.priors)
-    drawn = draw(
-        pairs,
-        priors,
-        draws=sampling.draws,
-        tune=sampling.tune,
-        chains=sampling.chains,
-        seed=sampling.seed,
-        sampler=sampling.sampler,
-        progress=sampling.progress,
-        target_accept=sampling.target_accept,
-        raters=sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains),
-    )
+    kept = sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains)
+    drawn = draw(pairs, priors, raters=kept, **sampling.options)
     return Sampled(plan, data, rows, pairs, drawn, population(drawn["posterior"]), priors, sampling)
 
 
@@ -183,7 +174,6 @@ def _means(found: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray, 
 
 
 def _averages(found: Sampled, parts: list[list[Part]], tested: np.ndarray) -> np.ndarray:
-    from .choice_effects import averages, thinned
 
     asked = [own for own, is_asked in zip(parts, tested, strict=True) if is_asked]
     rng = np.random.default_rng([found.sampling.seed, 1])
@@ -233,8 +223,6 @@ def _levels(found: Sampled) -> list[list[Part]]:
 
 def _part(plan: Plan, weight: float, levels: dict[str, int]) -> Part:
     """Put levels into profiles, with the dummies of all features that they name."""
-    from .choice_effects import Part
-
     (block,) = plan.blocks
     columns = [n for n, term in enumerate(block.terms) if set(levels) & {name for name, _ in term}]
     return Part(weight, tuple(n - 1 for n in columns), tuple(block.row(levels)[columns].tolist()))
@@ -259,8 +247,6 @@ def _term(plan: Plan, number: int) -> str:
 
 def _warn_of_draws(found: Sampled, values: np.ndarray) -> None:
     """Pass on what the diagnostics of the draws have to say against the estimates."""
-    from ...raters.models.checks import RHAT, convergence, sampler_state
-
     worst = float(convergence(values)["rhat"].max())
     diverged = sampler_state(found.draws).divergences
     if worst > RHAT or diverged:
@@ -269,3 +255,78 @@ def _warn_of_draws(found: Sampled, values: np.ndarray) -> None:
             "divergences); use choice_model with more draws.",
             stacklevel=5,
         )
+
+
+@dataclass(frozen=True)
+class Part:
+    """The mean probability of being chosen with some levels in place of those that profiles show."""
+
+    weight: float  # What it adds to an effect is the mean times this
+    # length b; dummies of the attribute, and of the one that restricts it if there is one
+    columns: tuple[int, ...]
+    values: tuple[float, ...]  # length b; these dummies with the levels in place
+
+
+def averages(
+    draws: ChoiceDraws, pairs: Pairs, effects: Sequence[Sequence[Part]], rng: np.random.Generator
+) -> Floats:
+    """Weighted sums of mean probabilities of being chosen, over both profiles of every pair, (C, D, m)."""
+    shape = draws.position.shape
+    found = np.empty((*shape, len(effects)))
+    for at in np.ndindex(shape):
+        given = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), float(draws.position[at]))
+        for place, parts in enumerate(effects):
+            found[(*at, place)] = sum(part.weight * given.mean(part.columns, part.values) for part in parts)
+    return found
+
+
+def thinned(draws: ChoiceDraws, most: int) -> ChoiceDraws:
+    """Every so many draws of each chain, so that about ``most`` remain in all."""
+    step = max(1, draws.position.size // most)
+    factor = None if draws.factor is None else draws.factor[:, ::step]
+    return replace(draws, position=draws.position[:, ::step], mean=draws.mean[:, ::step], factor=factor)
+
+
+class _Choice:
+    """Choice probabilities at one draw, with some dummies of every profile replaced."""
+
+    def __init__(self, pairs: Pairs, worth: Floats, position: float) -> None:
+        self._sides = (pairs.first, pairs.second)
+        self._worth = worth
+        self._ahead = _utility(pairs.first - pairs.second, worth) + position
+        self._rest: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._means: dict[tuple[tuple[int, ...], tuple[float, ...]], float] = {}
+
+    def mean(self, columns: tuple[int, ...], values: tuple[float, ...]) -> float:
+        """Mean probability of being chosen over all profiles, each with ``values`` in place."""
+        key = (columns, values)
+        if key not in self._means:
+            own = self._worth[..., list(columns)] @ np.array(values)
+            self._means[key] = float(np.mean([expit(rest + own).mean() for rest in self._without(columns)]))
+        return self._means[key]
+
+    def _without(self, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """Advantage of each profile in A, and of each in B, without what some of its dummies add, (n,)."""
+        if columns not in self._rest:
+            chosen = list(columns)
+            worth = self._worth[..., chosen]
+            first, second = (_utility(side[:, chosen], worth) for side in self._sides)
+            self._rest[columns] = (self._ahead - first, -self._ahead - second)
+        return self._rest[columns]
+
+
+def _part_worths(draws: ChoiceDraws, at: tuple[int, ...], n: int, rng: np.random.Generator) -> Floats:
+    """Part-worths at one draw: of the one judge, shape (p,), or of a rater drawn for each pair, (n, p)."""
+    mean = draws.mean[at]
+    if draws.factor is None:
+        return np.asarray(mean)
+    factor = draws.factor[at]
+    noise = rng.standard_normal((n, len(mean)))
+    return np.asarray(mean + (noise * factor if factor.ndim == 1 else noise @ factor.T))
+
+
+def _utility(design: Floats, worth: Floats) -> Floats:
+    """Utility of each row of a design (n, p) for part-worths (p,) or (n, p), shape (n,)."""
+    if worth.ndim == 1:
+        return np.asarray(design @ worth)
+    return np.asarray(np.einsum("np,np->n", design, worth))

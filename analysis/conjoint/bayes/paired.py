@@ -1,41 +1,38 @@
-"""Rows of profiles as answered choices between two, for the engine that models the choice itself."""
+"""Rows of profiles as answered choices between two, and draws of a hierarchical logit of these choices."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
 from ...frames.variables import numeric_column, require_column
+from ...numerics.types import Codes, Floats
+from ...raters.models.priors import Prior, Priors, changed
+from ...raters.models.sampling import library, sample
 
 PAIR = "pair_id"
 WITHIN = ("judge_id", "prompt_id", "sample")  # what may share pairs
+MOST_KEPT = 20_000_000  # numbers of single raters' part-worths that are kept
 
 
 @dataclass(frozen=True)
 class PairRows:
-    """n answered forced choices among the rows of a table.
+    """n answered forced choices among the rows of a table."""
 
-    Attributes
-    ----------
-    first, second : ndarray of int, shape (n,)
-        Rows of the profile in position A and of that in position B; in the order of the table where
-        there is no column ``position``.
-    chosen : ndarray of bool, shape (n,)
-        Whether the first was chosen.
-    positioned : bool
-        Whether there is a column ``position``.
-    """
-
+    # (n,); rows of the profiles in positions A and B; in table order where there is no column ``position``
     first: np.ndarray
     second: np.ndarray
-    chosen: np.ndarray
-    positioned: bool
+    chosen: np.ndarray  # (n,); whether the first was chosen
+    positioned: bool  # Whether there is a column ``position``
 
 
 def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str = PAIR) -> PairRows:
@@ -130,4 +127,168 @@ def raters_of(data: pd.DataFrame) -> str | None:
 
 def _tell(count: int, what: str, pair: str) -> None:
     if count:
-        warnings.warn(f"{count:,} pairs in {pair!r} {what} and are left out.", stacklevel=4)
+        warnings.warn(f"{count:,} pairs in {pair!r} {what} and are excluded.", stacklevel=4)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """n answered choices between two profiles, described by p dummies, made by J raters."""
+
+    first: Floats  # (n, p); dummies of the profile in position A and of that in position B
+    second: Floats  # (n, p)
+    chosen: NDArray[np.bool_]  # (n,); whether the first was chosen
+    rater: Codes  # (n,); -1 throughout where raters have no part-worths of their own
+    terms: tuple[str, ...]  # length p
+    raters: tuple[str, ...]  # length J
+    positioned: bool  # Whether first and second are positions on the screen, which may have an advantage
+
+
+@dataclass(frozen=True)
+class ChoiceDraws:
+    """Draws of the population: C chains, D draws, p part-worths."""
+
+    position: Floats  # (C, D); 0 throughout where positions are unknown
+    mean: Floats  # (C, D, p)
+    # (C, D, p, p) or (C, D, p), or None; lower Cholesky factor of the covariance between raters, or
+    # standard deviations where part-worths are uncorrelated; None without raters
+    factor: Floats | None
+
+
+def default_priors() -> dict[str, Prior]:
+    """Priors on the logit scale."""
+    return {
+        "position": Prior("normal", (0.0, 0.5), "advantage of the profile in position A"),
+        "mean": Prior("normal", (0.0, 2.0), "each part-worth in the population"),
+        "spread": Prior("half_normal", (1.0,), "SD of each part-worth between raters"),
+        "correlation": Prior("lkj", (2.0,), "correlations of part-worths between raters"),
+    }
+
+
+def assumed(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+    """The priors that a fit uses; InputError for a family that correlated part-worths cannot have."""
+    made = changed(default_priors(), changes)
+    for name in ("spread", "correlation") if correlated else ():
+        needed = default_priors()[name].family
+        if made[name].family != needed:
+            raise InputError(
+                f"Prior '{name}' of correlated part-worths must be {needed}; change its numbers."
+            )
+    unused = [] if pairs.raters else ["spread", "correlation"]
+    unused += ["position"] if not pairs.positioned else []
+    unused += ["correlation"] if not correlated else []
+    return {name: prior for name, prior in made.items() if name not in unused}
+
+
+def draw_population(pairs: Pairs, priors: Priors, rng: np.random.Generator, size: int) -> ChoiceDraws:
+    """Draw the population's parameters from the priors, as draws of one chain."""
+    p = len(pairs.terms)
+    position = priors["position"].draws(rng, (1, size)) if pairs.positioned else np.zeros((1, size))
+    mean = priors["mean"].draws(rng, (1, size, p))
+    factor = None
+    if pairs.raters:
+        factor = priors["spread"].draws(rng, (1, size, p))
+        if "correlation" in priors:
+            factor = factor[..., None] * lkj_factors(rng, priors["correlation"].values[0], p, size)
+    return ChoiceDraws(position, mean, factor)
+
+
+def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floats:
+    """Lower Cholesky factors, shape (size, p, p), of correlation matrices with density |R|^(eta - 1)."""
+    # Partial correlations given the columns before are drawn one by one.
+    factor = np.zeros((size, p, p))
+    rest = np.ones((size, p))  # of each row's variance
+    for column in range(p):
+        factor[:, column, column] = np.sqrt(rest[:, column])
+        below = slice(column + 1, p)
+        shape = eta + (p - 2 - column) / 2
+        if column < p - 1:
+            partial = 2 * rng.beta(shape, shape, (size, p - 1 - column)) - 1
+            factor[:, below, column] = partial * np.sqrt(rest[:, below])
+            rest[:, below] *= 1 - partial**2
+    return factor
+
+
+def draw(pairs: Pairs, priors: Priors, *, raters: bool, **options: Any) -> Any:
+    """Sample the model; ``raters`` says whether to keep the part-worths of single raters."""
+    keep = ["position"] if pairs.positioned else []
+    keep += ["mean"]
+    if pairs.raters:
+        keep += ["factor", "factor_corr", "factor_stds"] if "correlation" in priors else ["spread"]
+        keep += ["noise"] if raters else []
+    return sample(build(pairs, priors), what="Choice model", keep=keep, **options)
+
+
+def can_keep(pairs: Pairs, draws: int, chains: int) -> bool:
+    """Whether part-worths of single raters fit into memory at this number of draws."""
+    return len(pairs.raters) * len(pairs.terms) * draws * chains <= MOST_KEPT
+
+
+def population(posterior: Any) -> ChoiceDraws:
+    """The population's parameters from draws."""
+    mean = np.asarray(posterior["mean"], dtype=float)
+    position = np.zeros(mean.shape[:2])
+    if "position" in posterior:
+        position = np.asarray(posterior["position"], dtype=float)
+    factor = None
+    if "spread" in posterior:
+        factor = np.asarray(posterior["spread"], dtype=float)
+    elif "factor" in posterior:
+        factor = unpacked(np.asarray(posterior["factor"], dtype=float), mean.shape[-1])
+    return ChoiceDraws(position, mean, factor)
+
+
+def unpacked(packed: Floats, size: int) -> Floats:
+    """Lower triangular matrices (..., p, p) from their rows one after the other, (..., p (p + 1) / 2)."""
+    matrix = np.zeros((*packed.shape[:-1], size, size))
+    rows, columns = np.tril_indices(size)
+    matrix[..., rows, columns] = packed
+    return matrix
+
+
+def own_part_worths(posterior: Any, chosen: Sequence[int] | Codes) -> Floats:
+    """Part-worths of single raters at some draws (numbers among all C D), shape (S, J, p)."""
+    found = population(posterior)
+    size = found.mean.shape[-1]
+    noise = np.asarray(posterior["noise"], dtype=float)
+    noise = noise.reshape(-1, *noise.shape[2:])[chosen]
+    mean = found.mean.reshape(-1, size)[chosen]
+    factor = found.factor
+    assert factor is not None
+    if factor.ndim == 3:
+        return np.asarray(mean[:, None] + noise * factor.reshape(-1, size)[chosen][:, None])
+    return np.asarray(mean[:, None] + noise @ np.swapaxes(factor.reshape(-1, size, size)[chosen], 1, 2))
+
+
+def build(pairs: Pairs, priors: Priors) -> Any:
+    """The PyMC model; raters' part-worths are not centred, as each rater makes few choices."""
+    pm, pt = library("pymc"), library("pytensor.tensor")
+    from ...raters.models.operation import LogLikelihood
+    from .kernel import log_likelihood
+
+    size = len(pairs.terms)
+    with pm.Model(coords={"term": pairs.terms, "rater": pairs.raters}) as model:
+        position = priors["position"].variable("position") if pairs.positioned else pt.zeros(())
+        mean = priors["mean"].variable("mean", dims="term")
+        own = pt.zeros((0, size))
+        if pairs.raters:
+            noise = pm.Normal("noise", dims=("rater", "term"))
+            if "correlation" in priors:
+                factor, _, _ = pm.LKJCholeskyCov(
+                    "factor",
+                    n=size,
+                    eta=priors["correlation"].values[0],
+                    sd_dist=pm.HalfNormal.dist(priors["spread"].values[0], shape=size),
+                )
+                own = noise @ factor.T
+            else:
+                own = noise * priors["spread"].variable("spread", dims="term")
+        value, *_ = LogLikelihood(log_likelihood, 3)(
+            pt.atleast_1d(position),
+            mean,
+            own,
+            np.ascontiguousarray(pairs.first - pairs.second),
+            np.where(pairs.chosen, 1, -1).astype(np.int64),
+            pairs.rater.astype(np.int64),
+        )
+        pm.Potential("choices", value)
+    return model

@@ -57,7 +57,7 @@ def amce(
         vcov="survey" with one cluster column, by the engines native and survey.
     engine : {"native", "survey", "cregg", "statsmodels", "linearmodels", "bayes"}
         "bayes" samples the posterior of a hierarchical logit of forced choices in pairs (column
-        ``pair_id``) with the defaults of `conjury.analysis.conjoint.bayes.choice_model`; ``id`` names the
+        ``pair_id``) with the defaults of `conjury.analysis.conjoint.choice_model`; ``id`` names the
         raters whose part-worths differ, or the pairs where one judge made all choices. Estimates are
         posterior means, errors posterior standard deviations, intervals equal-tailed; there are no z
         and p.

@@ -14,7 +14,7 @@ from scipy.special import bdtrc
 from conjury.inference.tables.columns import listed
 
 from ...numerics.types import Codes, Floats
-from .libraries import library
+from .sampling import library
 
 RHAT = 1.01
 ESS = 400.0
@@ -26,32 +26,16 @@ UNLIKELY = 0.01  # probability by chance below which too many numbers lie outsid
 
 @dataclass(frozen=True)
 class SamplerState:
-    """What the sampler itself noticed.
-
-    Attributes
-    ----------
-    chains, draws : int
-        Draws per chain, without those of tuning.
-    divergences : int
-        Draws at which the trajectory could not be followed.
-    saturated : int
-        Draws whose trajectory was cut at the greatest tree depth.
-    bfmi : float
-        Least Bayesian fraction of missing information of a chain.
-    seconds : float
-        Compiling and sampling.
-    sampler : str
-    target_accept : float
-        Acceptance rate that the steps were adapted to; missing for samplers without one.
-    """
+    """What the sampler itself noticed."""
 
     chains: int
-    draws: int
-    divergences: int
-    saturated: int
-    bfmi: float
-    seconds: float
+    draws: int  # Per chain, without those of tuning
+    divergences: int  # Draws at which the trajectory could not be followed
+    saturated: int  # Draws whose trajectory was cut at the greatest tree depth
+    bfmi: float  # Least Bayesian fraction of missing information of a chain
+    seconds: float  # Compiling and sampling
     sampler: str
+    # Acceptance rate that the steps were adapted to; missing for samplers without one
     target_accept: float = float("nan")
 
 
@@ -126,10 +110,7 @@ def diagnostics(data: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
 def verdict(
     quantities: pd.DataFrame, state: SamplerState, *, name: str | Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Say in plain sentences whether the draws can be used, and what to do where they cannot.
-
-    Sentences that report a failed check are instances of ``Problem``.
-    """
+    """Say in plain sentences whether the draws can be used, and what to do where they cannot."""
     columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
     told = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
     return (
@@ -245,24 +226,31 @@ def frequency_check(
 
 
 def statistic_check(
-    observed: Mapping[str, float], replicated: Mapping[str, Floats], alpha: float = 0.05
+    keys: pd.DataFrame, observed: Floats, replicated: Floats, alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Compare statistics of the data with those of replicated data."""
+    """Compare q statistics of the data, described by ``keys``, with those of R replications, shape (R, q)."""
     rows = []
-    for name, seen in observed.items():
-        made = np.asarray(replicated[name], dtype=float)
-        made = made[np.isfinite(made)]
+    for seen, column in zip(observed, replicated.T, strict=True):
+        made = column[np.isfinite(column)]
         ends = np.quantile(made, [alpha / 2, 1 - alpha / 2]) if len(made) else (np.nan, np.nan)
         tail = (made > seen).mean() + 0.5 * (made == seen).mean() if len(made) else np.nan
-        rows.append((name, seen, made.mean() if len(made) else np.nan, *ends, tail))
-    return pd.DataFrame(rows, columns=["statistic", "observed", "expected", "lower", "upper", "tail"])
+        rows.append((seen, made.mean() if len(made) else np.nan, *ends, tail))
+    numbers = pd.DataFrame(rows, columns=["observed", "expected", "lower", "upper", "tail"])
+    return pd.concat([keys.reset_index(drop=True), numbers], axis=1)
+
+
+def named_statistic_check(
+    observed: Mapping[str, float], replicated: Sequence[Mapping[str, float]], alpha: float = 0.05
+) -> pd.DataFrame:
+    """``statistic_check`` of statistics by name, in a column ``statistic``."""
+    names = list(observed)
+    made = np.array([[one[name] for name in names] for one in replicated], dtype=float)
+    seen = np.array(list(observed.values()), dtype=float)
+    return statistic_check(pd.DataFrame({"statistic": names}), seen, made, alpha)
 
 
 def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
-    """Say in one sentence how many observed numbers lie outside what the model makes.
-
-    It is a ``Problem`` where so many would hardly lie outside by chance.
-    """
+    """Say in one sentence how many observed numbers lie outside what the model makes."""
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))
     if not outside.any():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...results import Result
 from .checks import Problem
 from .priors import Prior, prior_table
-from .sampling import save
+from .sampling import library, save
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,3 +64,28 @@ class ModelFit(Result):
 
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *self.verdict])
+
+
+def with_predictive(
+    draws: Any,
+    observed: NDArray[Any],
+    fitted: NDArray[Any],
+    prior: NDArray[Any],
+    dims: Sequence[str],
+    coords: Mapping[str, Any],
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:
+    """Add ``posterior_predictive``, ``prior_predictive`` and ``observed_data`` to draws, each a ``value``."""
+    xarray = library("xarray")
+    repeated = ("chain", "draw", *dims)
+    groups = {
+        "posterior_predictive": (repeated, fitted[None]),
+        "prior_predictive": (repeated, prior[None]),
+        "observed_data": (tuple(dims), observed),
+    }
+    made = {
+        name: xarray.Dataset({"value": (axes, np.asarray(values), dict(attributes or {}))}, coords=coords)
+        for name, (axes, values) in groups.items()
+    }
+    kept = {name: node.to_dataset() for name, node in draws.children.items()}
+    return xarray.DataTree.from_dict(kept | made)

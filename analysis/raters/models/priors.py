@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ...numerics.types import Floats
-from .libraries import library
+from .sampling import library
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "normal": ("mean", "sd"),
@@ -32,21 +32,11 @@ _POSITIVE = {"sd", "df", "scale", "median", "log_sd", "a", "b", "concentration",
 
 @dataclass(frozen=True)
 class Prior:
-    """A prior distribution of one kind of parameter.
+    """A prior distribution of one kind of parameter."""
 
-    Attributes
-    ----------
-    family : str
-        A key of ``FAMILIES``.
-    values : tuple of float
-        Its parameters, in the order of ``FAMILIES``.
-    meaning : str
-        What the parameter is, for readers.
-    """
-
-    family: str
-    values: tuple[float, ...]
-    meaning: str = ""
+    family: str  # A key of ``FAMILIES``
+    values: tuple[float, ...]  # Its parameters, in the order of ``FAMILIES``
+    meaning: str = ""  # What the parameter is, for readers
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:

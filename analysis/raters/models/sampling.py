@@ -7,18 +7,19 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
-from conjury.inference.errors import InputError
-
-from .libraries import has, library
-from .progress import Progress, Report, reporting
+from conjury.inference.errors import InputError, MissingDependency
 
 Sampler = Literal["nutpie", "pymc"]
 SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
 TARGET_ACCEPT = 0.8
 _LOOK = 0.1  # seconds between looks at a running sampler
+Report = Callable[[int, int, int], None]
+Progress = bool | Report
 
 
 def sample(
@@ -71,18 +72,7 @@ def check_sampling(draws: int, tune: int, chains: int, sampler: str) -> None:
 
 
 def save(data: Any, path: str | Path) -> Path:
-    """Write draws as NetCDF, whole or not at all; ``arviz.from_netcdf`` reads them back.
-
-    Parameters
-    ----------
-    data : xarray.DataTree
-    path : str or Path
-        A file; missing folders are made.
-
-    Returns
-    -------
-    Path
-    """
+    """Write draws as NetCDF, whole or not at all; ``arviz.from_netcdf`` reads them back."""
     library("h5netcdf")
     library("h5py")
     target = Path(path)
@@ -230,3 +220,46 @@ def _storable(data: Any) -> Any:
         lost = [key for key, column in table.data_vars.items() if column.dtype == object]
         kept[name] = table.drop_vars(lost)
     return library("xarray").DataTree.from_dict(kept)
+
+
+def library(name: str) -> ModuleType:
+    """Import ``pymc``, ``pytensor``, ``nutpie``, ``arviz``, ``numba`` or a module of theirs."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependency(
+            f"Bayesian models need {error.name or name} (Python 3.12 or later); install it with: "
+            "pip install 'conjury[bayes]'."
+        ) from error
+
+
+def has(name: str) -> bool:
+    """Whether a library can be imported."""
+    try:
+        library(name)
+    except MissingDependency:
+        return False
+    return True
+
+
+@contextmanager
+def reporting(progress: Progress, what: str) -> Iterator[Report]:
+    """Yield a function of draws done, draws in all, and divergent draws so far."""
+    if callable(progress):
+        yield progress
+        return
+    if not progress:
+        yield lambda done, total, divergent: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        shown = bar.add_task(f"{what}: compiling", total=None)
+
+        def report(done: int, total: int, divergent: int) -> None:
+            told = f"{what}, {divergent:,} divergent" if divergent else what
+            bar.update(shown, description=told, completed=done, total=total)
+
+        yield report

@@ -5,7 +5,7 @@ Compared are shares of ratings and plain correlations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,12 +14,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from conjury.inference.errors import InputError
+
 from ....numerics.types import Codes, Floats
 from ..checks import statistic_check
-from ..predictive import with_predictive
+from ..fitted import with_predictive
+from ..priors import Prior, Priors, changed
 from .data import GroupRatings
-from .priors import Parameters
 from .sampler import GroupDraws
+from .tables import correlations
 
 REPLICATIONS = 100
 JITTER = 1e-12  # keeps correlation matrices that are singular but for rounding in one piece
@@ -27,17 +30,10 @@ JITTER = 1e-12  # keeps correlation matrices that are singular but for rounding 
 
 @dataclass(frozen=True)
 class GroupCheck:
-    """Ratings that the model makes for one group, beside those that were given.
+    """Ratings that the model makes for one group, beside those that were given."""
 
-    Attributes
-    ----------
-    made : ndarray of int, shape (R, D, n)
-        Positions of replicated ratings, -1 where the group has none.
-    table : DataFrame
-        ``group, statistic, dimension, other_dimension, value, observed, expected, lower, upper, tail``.
-    """
-
-    made: NDArray[np.int16]
+    made: NDArray[np.int16]  # (R, D, n); positions of replicated ratings, -1 where the group has none
+    # ``group, statistic, dimension, other_dimension, value, observed, expected, lower, upper, tail``
     table: pd.DataFrame
 
 
@@ -78,11 +74,7 @@ def some_draws(data: GroupRatings, drawn: GroupDraws, rng: np.random.Generator) 
 def check_group(
     data: GroupRatings, parameters: Parameters, rng: np.random.Generator, alpha: float
 ) -> GroupCheck:
-    """Compare ratings with those made at R draws of the parameters, from the posterior or the priors.
-
-    Statistics are, for each dimension, the share of each rating ("share"); for each pair, Pearson's
-    correlation of single ratings ("ratings") and, where items have several, of item means ("item means").
-    """
+    """Compare ratings with those made at R draws of the parameters, from the posterior or the priors."""
     made = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
     for r in range(len(made)):
         made[r] = simulate_ratings_of(
@@ -95,13 +87,7 @@ def check_group(
             parameters.beta[r],
         )
     again = np.array([_statistics(data, one) for one in made])
-    keys, seen = _names(data), _statistics(data, data.y)
-    table = statistic_check(
-        {str(k): float(value) for k, value in enumerate(seen)},
-        {str(k): column for k, column in enumerate(again.T)},
-        alpha,
-    )
-    return GroupCheck(made, pd.concat([keys, table.drop(columns="statistic")], axis=1))
+    return GroupCheck(made, statistic_check(_names(data), _statistics(data, data.y), again, alpha))
 
 
 def with_checks(
@@ -186,3 +172,78 @@ def _item_means(data: GroupRatings, column: Floats) -> Floats:
     total = np.bincount(data.item[there], column[there], minlength=data.n_items)
     count = np.bincount(data.item[there], minlength=data.n_items)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def default_priors() -> dict[str, Prior]:
+    """Priors under which every correlation is as likely as another."""
+    return {
+        "sd": Prior(
+            "half_t",
+            (2.0, 1.0),
+            "SD of item effects and of severities, in residual SDs; correlations have density "
+            "(1 - rho^2)^(df / 2 - 1), so that 2 is uniform",
+        ),
+        "cut": Prior("normal", (0.0, 3.0), "cut-points, in rising order, in residual SDs"),
+        "covariate": Prior("normal", (0.0, 2.0), "coefficients of covariates, in residual SDs"),
+    }
+
+
+def assumed_priors(changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+    """The priors that a fit uses; InputError for a family or a mean that the sampler does not have."""
+    made = changed(default_priors(), changes)
+    for name, default in default_priors().items():
+        if made[name].family != default.family:
+            raise InputError(
+                f"Prior '{name}' of dimension_model must be {default.family}; change its numbers."
+            )
+        if default.family == "normal" and made[name].values[0] != 0:
+            raise InputError(f"Prior '{name}' of dimension_model must have mean 0.")
+    return made
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """R draws of the parameters of one group over D dimensions."""
+
+    within: Floats  # (R, D, D); correlations of residuals
+    # (R, D, D), or None; covariances of item effects and of severities, where the group has them
+    between: Floats | None
+    spread: Floats | None
+    cut: Floats  # (R, D, L); cut-points, missing beyond those of the dimension
+    beta: Floats  # (R, C, D)
+
+
+def draw_parameters(data: GroupRatings, priors: Priors, rng: np.random.Generator, size: int) -> Parameters:
+    """Draw a group's parameters from the priors."""
+    df, scale = priors["sd"].values
+    n = len(data.dimensions)
+    cut = priors["cut"].draws(rng, (size, n, int(data.n_cuts.max())))
+    cut[:, np.arange(cut.shape[-1]) >= data.n_cuts[:, None]] = np.nan
+    return Parameters(
+        within=correlations(inverse_wishart(rng, df + n - 1, np.ones((size, n)))),
+        between=covariances(rng, df, scale, n, size) if data.has_items else None,
+        spread=covariances(rng, df, scale, n, size) if data.has_judges else None,
+        cut=np.sort(cut, axis=-1),
+        beta=priors["covariate"].draws(rng, (size, data.x.shape[1], n)),
+    )
+
+
+def covariances(rng: np.random.Generator, df: float, scale: float, n: int, size: int) -> Floats:
+    """Covariance matrices, shape (size, n, n), with half-t standard deviations and known correlations."""
+    # Each correlation rho has density proportional to (1 - rho^2)^(df / 2 - 1) (Huang and Wand 2013).
+    precision = scale**2 * rng.standard_gamma(0.5, (size, n))
+    return inverse_wishart(rng, df + n - 1, 2 * df * precision)
+
+
+def inverse_wishart(rng: np.random.Generator, df: float, diagonal: Floats) -> Floats:
+    """Inverse Wishart matrices, shape (R, n, n), one for each diagonal scale matrix (R, n)."""
+    # The precision is drawn by Bartlett's decomposition.
+    size, n = diagonal.shape
+    factor = np.zeros((size, n, n))
+    below = np.tril_indices(n, -1)
+    factor[:, below[0], below[1]] = rng.standard_normal((size, len(below[0])))
+    own = np.arange(n)
+    factor[:, own, own] = np.sqrt(rng.chisquare(df - own, (size, n)))
+    root = np.linalg.inv(factor) * np.sqrt(diagonal)[:, None, :]
+    found: Floats = np.swapaxes(root, 1, 2) @ root
+    return found

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.schema import require_columns
 
 from ....numerics.types import Codes, Floats
 from ....vocabulary import HUMAN
 from ...ratings import Ratings, read_ratings
+from ..ordinal.data import levels_of_items
 
 KEYS = ["judge", "item", "sample"]
 REPEATED = 20  # items with two or more ratings from which effects of items can be told from the rest
@@ -22,42 +23,20 @@ REPEATED = 20  # items with two or more ratings from which effects of items can 
 
 @dataclass(frozen=True)
 class GroupRatings:
-    """n ratings of I items by the J judges of one group, each on up to D dimensions.
+    """n ratings of I items by the J judges of one group, each on up to D dimensions."""
 
-    Attributes
-    ----------
-    group : str
-        "human" or the panel of people, or the model.
-    human : bool
-    dimensions : tuple of str, length D
-        Those on which the group's ratings differ.
-    y : ndarray, shape (D, n)
-        Position of the rating among ``values`` of the dimension, -1 where it is missing.
-    values : tuple of tuple of float, length D
-        Ratings that the group uses, in rising order.
-    item, judge : ndarray, shape (n,)
-        Positions.
-    x : ndarray, shape (I, C)
-        Covariates of items, each with mean 0.
-    terms : tuple of str, length C
-    items : tuple of str, length I
-    judges : tuple of str, length J
-    n_repeated : int
-        Items with two or more ratings.
-    """
-
-    group: str
+    group: str  # "human" or the panel of people, or the model
     human: bool
-    dimensions: tuple[str, ...]
-    y: Codes
-    values: tuple[tuple[float, ...], ...]
-    item: Codes
-    judge: Codes
-    x: Floats
-    terms: tuple[str, ...]
-    items: tuple[str, ...]
-    judges: tuple[str, ...]
-    n_repeated: int
+    dimensions: tuple[str, ...]  # length D; those on which the group's ratings differ
+    y: Codes  # (D, n); position of the rating among ``values`` of the dimension, -1 where it is missing
+    values: tuple[tuple[float, ...], ...]  # length D; ratings that the group uses, in rising order
+    item: Codes  # (n,); positions
+    judge: Codes  # (n,); positions
+    x: Floats  # (I, C); covariates of items, each with mean 0
+    terms: tuple[str, ...]  # length C
+    items: tuple[str, ...]  # length I
+    judges: tuple[str, ...]  # length J
+    n_repeated: int  # Items with two or more ratings
 
     @property
     def n_items(self) -> int:
@@ -223,28 +202,12 @@ def _covariates(
     first = first.loc[list(about["item"].unique())]
     columns: dict[str, Floats] = {}
     for name in covariates:
-        if name not in first:
-            raise InputError(
-                f"There is no column '{name}'{did_you_mean(name, [str(c) for c in first.columns])} in the "
-                "judgments or items; add it, or leave the covariate out."
-            )
+        text, present = levels_of_items(first, name)
         column = first[name]
-        missing = column.isna().to_numpy(dtype=bool)
-        if missing.any():
-            raise InputError(
-                f"Covariate '{name}' is missing for item '{first.index[missing][0]}' "
-                f"(and {int(missing.sum()) - 1} more); fill it in."
-            )
-        if column.nunique() < 2:
-            raise InputError(f"Covariate '{name}' is '{column.iloc[0]}' for every item; leave it out.")
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             numbers = column.to_numpy(dtype=float)
             columns[name] = (numbers - numbers.mean()) / numbers.std()
             continue
-        categorical = isinstance(column.dtype, pd.CategoricalDtype)
-        text = as_text(column)
-        order = [str(level) for level in column.cat.categories] if categorical else sorted(text.unique())
-        present = [level for level in order if (text == level).any()]
         for level in present[1:]:
             columns[f"{name}={level}"] = np.asarray(text == level, dtype=float)
     return pd.DataFrame(columns, index=first.index), tuple(columns)

@@ -16,11 +16,17 @@ from ...items import with_items
 from ..checks import SamplerState, fit_in_words, verdict
 from ..fitted import ModelFit
 from ..priors import Priors
-from ..progress import Progress
-from ..sampling import check_sampling
-from .checks import REPLICATIONS, GroupCheck, check_group, some_draws, with_checks
+from ..sampling import Progress, check_sampling
+from .checks import (
+    REPLICATIONS,
+    GroupCheck,
+    assumed_priors,
+    check_group,
+    draw_parameters,
+    some_draws,
+    with_checks,
+)
 from .data import REPEATED, DimensionData, GroupRatings, dimension_data
-from .priors import assumed_priors, draw_parameters
 from .sampler import GroupDraws, sample_group
 from .tables import (
     correlation_table,

@@ -29,10 +29,8 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ....numerics.types import Floats
-from ..libraries import library
 from ..priors import Priors
-from ..progress import Progress, reporting
-from ..sampling import available_cores
+from ..sampling import Progress, available_cores, library, reporting
 from .data import GroupRatings
 
 _LOOK = 0.2  # seconds between looks at running chains
@@ -42,33 +40,16 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class GroupDraws:
-    """Kept draws of one group: C chains of S draws over D dimensions.
+    """Kept draws of one group: C chains of S draws over D dimensions."""
 
-    Attributes
-    ----------
-    within : ndarray, shape (C, S, D, D)
-        Correlations of residuals, whose variances are 1.
-    between : ndarray, shape (C, S, D, D)
-        Covariances of item effects; not to be used where the group has none.
-    spread : ndarray, shape (C, S, D, D)
-        Covariances of severities; not to be used where there is one judge.
-    cut : ndarray, shape (C, S, D, L)
-        Cut-points, missing beyond those of the dimension.
-    beta : ndarray, shape (C, S, covariates, D)
-    acceptance : ndarray, shape (D + 1,)
-        Share of accepted proposals: of each dimension, and of the residual correlations together.
-    thin : int
-        Sweeps for each kept draw.
-    seconds : float
-    """
-
-    within: Floats
-    between: Floats
-    spread: Floats
-    cut: Floats
-    beta: Floats
+    within: Floats  # (C, S, D, D); correlations of residuals, whose variances are 1
+    between: Floats  # (C, S, D, D); covariances of item effects; not to be used where the group has none
+    spread: Floats  # (C, S, D, D); covariances of severities; not to be used where there is one judge
+    cut: Floats  # (C, S, D, L); cut-points, missing beyond those of the dimension
+    beta: Floats  # (C, S, covariates, D)
+    # (D + 1,); share of accepted proposals: of each dimension, and of the residual correlations together
     acceptance: Floats
-    thin: int
+    thin: int  # Sweeps for each kept draw
     seconds: float
 
 
@@ -82,10 +63,7 @@ def sample_group(
     seed: Sequence[int],
     progress: Progress = False,
 ) -> GroupDraws:
-    """Draw from the posterior of one group by blocked Gibbs sampling with the latents integrated out in turn.
-
-    The same seed gives the same draws, whatever the number of cores.
-    """
+    """Draw from the posterior of one group by blocked Gibbs sampling, the latents integrated out in turn."""
     library("numba")
     limits = library("threadpoolctl").threadpool_limits
     thin = max(1, min(_MOST, _ROWS // max(data.n_ratings, 1)))

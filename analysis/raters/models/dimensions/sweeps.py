@@ -2,6 +2,7 @@
 
 The latent rating r of item i by judge j is ``theta[i] + b[j] + e[r]`` in each of D dimensions; a rating falls
 into category k where its latent lies between cut-points k - 1 and k. Residuals e have unit variance.
+All sweeps are in one file, since numba's cache of compiled functions does not notice a change in another one.
 """
 
 from __future__ import annotations

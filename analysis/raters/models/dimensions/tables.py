@@ -11,6 +11,7 @@ import pandas as pd
 
 from ....numerics.types import Codes, Floats
 from ..checks import convergence, posterior_table
+from ..sampling import library
 from .data import GroupRatings
 from .sampler import GroupDraws
 
@@ -19,13 +20,7 @@ MANY_RATERS = 10  # below this, correlations of severities are little but their 
 
 
 def correlations(cov: Floats) -> Floats:
-    """Correlation matrices of covariance matrices, shape (..., D, D).
-
-    Examples
-    --------
-    >>> correlations(np.array([[4.0, 1.0], [1.0, 1.0]])).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
-    """
+    """Correlation matrices of covariance matrices, shape (..., D, D)."""
     sd = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
     found: Floats = cov / (sd[..., :, None] * sd[..., None, :])
     return found
@@ -94,30 +89,23 @@ def strongest_table(
 def pair_table(
     groups: Sequence[tuple[GroupRatings, GroupDraws]], mains: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Joint probabilities of the strongest correlates of two groups, and the probability that they differ.
-
-    Posteriors of different groups are independent, so joint probabilities are products.
-    """
+    """Joint probabilities of the strongest correlates of two groups, and the probability that they differ."""
     joint, differ = [], []
-    for (one, first), (two, second) in compared(groups):
-        for level in LEVELS:
-            a, b = levels_of(one, first).get(level), levels_of(two, second).get(level)
-            if a is None or b is None:
+    for one, two, level, a, b in compared(groups):
+        of_two = {main: (names, rho) for main, names, rho in _with_mains(two, b, mains)}
+        for main, names, rho in _with_mains(one, a, mains):
+            if main not in of_two:
                 continue
-            of_two = {main: (names, rho) for main, names, rho in _with_mains(two, b, mains)}
-            for main, names, rho in _with_mains(one, a, mains):
-                if main not in of_two:
-                    continue
-                other_names, other_rho = of_two[main]
-                p = _shares_of_top(rho)
-                q = _shares_of_top(other_rho)
-                same = sum(p[names.index(n)] * q[other_names.index(n)] for n in names if n in other_names)
-                differ.append((one.group, two.group, level, main, 1 - same))
-                joint += [
-                    (one.group, two.group, level, main, x, y, p[i] * q[j])
-                    for i, x in enumerate(names)
-                    for j, y in enumerate(other_names)
-                ]
+            other_names, other_rho = of_two[main]
+            # Posteriors of different groups are independent, so joint probabilities are products.
+            p, q = _shares_of_top(rho), _shares_of_top(other_rho)
+            same = sum(p[names.index(n)] * q[other_names.index(n)] for n in names if n in other_names)
+            differ.append((one.group, two.group, level, main, 1 - same))
+            joint += [
+                (one.group, two.group, level, main, x, y, p[i] * q[j])
+                for i, x in enumerate(names)
+                for j, y in enumerate(other_names)
+            ]
     keys = ["group", "other_group", "level", "main"]
     return (
         pd.DataFrame(joint, columns=[*keys, "strongest", "other_strongest", "probability"]),
@@ -128,17 +116,12 @@ def pair_table(
 def difference_table(groups: Sequence[tuple[GroupRatings, GroupDraws]], alpha: float) -> pd.DataFrame:
     """Correlations of one group less those of another at the same level."""
     rows, values = [], []
-    for (one, first), (two, second) in compared(groups):
-        shared = [name for name in one.dimensions if name in two.dimensions]
-        for level in LEVELS:
-            a, b = levels_of(one, first).get(level), levels_of(two, second).get(level)
-            if a is None or b is None:
-                continue
-            for x, y in combinations(shared, 2):
-                mine = a[..., one.dimensions.index(x), one.dimensions.index(y)]
-                theirs = b[..., two.dimensions.index(x), two.dimensions.index(y)]
-                rows.append((one.group, two.group, level, x, y))
-                values.append(mine - theirs)
+    for one, two, level, a, b in compared(groups):
+        for x, y in combinations([name for name in one.dimensions if name in two.dimensions], 2):
+            mine = a[..., one.dimensions.index(x), one.dimensions.index(y)]
+            theirs = b[..., two.dimensions.index(x), two.dimensions.index(y)]
+            rows.append((one.group, two.group, level, x, y))
+            values.append(mine - theirs)
     keys = ["group", "other_group", "level", "dimension", "other_dimension"]
     if not rows:
         return pd.DataFrame(columns=keys)
@@ -149,20 +132,24 @@ def difference_table(groups: Sequence[tuple[GroupRatings, GroupDraws]], alpha: f
 
 def compared(
     groups: Sequence[tuple[GroupRatings, GroupDraws]],
-) -> Iterator[tuple[tuple[GroupRatings, GroupDraws], tuple[GroupRatings, GroupDraws]]]:
-    """Pairs of groups to compare: people with people and with models; models where there are no people."""
+) -> Iterator[tuple[GroupRatings, GroupRatings, str, Floats, Floats]]:
+    """Pairs of groups with their correlations at each level that both have.
+
+    People are compared with people and with models; models with each other where there are no people.
+    """
     people = any(data.human for data, _ in groups)
-    for one, two in combinations(groups, 2):
-        if one[0].human or not people:
-            yield one, two
+    for (one, first), (two, second) in combinations(groups, 2):
+        if one.human or not people:
+            of_one, of_two = levels_of(one, first), levels_of(two, second)
+            for level in LEVELS:
+                if level in of_one and level in of_two:
+                    yield one, two, level, of_one[level], of_two[level]
 
 
 def posterior_data(
     groups: Sequence[tuple[GroupRatings, GroupDraws]], dimensions: Sequence[str], settings: dict[str, Any]
 ) -> Any:
     """Draws as ArviZ data; missing where a group has no such dimension, effect or cut-point."""
-    from ..libraries import library
-
     xarray = library("xarray")
     chains, draws = groups[0][1].within.shape[:2]
     size, width = len(dimensions), max(int(data.n_cuts.max()) for data, _ in groups)

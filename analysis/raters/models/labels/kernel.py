@@ -14,7 +14,7 @@ from ....numerics.types import Codes, Floats
 def log_likelihood(
     log_prevalence: Floats, logits: Floats, row: Codes, answer: Codes, count: Codes
 ) -> tuple[float, Floats, Floats]:
-    """As `label_classes.log_likelihood`, with its gradient by the first two arguments."""
+    """As `data.log_likelihood`, with its gradient by the first two arguments."""
     size, judges = len(log_prevalence), len(row)
     told = np.empty((judges * size, size))
     for j in range(judges):

@@ -8,19 +8,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import InputError
+
 from ....numerics.intervals import check_alpha
-from ....numerics.types import Codes
+from ....numerics.types import Codes, Floats
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
-from ..fitted import ModelFit
-from ..libraries import library
-from ..predictive import with_predictive
-from ..priors import Priors
-from ..progress import Progress
-from ..sampling import TARGET_ACCEPT, sample
-from .checks import REPLICATIONS, check_labels, shared_errors, some_draws
-from .data import Labelled, read_labels
-from .priors import assumed_priors, draw_parameters
-from .tables import confusion_tables, item_table, label_draws, replacement_table, summary, told_of
+from ..fitted import ModelFit, with_predictive
+from ..priors import Prior, Priors, changed
+from ..sampling import TARGET_ACCEPT, Progress, library, sample
+from .data import PEOPLE_SD, Labelled, confusion_of, read_labels
+from .tables import (
+    REPLICATIONS,
+    check_labels,
+    confusion_tables,
+    item_table,
+    label_draws,
+    replacement_table,
+    shared_errors,
+    some_draws,
+    summary,
+    told_of,
+)
 
 CONDITIONAL = (
     "The true class is what all judges together point to, as if they erred independently: judges who share "
@@ -189,10 +197,60 @@ def label_model(
     )
 
 
+def _stored(drawn: Any, data: Labelled, fitted: Codes, prior: Codes) -> Any:
+    """Add labels, as positions among ``labels``, that were given, that the model and its priors make."""
+    ratings = data.ratings
+    coords = {
+        "judge_of_judgment": ("judgment", np.array(ratings.judges)[ratings.judge]),
+        "item_of_judgment": ("judgment", np.array(ratings.items)[ratings.item]),
+    }
+    seen, made, alone = (codes.astype(np.int8) for codes in (data.label, fitted, prior))
+    named = {"labels": list(data.labels)}
+    return with_predictive(drawn, seen, made, alone, ("judgment",), coords, named)
+
+
+def default_priors(n_labels: int) -> dict[str, Prior]:
+    """Priors that have judges right three times out of four, give or take a lot."""
+    wrong = float(np.log(0.25 / 0.75 / (n_labels - 1)))
+    return {
+        "prevalence": Prior("dirichlet", (1.0,), "shares of the true classes"),
+        "wrong": Prior(
+            "normal",
+            (wrong, 1.0),
+            "logit of a wrong label against the right one, of a panel's mean and of each model",
+        ),
+        "people": Prior("half_normal", (PEOPLE_SD,), "SD of these logits between the people of a panel"),
+    }
+
+
+def assumed_priors(n_labels: int, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+    """The priors that a fit uses; InputError where the prevalence has no Dirichlet prior."""
+    made = changed(default_priors(n_labels), changes)
+    if made["prevalence"].family != "dirichlet":
+        raise InputError("Prior 'prevalence' of label_model must be dirichlet; change its number.")
+    return made
+
+
+def draw_parameters(
+    data: Labelled, priors: Priors, rng: np.random.Generator, size: int
+) -> tuple[Floats, Floats]:
+    """Draw prevalence and everyone's confusion matrix from the priors."""
+    n_labels = len(data.labels)
+    n_wrong = n_labels * (n_labels - 1)
+    prevalence = priors["prevalence"].draws(rng, (size, n_labels))
+    unit = priors["wrong"].draws(rng, (size, len(data.units), n_wrong))
+    rows = unit[:, data.unit]
+    if data.n_panels:
+        spread = priors["people"].draws(rng, (size, data.n_panels))
+        noise = rng.standard_normal((size, len(data.person), n_wrong))
+        rows[:, data.person] += spread[:, data.unit[data.person], None] * noise
+    return prevalence, confusion_of(rows, n_labels)
+
+
 def build(data: Labelled, priors: Priors) -> Any:
     """The PyMC model; people's logits are partly centred, each by how much is known of the person."""
     pm, pt = library("pymc"), library("pytensor.tensor")
-    from ..libraries import LogLikelihood
+    from ..operation import LogLikelihood
     from .kernel import log_likelihood
 
     size = len(data.labels)
@@ -224,15 +282,3 @@ def build(data: Labelled, priors: Priors) -> Any:
         )
         pm.Potential("answers", value)
     return model
-
-
-def _stored(drawn: Any, data: Labelled, fitted: Codes, prior: Codes) -> Any:
-    """Add labels, as positions among ``labels``, that were given, that the model and its priors make."""
-    ratings = data.ratings
-    coords = {
-        "judge_of_judgment": ("judgment", np.array(ratings.judges)[ratings.judge]),
-        "item_of_judgment": ("judgment", np.array(ratings.items)[ratings.item]),
-    }
-    seen, made, alone = (codes.astype(np.int8) for codes in (data.label, fitted, prior))
-    named = {"labels": list(data.labels)}
-    return with_predictive(drawn, seen, made, alone, ("judgment",), coords, named)

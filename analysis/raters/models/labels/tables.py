@@ -8,30 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....numerics.types import Floats
-from ..checks import posterior_table
-from .classes import accuracy, agreement, best_order, confusion_of, mean_class_posterior
-from .data import Labelled
+from ....numerics.types import Codes, Floats
+from ..checks import frequency_check, named_statistic_check, posterior_table
+from .data import Labelled, accuracy, agreement, best_order, confusion_of, mean_class_posterior
 
 FRESH = 24  # people drawn anew from a panel at each draw of its parameters
+REPLICATIONS = 100
+BETWEEN = ("people", "models", "people and models")
 
 
 @dataclass(frozen=True)
 class LabelDraws:
-    """Draws of the label model: C chains, D draws, J judges, U units of which H are panels, K labels.
+    """Draws of the label model: C chains, D draws, J judges, U units of which H are panels, K labels."""
 
-    Attributes
-    ----------
-    prevalence : ndarray, shape (C, D, K)
-    confusion : ndarray, shape (C, D, J, K, K)
-        Judge, true class, label.
-    fresh : ndarray, shape (C, D, H, FRESH, K, K)
-        People drawn anew from each panel.
-    """
-
-    prevalence: Floats
-    confusion: Floats
-    fresh: Floats
+    prevalence: Floats  # (C, D, K)
+    confusion: Floats  # (C, D, J, K, K); judge, true class, label
+    fresh: Floats  # (C, D, H, FRESH, K, K); people drawn anew from each panel
 
 
 def label_draws(data: Labelled, posterior: Any, seed: int) -> LabelDraws:
@@ -199,3 +191,86 @@ def _matrix_table(data: Labelled, matrices: Floats, owners: pd.DataFrame, alpha:
     for name in ("truth", "label"):
         keys[name] = pd.Categorical(keys[name], categories=data.labels)
     return posterior_table(keys, matrices.reshape(*matrices.shape[:2], -1), alpha)
+
+
+@dataclass(frozen=True)
+class LabelCheck:
+    """Labels that the model makes, beside those that were given."""
+
+    made: Codes  # (R, n); positions of replicated labels
+    # Shares of labels by judge, as ``checks.frequency_check`` makes them, in a column ``label``
+    shares: pd.DataFrame
+    # Agreement among people, among models and between them, as of ``checks.named_statistic_check``
+    agreement: pd.DataFrame
+
+
+def check_labels(
+    data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator, alpha: float
+) -> LabelCheck:
+    """Compare the labels with those made at R draws of the parameters, from the posterior or the priors."""
+    made = replicate(data, prevalence, confusion, rng)
+    judges = pd.DataFrame({"judge": np.array(data.ratings.judges)[data.ratings.judge]})
+    shares = frequency_check(data.label, made, data.labels, judges, alpha)
+    again = [agreements(data, one) for one in made]
+    agreeing = named_statistic_check(agreements(data, data.label), again, alpha)
+    return LabelCheck(made, shares.rename(columns={"category": "label"}), agreeing)
+
+
+def some_draws(found: LabelDraws, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Prevalence and confusion matrices of ``REPLICATIONS`` draws of the posterior, at random."""
+    prevalence = found.prevalence.reshape(-1, found.prevalence.shape[-1])
+    confusion = found.confusion.reshape(-1, *found.confusion.shape[2:])
+    chosen = rng.choice(len(prevalence), size=REPLICATIONS, replace=len(prevalence) < REPLICATIONS)
+    return prevalence[chosen], confusion[chosen]
+
+
+def replicate(data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator) -> Codes:
+    """Draw new true classes and labels for every judgment, one set a draw, shape (R, n)."""
+    item, judge = data.ratings.item, data.ratings.judge
+    made = []
+    for shares, matrices in zip(prevalence, confusion, strict=True):
+        truth = _draw(np.broadcast_to(shares, (len(data.ratings.items), len(data.labels))), rng)
+        made.append(_draw(matrices[judge, truth[item]], rng))
+    return np.array(made)
+
+
+def agreements(data: Labelled, label: Codes) -> dict[str, float]:
+    """Share of pairs of judgments of one item that agree, among people, among models and between them."""
+    ratings, size = data.ratings, len(data.labels)
+    counts = {
+        kind: np.bincount((ratings.item * size + label)[part], minlength=len(ratings.items) * size).reshape(
+            -1, size
+        )
+        for kind, part in (("people", ratings.is_human), ("models", ~ratings.is_human))
+    }
+    people, models = counts["people"].astype(float), counts["models"].astype(float)
+    same = {
+        "people": (people * (people - 1)).sum(),
+        "models": (models * (models - 1)).sum(),
+        "people and models": (people * models).sum(),
+    }
+    of_people, of_models = people.sum(axis=1), models.sum(axis=1)
+    pairs = {
+        "people": (of_people * (of_people - 1)).sum(),
+        "models": (of_models * (of_models - 1)).sum(),
+        "people and models": (of_people * of_models).sum(),
+    }
+    return {f"agreement of {name}": float(same[name] / pairs[name]) for name in BETWEEN if pairs[name]}
+
+
+def shared_errors(agreement: pd.DataFrame) -> list[str]:
+    """Say which judges agree more than judges who err independently would."""
+    return [
+        f"The {row['statistic']} is {row['observed']:.0%}, judges who err independently would have "
+        f"{row['lower']:.0%} to {row['upper']:.0%}: beyond the true class they share errors or views, so "
+        "intervals are too narrow, and the class may not be theirs; fit them alone to see what it is for "
+        "them."
+        for row in agreement.to_dict("records")
+        if row["observed"] > row["upper"]
+    ]
+
+
+def _draw(probability: Floats, rng: np.random.Generator) -> Codes:
+    """Draw a position in each row of probabilities (n, K), shape (n,)."""
+    ends = probability.cumsum(axis=1)
+    return np.asarray((rng.random(len(ends))[:, None] * ends[:, -1:] > ends).sum(axis=1), dtype=np.int64)

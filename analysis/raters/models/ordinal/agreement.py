@@ -9,10 +9,8 @@ from scipy.special import ndtri
 
 from ....numerics.types import Floats
 from .data import OrdinalData
-from .draws import Draws, category_chances
-from .grid import INNER, grid
-from .priors import CARELESS_SD
-from .shape import standardised
+from .density import CARELESS_SD
+from .draws import INNER, Draws, category_chances, grid, standardised
 
 PEOPLE, CARELESS = 32, 8  # fresh people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities
@@ -24,33 +22,18 @@ class Agreement:
     """Expected agreement, for each of D draws and G groups; of panels, that of a fresh person.
 
     The consensus on an item is the mean rating that all people would give it.
-
-    Attributes
-    ----------
-    same : ndarray, shape (D, G)
-        Probability of the same rating as a random person.
-    distance : ndarray, shape (D, G)
-        Expected distance of a rating from the consensus, in points of the scale.
-    correlation : ndarray, shape (D, G)
-        Correlation of single ratings with the consensus over items.
-    better : ndarray, shape (D, G)
-        Share of people whose ratings correlate less with the consensus; missing for panels.
-    closer : ndarray, shape (D, G)
-        Probability that on a random item the rating is closer to the consensus than that of a random
-        person, ties by half; missing for panels.
-    strict : ndarray, shape (D, J)
-        Points of the scale by which a judge rates lower than people do on average.
-    tilt : ndarray, shape (D, G, S)
-        Points by which a bias raises the ratings of a stratum; 0 for panels.
     """
 
-    same: Floats
-    distance: Floats
-    correlation: Floats
+    same: Floats  # (D, G); probability of the same rating as a random person
+    distance: Floats  # (D, G); expected distance of a rating from the consensus, in points of the scale
+    correlation: Floats  # (D, G); correlation of single ratings with the consensus over items
+    # (D, G); share of people whose ratings correlate less with the consensus; missing for panels
     better: Floats
+    # (D, G); probability that on a random item the rating is closer to the consensus than that of a random
+    # person, ties by half; missing for panels
     closer: Floats
-    strict: Floats
-    tilt: Floats
+    strict: Floats  # (D, J); points of the scale by which a judge rates lower than people do on average
+    tilt: Floats  # (D, G, S); points by which a bias raises the ratings of a stratum; 0 for panels
 
 
 def expected_agreement(draws: Draws, data: OrdinalData) -> Agreement:

@@ -17,7 +17,6 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from ....numerics.types import Codes, Floats
 from ....vocabulary import HUMAN
 from ...ratings import Ratings
-from .shape import BUMPS
 
 FEW_PEOPLE = 10  # up to which a panel is small
 INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
@@ -31,44 +30,23 @@ class OrdinalData:
     """n ratings of I items by J judges in G groups on K categories.
 
     Groups of people come first; each model is a group of its own.
-
-    Attributes
-    ----------
-    judges : tuple of str, length J
-    groups : tuple of str, length G
-    n_panels : int
-        How many groups are of people.
-    group : ndarray, shape (J,)
-        Group of each judge.
-    categories : tuple of float, length K
-        Those that occur.
-    items : tuple of str, length I
-    levels : dict of str to tuple of str
-        Levels of each covariate.
-    effects : ndarray, shape (S, E)
-        Levels of covariates that hold in each stratum: one column a level, in the order of ``levels``.
-    stratum : ndarray, shape (I,)
-        Combination of levels that each item has.
-    judge, item, category, sample : ndarray, shape (n,)
-        Of each rating.
-    own : ndarray, shape (G,)
-        Whether a group's own effects of items are estimated, since its judges rated items repeatedly.
-    notes : tuple of str
     """
 
-    judges: tuple[str, ...]
-    groups: tuple[str, ...]
-    n_panels: int
-    group: Codes
-    categories: tuple[float, ...]
-    items: tuple[str, ...]
-    levels: dict[str, tuple[str, ...]]
+    judges: tuple[str, ...]  # length J
+    groups: tuple[str, ...]  # length G
+    n_panels: int  # How many groups are of people
+    group: Codes  # (J,); group of each judge
+    categories: tuple[float, ...]  # length K; those that occur
+    items: tuple[str, ...]  # length I
+    levels: dict[str, tuple[str, ...]]  # Levels of each covariate
+    # (S, E); levels of covariates that hold in each stratum: one column a level, in the order of ``levels``
     effects: Floats
-    stratum: Codes
-    judge: Codes
-    item: Codes
-    category: Codes
-    sample: Codes
+    stratum: Codes  # (I,); combination of levels that each item has
+    judge: Codes  # (n,); of each rating
+    item: Codes  # (n,); of each rating
+    category: Codes  # (n,); of each rating
+    sample: Codes  # (n,); of each rating
+    # (G,); whether a group's own effects of items are estimated, since its judges rated items repeatedly
     own: NDArray[np.bool_]
     notes: tuple[str, ...] = ()
 
@@ -106,37 +84,21 @@ class OrdinalData:
 
 @dataclass(frozen=True)
 class Cells:
-    """P pairs of judge and stratum, C cells, and I items, as ``ordinal_kernel.log_likelihood`` takes them.
+    """P pairs of judge and stratum, C cells, and I items, as ``kernel.log_likelihood`` takes them."""
 
-    Attributes
-    ----------
-    pair_judge, pair_stratum, pair_group : ndarray, shape (P,)
-    cell_start : ndarray, shape (P + 1,)
-    rating_start : ndarray, shape (C + 1,)
-    rating : ndarray
-    item_start : ndarray, shape (I + 1,)
-    item_models : ndarray, shape (I,)
-        Where the cells of models begin among those of each item, which follow those of people.
-    item_cell : ndarray
-    item_weight : ndarray, shape (I,)
-        Items with the same cells and stratum are one, with their number.
-    item_stratum : ndarray, shape (I,)
-    item : ndarray, shape (number of items,)
-        Which of the I each item is.
-    """
-
-    pair_judge: Codes
-    pair_stratum: Codes
-    pair_group: Codes
-    cell_start: Codes
-    rating_start: Codes
+    pair_judge: Codes  # (P,)
+    pair_stratum: Codes  # (P,)
+    pair_group: Codes  # (P,)
+    cell_start: Codes  # (P + 1,)
+    rating_start: Codes  # (C + 1,)
     rating: Codes
-    item_start: Codes
+    item_start: Codes  # (I + 1,)
+    # (I,); where the cells of models begin among those of each item, which follow those of people
     item_models: Codes
     item_cell: Codes
-    item_weight: Floats
-    item_stratum: Codes
-    item: Codes
+    item_weight: Floats  # (I,); items with the same cells and stratum are one, with their number
+    item_stratum: Codes  # (I,)
+    item: Codes  # (number of items,); which of the I each item is
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -188,11 +150,9 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
 
 
 def centring(data: OrdinalData, number: int, what: str) -> float:
-    """How far a panel's deviations are sampled as themselves (1) or in units of their SD (0).
-
-    The more ratings its members gave, the more is known of each without the panel; the sampler meets least
-    correlation in between.
-    """
+    """How far a panel's deviations are sampled as themselves (1) or in units of their SD (0)."""
+    # The more ratings members gave, the more is known of each without the panel; in between, the sampler
+    # meets least correlation.
     members = data.group == number
     each = members[data.judge].sum() / members.sum()
     told = OF_FEW if members.sum() <= FEW_PEOPLE else INFORMATIVE
@@ -249,39 +209,29 @@ def cells(data: OrdinalData) -> Cells:
     )
 
 
-def coordinates(data: OrdinalData) -> dict[str, Any]:
-    """Names along the axes of the model's variables."""
-    names = [f"{value:g}" for value in data.categories]
-    made: dict[str, Any] = {
-        "group": list(data.groups),
-        "panel": list(data.groups[: data.n_panels]),
-        "judge": list(data.judges),
-        "category": names,
-        "threshold": names[:-1],
-        "bump": [f"{centre:g}" for centre in BUMPS],
-    }
-    if data.models:
-        made["model"] = list(data.models)
-    if data.own.any():
-        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
-    return made | {name: list(levels) for name, levels in data.levels.items()}
-
-
-def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
-    """Axes of the variables that are stored."""
-    made: dict[str, tuple[str, ...]] = {
-        "shares": ("group", "category"),
-        "panel_discrimination": ("panel",),
-        "model_discrimination": ("model",),
-        "own_sd": ("repeated",),
-        "discrimination": ("judge",),
-        "severity": ("judge",),
-        "cut": ("group", "threshold"),
-        "shape": ("bump",),
-    }
-    for name in data.levels:
-        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
-    return made
+def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tuple[str, ...]]:
+    """A covariate of items as text, and its levels in their order; InputError where it says nothing."""
+    if name not in first:
+        known = [str(column) for column in first.columns]
+        raise InputError(
+            f"There is no column '{name}'{did_you_mean(name, known)} in the judgments or items; add it, or "
+            "leave the covariate out."
+        )
+    text = as_text(first[name])
+    missing = text.isna().to_numpy(dtype=bool)
+    if missing.any():
+        raise InputError(
+            f"Covariate '{name}' is missing for {int(missing.sum()):,} items, such as "
+            f"'{first.index[missing][0]}'; fill it in."
+        )
+    dtype = first[name].dtype
+    categorical = isinstance(dtype, pd.CategoricalDtype)
+    order = [str(level) for level in dtype.categories] if categorical else sorted(text.unique())
+    seen = set(text)
+    present = tuple(level for level in order if level in seen)
+    if len(present) < 2:
+        raise InputError(f"Covariate '{name}' is '{present[0]}' for every item; leave it out.")
+    return text, present
 
 
 def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], Floats, Codes]:
@@ -289,30 +239,10 @@ def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tupl
     levels: dict[str, tuple[str, ...]] = {}
     columns = []
     for name in covariates:
-        if name not in first:
-            known = [str(column) for column in ratings.frame.columns]
-            raise InputError(
-                f"There is no column '{name}'{did_you_mean(name, known)} in the judgments or items; add it, "
-                "or leave the covariate out."
-            )
-        text = as_text(first[name])
-        if text.isna().any():
-            where = first.index[text.isna().to_numpy(dtype=bool)][0]
-            raise InputError(
-                f"Covariate '{name}' is missing for {int(text.isna().sum()):,} items, such as '{where}'; "
-                "fill it in."
-            )
-        dtype = first[name].dtype
-        order = (
-            [str(v) for v in dtype.categories]
-            if isinstance(dtype, pd.CategoricalDtype)
-            else sorted(text.unique())
+        text, levels[name] = levels_of_items(first, name)
+        columns.append(
+            text.map({level: at for at, level in enumerate(levels[name])}).to_numpy(dtype=np.int64)
         )
-        present = tuple(level for level in order if level in set(text))
-        if len(present) < 2:
-            raise InputError(f"Covariate '{name}' is '{present[0]}' for every item; leave it out.")
-        levels[name] = present
-        columns.append(text.map({level: at for at, level in enumerate(present)}).to_numpy(dtype=np.int64))
     if not columns:
         return {}, np.zeros((1, 0)), np.zeros(len(ratings.items), dtype=np.int64)
     combined, stratum = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)

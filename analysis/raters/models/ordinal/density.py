@@ -1,7 +1,7 @@
 """The posterior of the ordinal rater model for a sampler: no graph has to be compiled.
 
-The variables, their transformations and priors are those of ``ordinal_graph.rater_graph``, on the same
-unconstrained scale; ``ordinal_kernel`` and ``ordinal_target`` compute it.
+The variables, their transformations and priors are those of ``graph.rater_graph``, on the same
+unconstrained scale; ``kernel`` and ``target`` compute it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,33 @@ from typing import Any
 
 import numpy as np
 
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
+
 from ....numerics.types import Floats
 from ..priors import Prior, Priors
+from ..sampling import library
 from .data import Cells, OrdinalData, centring
-from .grid import EDGE, LEAST_SHARE, LINK_SD, Grid
-from .priors import CARELESS_SD, POSITIVE, PRIORS
-from .shape import BUMPS
+from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, Grid, coordinates, dimensions
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
 CARELESS, SHIFTS, SEEN = "careless_", "discrimination_shift_", "seen_discrimination"
 HIDDEN = (*RAWS, SHIFTS, SEEN)  # what is sampled and not stored
+PRIORS: dict[str, Prior] = {
+    "shares": Prior("dirichlet", (1.0,), "shares of the categories in a group"),
+    "discrimination": Prior("log_normal", (1.0, 0.75), "discrimination of a typical person"),
+    "model_discrimination": Prior("normal", (0.75, 1.0), "discrimination of a model"),
+    "discrimination_sd": Prior("log_normal", (0.2, 0.6), "SD of people's log discriminations in a panel"),
+    "severity_sd": Prior("log_normal", (0.4, 0.7), "SD of people's severities in a panel"),
+    "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
+    "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
+    "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
+    "careless": Prior("beta", (2.0, 38.0), "share of people who may discriminate quite unlike their panel"),
+    "shape": Prior("normal", (0.0, 0.5), "bumps in the log density of qualities, which is else normal"),
+}
+CARELESS_SD = 1.0  # of these people's log discriminations about that of a typical person
+POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in target
 
 
 @dataclass(frozen=True)
@@ -46,30 +62,19 @@ class Block:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a vector means: parameters in units of the link's standard deviation.
+    """What a vector means: parameters in units of the link's standard deviation."""
 
-    Attributes
-    ----------
-    shares : ndarray, shape (G, K)
-    of_group : ndarray, shape (G,)
-        Discrimination of each model and, of each panel, the geometric mean of its members'.
-    typical : ndarray, shape (n_panels,)
-        Discrimination of a typical person of each panel: the median of the people that it stands for.
-    severity, spread : ndarray, shape (J,)
-        Severities, and deviations of log discriminations, of people; 0 for models.
-    own : ndarray, shape (G,)
-    quality : ndarray, shape (S,)
-    bias : ndarray, shape (G, S)
-    """
-
-    shares: Floats
+    shares: Floats  # (G, K)
+    # (G,); discrimination of each model and, of each panel, the geometric mean of its members'
     of_group: Floats
+    # (n_panels,); discrimination of a typical person of each panel: the median of the people that it stands
+    # for
     typical: Floats
-    severity: Floats
-    spread: Floats
-    own: Floats
-    quality: Floats
-    bias: Floats
+    severity: Floats  # (J,); 0 for models
+    spread: Floats  # (J,); deviations of people's log discriminations; 0 for models
+    own: Floats  # (G,)
+    quality: Floats  # (S,)
+    bias: Floats  # (G, S)
 
 
 class Density:
@@ -259,7 +264,7 @@ class Density:
         return density_from(free, gradient, *self._arranged, self._numbers, at, value, tuple(by)), gradient
 
     def _arrangement(self) -> tuple[Any, ...]:
-        """Where the parts of the vector are, as ``ordinal_target`` takes it."""
+        """Where the parts of the vector are, as ``target`` takes it."""
         data, blocks = self.data, self.blocks
         ends = np.cumsum([0] + [len(ids) for ids in self.members.values()])
         panels = [
@@ -336,3 +341,39 @@ def _quantiles(shares: Floats) -> Floats:
     """Standardised logistic quantiles of cumulative shares, shape (G, K - 1)."""
     cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], EDGE, 1 - EDGE)
     return np.asarray(np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"])
+
+
+def for_nutpie(density: Density) -> Any:
+    """The density as a compiled model of nutpie, which keeps the constrained variables."""
+    nutpie_func = library("nutpie.compiled_pyfunc")
+    data = density.data
+    start = np.zeros(density.size)
+    kept = density.kept(start)
+    starts = density.start()
+
+    def at_first(seed: int) -> Floats:
+        return starts + np.random.default_rng(seed).uniform(-0.1, 0.1, density.size)
+
+    return nutpie_func.from_pyfunc(
+        density.size,
+        lambda: density,
+        lambda *seeds: density.kept,
+        [values.dtype for values in kept.values()],
+        [values.shape for values in kept.values()],
+        list(kept),
+        dims=dimensions(data),
+        coords=coordinates(data),
+        make_initial_point_fn=at_first,
+    )
+
+
+def check_families(priors: Priors) -> None:
+    """Refuse a family that a parameter cannot have."""
+    for name, prior in priors.items():
+        allowed = POSITIVE if PRIORS[name].family in POSITIVE else (PRIORS[name].family,)
+        if prior.family not in allowed:
+            raise InputError(f"The prior of '{name}' can be {listed(allowed)}, not {prior.family}.")
+        if name in ("quality", "bias") and prior.values[0] != 0:
+            raise InputError(f"The prior of '{name}' has mean 0, since effects sum to zero over levels.")
+        if name == "shape" and prior.values[0] != 0:
+            raise InputError("The prior of 'shape' has mean 0, which makes qualities normal.")

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..libraries import library
 from ..priors import Priors
-from .data import Cells, OrdinalData, centring, coordinates
-from .density import CARELESS, SEEN, SHIFTS
-from .grid import LINK_SD, Grid
-from .priors import CARELESS_SD
-from .shape import BUMPS, FINE
+from ..sampling import library
+from .data import Cells, OrdinalData, centring
+from .density import CARELESS, CARELESS_SD, SEEN, SHIFTS
+from .draws import BUMPS, FINE, LINK_SD, Grid, coordinates
 
 
 def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> Any:
@@ -30,7 +28,7 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
     typical person of a panel lies a little off it.
     """
     pymc, pt = library("pymc"), library("pytensor.tensor")
-    from ..libraries import LogLikelihood
+    from ..operation import LogLikelihood
     from .kernel import log_likelihood
 
     operation = LogLikelihood(log_likelihood, 6, (at.step, at.n_window, link == "probit"))

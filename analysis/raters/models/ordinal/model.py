@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,28 +13,24 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean
 
 from ....numerics.intervals import check_alpha
+from ....numerics.types import Codes
 from ...items import with_items
 from ...ratings import read_ratings
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
-from ..fitted import ModelFit
-from ..libraries import library
+from ..fitted import ModelFit, with_predictive
 from ..priors import changed
-from ..progress import Progress
-from ..sampling import TARGET_ACCEPT, check_sampling, sample
+from ..sampling import TARGET_ACCEPT, Progress, check_sampling, library, sample
 from .agreement import expected_agreement
 from .data import FEW_PEOPLE, OrdinalData, cells, ordinal_data
-from .density import HIDDEN, Density
-from .draws import Draws, draws_of, posterior_draws, replicate
-from .grid import grid, grid_step
-from .items import item_table
-from .nutpie import for_nutpie
-from .priors import PRIORS, check_families
+from .density import HIDDEN, PRIORS, Density, check_families, for_nutpie
+from .draws import Draws, draws_of, grid, grid_step, posterior_draws, replicate
 from .summary import (
     at_the_end,
     covariate_tables,
     end_notes,
     followers,
     group_table,
+    item_table,
     judge_table,
     predictive_tables,
     threshold_table,
@@ -273,7 +269,7 @@ def rater_model(
         notes=(*data.notes, *followers(every, data, alpha), *end_notes(ends, data)),
         settings=settings,
         extra=tables,
-        data=_with_predictive(tree, data, made, prior_made, shape),
+        data=_with_predictive(tree, data, made, prior_made),
         diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if not str(v).startswith(HIDDEN)]),
         verdict=said,
         priors=chosen,
@@ -299,9 +295,7 @@ def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:
     chains, draws = shape
     each = min(draws, max(AGREEING // chains, 1))
     within = np.unique(np.linspace(0, draws - 1, each).astype(int))
-    at = (np.arange(chains)[:, None] * draws + within).reshape(-1)
-    names = [name for name in every.__dataclass_fields__ if name != "link"]
-    return replace(every, **{name: getattr(every, name)[at] for name in names})
+    return every.at((np.arange(chains)[:, None] * draws + within).reshape(-1))
 
 
 def _prior_draws(density: Density, data: OrdinalData, link: str, rng: np.random.Generator) -> Draws:
@@ -309,20 +303,11 @@ def _prior_draws(density: Density, data: OrdinalData, link: str, rng: np.random.
     return draws_of({name: np.stack([one[name] for one in many]) for name in many[0]}, data, link)
 
 
-def _with_predictive(tree: Any, data: OrdinalData, made: Any, prior: Any, shape: tuple[int, int]) -> Any:
-    """Add replicated and observed ratings, as positions of categories, to the draws."""
-    xarray = library("xarray")
+def _with_predictive(tree: Any, data: OrdinalData, made: Codes, prior: Codes) -> Any:
+    """Add replicated and observed ratings to the draws."""
     values = np.array(data.categories)
-    coords = {"judge_of_rating": ("rating", np.array(data.judges)[data.judge]),
-              "item_of_rating": ("rating", np.array(data.items)[data.item])}  # fmt: skip
-    groups = {
-        "posterior_predictive": (("chain", "draw", "rating"), values[made][None]),
-        "prior_predictive": (("chain", "draw", "rating"), values[prior][None]),
-        "observed_data": (("rating",), values[data.category]),
+    coords = {
+        "judge_of_rating": ("rating", np.array(data.judges)[data.judge]),
+        "item_of_rating": ("rating", np.array(data.items)[data.item]),
     }
-    made_of = {
-        name: xarray.Dataset({"value": (dims, numbers)}, coords=coords)
-        for name, (dims, numbers) in groups.items()
-    }
-    kept = {name: node.to_dataset() for name, node in tree.children.items()}
-    return xarray.DataTree.from_dict(kept | made_of)
+    return with_predictive(tree, values[data.category], values[made], values[prior], ("rating",), coords)

@@ -9,24 +9,21 @@ import numpy as np
 import pandas as pd
 
 from ....numerics.types import Codes, Floats
-from ..checks import frequency_check, posterior_table, statistic_check
+from ..checks import frequency_check, named_statistic_check, posterior_table
 from .agreement import Agreement
-from .data import OrdinalData
-from .draws import Draws
+from .data import Cells, OrdinalData
+from .draws import Draws, Grid, category_chances, log_weights, moments
 
 FAR_BELOW = 1 / 2  # of a typical person's discrimination, under which a person does not follow the panel
 AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
 ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread
+DRAWS = 60
 
 
 def group_table(
     draws: Draws, found: Agreement, agreeing: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> pd.DataFrame:
-    """All quantities of each group; of a panel, those of a typical or a random member.
-
-    ``draws`` are all draws, of ``shape`` (chains, draws); ``found`` belongs to those of ``agreeing``.
-    ``observed`` is the share of equal ratings in the data, beside ``same_rating``.
-    """
+    """All quantities of each group; of a panel, those of a typical or a random member."""
     keys: list[tuple[str, str]] = []
     columns: list[Floats] = []
 
@@ -119,11 +116,9 @@ def threshold_table(draws: Draws, data: OrdinalData, shape: tuple[int, int], alp
 def covariate_tables(
     posterior: Any, found: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> dict[str, pd.DataFrame]:
-    """``quality``: effects of levels on the consensus; ``bias``: of models towards levels, net of quality.
-
-    ``bias`` (in standard deviations of the noise) is additive in the covariates; ``bias_points``, in points
-    of the scale, averages over the strata of a level. Both sum to about zero over the levels of a covariate.
-    """
+    """``quality``: effects of levels on the consensus; ``bias``: of models towards levels, net of quality."""
+    # bias, in standard deviations of the noise, is additive in the covariates; bias_points, in points of the
+    # scale, averages over the strata of a level.
     quality, bias = [], []
     for name, levels in data.levels.items():
         keys = pd.DataFrame({"covariate": name, "level": levels})
@@ -152,19 +147,16 @@ def predictive_tables(made: Codes, data: OrdinalData, alpha: float) -> dict[str,
     groups = pd.DataFrame({"group": group})
     judges = pd.DataFrame({"judge": judge, "group": group})
     seen, again = _statistics(data.category, data), [_statistics(one, data) for one in made]
-    replicated = {name: np.array([one[name] for one in again]) for name in seen}
     return {
         "frequencies": frequency_check(data.category, made, data.categories, groups, alpha),
         "by_judge": frequency_check(data.category, made, data.categories, judges, alpha),
-        "statistics": statistic_check(seen, replicated, alpha),
+        "statistics": named_statistic_check(seen, again, alpha),
     }
 
 
 def equal_shares(category: Codes, data: OrdinalData) -> Floats:
-    """Share of equal ratings of a judge of each group and another person, over items, shape (G,).
-
-    Of a person's repeated ratings of an item the first counts; missing for a group without such pairs.
-    """
+    """Share of equal ratings of a judge of each group and another person, over items, shape (G,)."""
+    # Of a person's repeated ratings of an item the first counts.
     group, size, width = data.group[data.judge], len(data.items), data.n_categories
     person = group < data.n_panels
     counts = np.zeros((len(data.groups), size, width))
@@ -289,3 +281,50 @@ def worst_of(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         parts.append(table[["rhat", "ess_bulk", "ess_tail"]].assign(quantity=told))
     both = pd.concat(parts, ignore_index=True)
     return both[["quantity", "rhat", "ess_bulk", "ess_tail"]]
+
+
+def item_table(draws: Draws, data: OrdinalData, found: Cells, at: Grid, alpha: float) -> pd.DataFrame:
+    """Quality of each item, as people judge it, in standard deviations within strata."""
+    some = draws.some(DRAWS)
+    far = np.abs(some.quality).max() + at.nodes[-1]
+    nodes = np.arange(-np.ceil(far / at.step), np.ceil(far / at.step) + 1) * at.step
+    mass = np.zeros((len(found.item_weight), len(nodes)))
+    for d in range(len(some.slope)):
+        mass += _given_ratings(some, found, d, nodes, at) / len(some.slope)
+    mean = mass @ nodes
+    spread = np.sqrt(np.maximum(mass @ nodes**2 - mean**2, 0))
+    cumulative = np.cumsum(mass, axis=1) - mass / 2
+    ends = np.array([np.interp([alpha / 2, 1 - alpha / 2], row, nodes) for row in cumulative])
+    table = pd.DataFrame(
+        {"estimate": mean, "std_error": spread, "lower": ends[:, 0], "upper": ends[:, 1]}
+    ).iloc[found.item]
+    table.insert(0, "item_id", list(data.items))
+    by_people = data.item[data.group[data.judge] < data.n_panels]
+    table["n_ratings"] = np.bincount(by_people, minlength=len(data.items))
+    return table.reset_index(drop=True)
+
+
+def _given_ratings(draws: Draws, found: Cells, d: int, nodes: Floats, at: Grid) -> Floats:
+    """Masses of the nodes given an item's ratings, shape (I, nodes)."""
+    judge, stratum, group = found.pair_judge, found.pair_stratum, found.pair_group
+    eta = draws.slope[d][judge, None] * nodes + (
+        draws.bias[d][group, stratum] - draws.severity[d][judge]
+    )[:, None]  # fmt: skip
+    pair = np.repeat(np.arange(len(judge)), np.diff(found.cell_start))
+    of_rating = np.repeat(pair, np.diff(found.rating_start))
+    wide = draws.own[d][group]
+    chance = np.zeros((len(pair), len(nodes)))
+    inner = list(zip(at.inner_nodes, at.inner_weights, strict=True)) if wide.any() else [(0.0, 1.0)]
+    for u, w in inner:
+        made = category_chances(eta + u * wide[:, None], draws.cut[d][group][:, None, :], draws.link)
+        each = made[of_rating, :, found.rating]
+        chance += w * np.multiply.reduceat(each, found.rating_start[:-1], axis=0)
+    told = np.log(np.maximum(chance, 1e-300))[found.item_cell]
+    place = np.arange(len(found.item_cell))
+    by_models = place >= np.repeat(found.item_models, np.diff(found.item_start))
+    told[by_models] = 0  # quality is what people see
+    logs = np.add.reduceat(told, found.item_start[:-1], axis=0)
+    mean, sd = moments(draws.shape[d])
+    logs += log_weights(draws.shape[d], mean + sd * (nodes - draws.quality[d][:, None]))[found.item_stratum]
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

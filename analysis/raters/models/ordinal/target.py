@@ -1,8 +1,8 @@
 """Log posterior density of the ordinal rater model with its gradient: what lies around the likelihood.
 
-``unpacked`` makes the parameters of ``ordinal_kernel.log_likelihood`` from a vector of unconstrained numbers,
+``unpacked`` makes the parameters of ``kernel.log_likelihood`` from a vector of unconstrained numbers,
 ``density_from`` adds the priors to its value and carries its gradient back to the vector. The density is
-that of ``ordinal_graph.rater_graph`` on the same scale, up to a constant. All three are compiled one by one
+that of ``graph.rater_graph`` on the same scale, up to a constant. All three are compiled one by one
 and hold no lock of the interpreter, so that chains run side by side. Loops in place of array expressions
 halve the time that compiling takes. All stands in one file, since numba's cache of compiled functions does
 not notice a change in another one.
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from ....numerics.types import Codes, Floats
-from .grid import EDGE, LEAST_SHARE, LINK_SD
+from .draws import EDGE, LEAST_SHARE, LINK_SD
 
 _LOGISTIC_SD = LINK_SD["logit"]
 _HALF_NORMAL, _EXPONENTIAL = 0, 1  # else log-normal

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up_groups import group_ratings
 from scipy import stats
 
-from conjury.analysis.raters import correlations
-from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
+from conjury.analysis.raters.models.dimensions.checks import default_priors, simulate_ratings_of
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
-from conjury.analysis.raters.models.dimensions.priors import default_priors
 from conjury.analysis.raters.models.dimensions.sampler import sample_group
+from conjury.analysis.raters.models.dimensions.tables import correlations
 
 pytestmark = [pytest.mark.bayes, pytest.mark.slow]
 
@@ -18,20 +18,7 @@ pytestmark = [pytest.mark.bayes, pytest.mark.slow]
 def empty_group(n_items: int, n_ratings: int, n_judges: int, size: int, n_cuts: int) -> GroupRatings:
     rng = np.random.default_rng(0)
     judge = np.concatenate([rng.choice(n_judges, n_ratings, replace=False) for _ in range(n_items)])
-    return GroupRatings(
-        group="human",
-        human=True,
-        dimensions=tuple("abcdef"[:size]),
-        y=np.zeros((size, n_items * n_ratings), dtype=np.int64),
-        values=(tuple(float(k) for k in range(n_cuts + 1)),) * size,
-        item=np.repeat(np.arange(n_items), n_ratings),
-        judge=judge.astype(np.int64),
-        x=np.zeros((n_items, 0)),
-        terms=(),
-        items=tuple(f"item {k}" for k in range(n_items)),
-        judges=tuple(f"judge {k}" for k in range(n_judges)),
-        n_repeated=n_items if n_ratings > 1 else 0,
-    )
+    return group_ratings(np.repeat(np.arange(n_items), n_ratings), judge, tuple("abcdef"[:size]), n_cuts)
 
 
 def effects_from_prior(rng: np.random.Generator, size: int) -> np.ndarray:

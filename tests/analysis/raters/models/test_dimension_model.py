@@ -7,17 +7,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_groups import group_ratings
 from scipy import stats
 
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.figures.raters.models import predicted_shares
-from conjury.analysis.raters import ModelFit, correlations, dimension_model
+from conjury.analysis.raters import ModelFit, dimension_model
 from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
 from conjury.analysis.raters.models.dimensions.data import GroupRatings, dimension_data
-from conjury.analysis.raters.models.dimensions.priors import default_priors
 from conjury.analysis.raters.models.dimensions.sampler import GroupDraws
 from conjury.analysis.raters.models.dimensions.tables import (
     correlation_table,
+    correlations,
     difference_table,
     levels_of,
     pair_table,
@@ -61,21 +62,8 @@ def study(n_items: int = 150, seed: int = 3) -> pd.DataFrame:
 
 
 def group(name: str = "human", n_repeated: int = 30, n_judges: int = 12) -> GroupRatings:
-    n = 60
-    return GroupRatings(
-        group=name,
-        human=name == "human",
-        dimensions=DIMENSIONS,
-        y=np.tile(np.arange(n) % 4, (3, 1)),
-        values=((0.0, 1.0, 2.0, 3.0),) * 3,
-        item=np.repeat(np.arange(30), 2),
-        judge=np.arange(n) % n_judges,
-        x=np.zeros((30, 0)),
-        terms=(),
-        items=tuple(f"item {k}" for k in range(30)),
-        judges=tuple(f"judge {k}" for k in range(n_judges)),
-        n_repeated=n_repeated,
-    )
+    item, judge = np.repeat(np.arange(30), 2), np.arange(60) % n_judges
+    return group_ratings(item, judge, DIMENSIONS, name=name, n_repeated=n_repeated)
 
 
 def draws_around(within: np.ndarray, between: np.ndarray, noise: float, seed: int = 0) -> GroupDraws:
@@ -451,7 +439,3 @@ def test_simulated_ratings_follow_the_cut_points_and_keep_what_is_missing() -> N
     made = simulate_ratings_of(rng, data, WITHIN, BETWEEN, None, cut, np.zeros((0, 3)))
     assert (made[0, :5] == -1).all()
     assert set(np.unique(made[1])) == {1, 2}
-
-
-def test_priors_are_said_in_words() -> None:
-    assert default_priors()["cut"].in_words().endswith("normal with mean 0 and sd 3")

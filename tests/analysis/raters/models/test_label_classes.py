@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from conjury.analysis.raters import agreement
-from conjury.analysis.raters.models.labels.classes import (
+from conjury.analysis.raters.models.labels.data import (
     accuracy,
+    agreement,
     best_order,
     centring,
     class_posterior,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,7 @@ import pytest
 from scipy import stats
 
 from conjury.analysis.raters import ModelFit, label_model
-from conjury.analysis.raters.models.labels.classes import class_posterior, confusion_of
-from conjury.analysis.raters.models.labels.data import read_labels
+from conjury.analysis.raters.models.labels.data import class_posterior, confusion_of, read_labels
 from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, told_of
 from conjury.inference.errors import InputError
 
@@ -190,29 +190,33 @@ def _table(*rows: tuple[str, str, str, object]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
 
 
-def test_what_the_model_would_mean_nothing_for_is_refused() -> None:
-    people = [("ann", "human", f"i{k}", "yes" if k % 2 else "no") for k in range(6)]
-    with pytest.raises(InputError, match="there is one judge"):
-        label_model(_table(*people))
-    apart = [("bob", "human", f"j{k}", "yes") for k in range(3)]
-    with pytest.raises(InputError, match="no item has labels by two judges"):
-        label_model(_table(*people, *apart))
-    same = [(judge, "human", f"i{k}", "yes") for judge in ("ann", "bob") for k in range(3)]
-    with pytest.raises(InputError, match="Every judgment is 'yes'"):
-        label_model(_table(*same))
-    numbers = [(judge, "human", f"i{k}", k * 7) for judge in ("ann", "bob") for k in range(12)]
-    with pytest.raises(InputError, match="12 different numbers; the label model"):
-        label_model(_table(*numbers))
-    words = [(judge, "human", f"i{k}", f"word {k}") for judge in ("ann", "bob") for k in range(21)]
-    with pytest.raises(InputError, match="21 different labels, more than 20"):
-        label_model(_table(*words))
-    both = [(judge, "human", f"i{k}", "yes" if k else "no") for judge in ("ann", "bob") for k in range(3)]
-    with pytest.raises(InputError, match="holds 'no', which is not among the labels"):
-        label_model(_table(*both), labels=["yes", "maybe"])
-    with pytest.raises(InputError, match="names a label twice"):
-        label_model(_table(*both), labels=["yes", "no", "yes"])
-    with pytest.raises(InputError, match="no prior 'wrongs'"):
-        label_model(_table(*both), priors={"wrongs": (0, 1)})
+def _given(
+    judges: tuple[str, ...], values: list[object], start: str = "i"
+) -> list[tuple[str, str, str, object]]:
+    return [(judge, "human", f"{start}{k}", value) for judge in judges for k, value in enumerate(values)]
+
+
+TWO, MIXED = ("ann", "bob"), ["no", "yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (_given(("ann",), MIXED), {}, "there is one judge"),
+        (_given(("ann",), MIXED) + _given(("bob",), MIXED, "j"), {}, "no item has labels by two judges"),
+        (_given(TWO, ["yes"] * 3), {}, "Every judgment is 'yes'"),
+        (_given(TWO, [k * 7 for k in range(12)]), {}, "12 different numbers; the label model"),
+        (_given(TWO, [f"word {k}" for k in range(21)]), {}, "21 different labels, more than 20"),
+        (_given(TWO, [*MIXED]), {"labels": ["yes", "maybe"]}, "holds 'no', which is not among the labels"),
+        (_given(TWO, [*MIXED]), {"labels": ["yes", "no", "yes"]}, "names a label twice"),
+        (_given(TWO, [*MIXED]), {"priors": {"wrongs": (0, 1)}}, "no prior 'wrongs'"),
+    ],
+)
+def test_what_the_model_would_mean_nothing_for_is_refused(
+    rows: list[tuple[str, str, str, object]], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        label_model(_table(*rows), **options)
 
 
 def with_a_stray_label() -> pd.DataFrame:

@@ -11,9 +11,8 @@ from scipy.stats import chisquare
 
 from conjury.analysis.raters import read_ratings
 from conjury.analysis.raters.models.ordinal.data import OrdinalData, cells, ordinal_data
-from conjury.analysis.raters.models.ordinal.draws import draws_of, replicate
-from conjury.analysis.raters.models.ordinal.grid import grid, grid_step
-from conjury.analysis.raters.models.ordinal.priors import PRIORS
+from conjury.analysis.raters.models.ordinal.density import PRIORS
+from conjury.analysis.raters.models.ordinal.draws import draws_of, grid, grid_step, replicate
 from conjury.analysis.raters.models.priors import Priors, changed
 from conjury.analysis.raters.models.sampling import sample
 
@@ -36,8 +35,7 @@ def design(n_items: int = 60, n_people: int = 6) -> pd.DataFrame:
 
 def one_round(data: OrdinalData, priors: Priors, seed: int) -> dict[str, int]:
     """Rank of each true parameter among thinned draws of its posterior."""
-    from conjury.analysis.raters.models.ordinal.density import Density
-    from conjury.analysis.raters.models.ordinal.nutpie import for_nutpie
+    from conjury.analysis.raters.models.ordinal.density import Density, for_nutpie
 
     rng = np.random.default_rng(seed)
     at = grid(grid_step(data))

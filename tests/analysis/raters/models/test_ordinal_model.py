@@ -8,10 +8,9 @@ import pytest
 
 from conjury.analysis.raters import rater_model, read_ratings
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
-from conjury.analysis.raters.models.ordinal.grid import LINK_SD, grid, grid_step
+from conjury.analysis.raters.models.ordinal.density import PRIORS
+from conjury.analysis.raters.models.ordinal.draws import LINK_SD, grid, grid_step, moments
 from conjury.analysis.raters.models.ordinal.model import build
-from conjury.analysis.raters.models.ordinal.priors import PRIORS
-from conjury.analysis.raters.models.ordinal.shape import moments
 from conjury.analysis.raters.models.priors import Prior, changed
 
 pytestmark = pytest.mark.bayes

@@ -8,8 +8,7 @@ import pytest
 
 from conjury.analysis.raters import rater_model
 from conjury.analysis.raters.models import RaterFit
-from conjury.analysis.raters.models.ordinal.grid import LINK_SD
-from conjury.analysis.raters.models.ordinal.shape import BUMPS, drawn, moments, standardised
+from conjury.analysis.raters.models.ordinal.draws import BUMPS, LINK_SD, drawn, moments, standardised
 
 SKEWED = np.array([0.0, 1.5, 1.0, 0.0, -1.0, 0.5, 1.0])
 NODES = np.linspace(-6, 6, 400)

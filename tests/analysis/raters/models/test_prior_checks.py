@@ -8,23 +8,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_groups import group_ratings
 from scipy import stats
 from scipy.special import comb, expit
 
-from conjury.analysis.conjoint.bayes.choice_checks import ChoiceCheck, check_choices, replicate
-from conjury.analysis.conjoint.bayes.choice_fit import ChoiceDraws, Pairs, draw_population, lkj_factors
-from conjury.analysis.conjoint.bayes.choice_fit import assumed as choice_priors
-from conjury.analysis.raters import correlations
+from conjury.analysis.conjoint.bayes.choice_model import ChoiceCheck, check_choices, replicate
+from conjury.analysis.conjoint.bayes.paired import ChoiceDraws, Pairs, draw_population, lkj_factors
+from conjury.analysis.conjoint.bayes.paired import assumed as choice_priors
 from conjury.analysis.raters.models.checks import fit_in_words
-from conjury.analysis.raters.models.dimensions.checks import GroupCheck, check_group
+from conjury.analysis.raters.models.dimensions.checks import (
+    GroupCheck,
+    check_group,
+    covariances,
+    inverse_wishart,
+)
+from conjury.analysis.raters.models.dimensions.checks import assumed_priors as dimension_priors
+from conjury.analysis.raters.models.dimensions.checks import draw_parameters as draw_dimensions
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
-from conjury.analysis.raters.models.dimensions.priors import assumed_priors as dimension_priors
-from conjury.analysis.raters.models.dimensions.priors import covariances, inverse_wishart
-from conjury.analysis.raters.models.dimensions.priors import draw_parameters as draw_dimensions
-from conjury.analysis.raters.models.labels.checks import LabelCheck, check_labels
+from conjury.analysis.raters.models.dimensions.tables import correlations
 from conjury.analysis.raters.models.labels.data import Labelled, read_labels
-from conjury.analysis.raters.models.labels.priors import assumed_priors as label_priors
-from conjury.analysis.raters.models.labels.priors import draw_parameters as draw_labels
+from conjury.analysis.raters.models.labels.model import assumed_priors as label_priors
+from conjury.analysis.raters.models.labels.model import draw_parameters as draw_labels
+from conjury.analysis.raters.models.labels.tables import LabelCheck, check_labels
 from conjury.analysis.raters.models.priors import Prior
 from conjury.inference.errors import InputError
 
@@ -45,21 +50,8 @@ def labelled(n_items: int = 30, labels: tuple[str, ...] = LABELS) -> Labelled:
 
 def rated(n_cuts: int = 3, per_item: int = 1, n_judges: int = 1, n_items: int = 40) -> GroupRatings:
     """Ratings of three dimensions in a design of some size."""
-    n = n_items * per_item
-    return GroupRatings(
-        group="gpt",
-        human=False,
-        dimensions=("wit", "clarity", "warmth"),
-        y=np.tile(np.arange(n) % (n_cuts + 1), (3, 1)),
-        values=(tuple(float(k) for k in range(n_cuts + 1)),) * 3,
-        item=np.repeat(np.arange(n_items), per_item),
-        judge=np.arange(n) % n_judges,
-        x=np.zeros((n_items, 0)),
-        terms=(),
-        items=tuple(f"item {k}" for k in range(n_items)),
-        judges=tuple(f"judge {k}" for k in range(n_judges)),
-        n_repeated=n_items if per_item > 1 else 0,
-    )
+    item, judge = np.repeat(np.arange(n_items), per_item), np.arange(n_items * per_item) % n_judges
+    return group_ratings(item, judge, ("wit", "clarity", "warmth"), n_cuts, "gpt")
 
 
 def of_labels(
@@ -391,7 +383,7 @@ def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
 def test_parameters_of_choices_are_drawn_as_pymc_draws_them() -> None:
     import pymc
 
-    from conjury.analysis.conjoint.bayes.choice_fit import build, population
+    from conjury.analysis.conjoint.bayes.paired import build, population
 
     pairs = paired()
     priors = choice_priors(pairs, True, {"spread": 0.7, "correlation": 1.5})

@@ -12,8 +12,8 @@ from conjury.analysis.raters.models.checks import (
     diagnostics,
     fit_in_words,
     frequency_check,
+    named_statistic_check,
     sampler_state,
-    statistic_check,
     verdict,
 )
 from conjury.analysis.raters.models.priors import Prior, changed, prior_table
@@ -58,7 +58,7 @@ def test_shares_are_compared_within_groups():
 
 
 def test_a_statistic_far_from_the_replications_is_named():
-    table = statistic_check({"spread": 5.0}, {"spread": np.linspace(0, 1, 100)})
+    table = named_statistic_check({"spread": 5.0}, [{"spread": one} for one in np.linspace(0, 1, 100)])
     assert table["tail"].item() == 0.0
     assert fit_in_words(table, "statistics").endswith(": spread.")
 
@@ -69,11 +69,6 @@ def test_priors_change_by_name_and_keep_their_meaning():
     assert prior_table(changed(defaults, {"sd": 3}))["distribution"].item() == "half-normal with sd 3"
     with pytest.raises(InputError, match="no prior 'sdd'"):
         changed(defaults, {"sdd": 1})
-
-
-def test_a_prior_with_a_negative_spread_is_refused():
-    with pytest.raises(InputError, match="must be positive"):
-        Prior("half_normal", (-1.0,))
 
 
 def test_one_number_is_the_median_of_a_log_normal_prior():
@@ -116,27 +111,30 @@ def test_a_model_that_misses_more_numbers_than_chance_would_fails_its_check():
     assert not isinstance(fit_in_words(outside(2), "shares"), Problem)
 
 
-def test_a_target_acceptance_that_cannot_be_is_refused():
-    with pytest.raises(InputError, match="target_accept must be from"):
-        sample(None, target_accept=1.0)
-
-
-@pytest.mark.parametrize("draw", range(3))
-def test_draws_of_a_prior_have_its_median(draw):
-    prior = [
+@pytest.mark.parametrize(
+    "prior",
+    [
         Prior("log_normal", (2.0, 0.5)),
         Prior("normal", (2.0, 1.0)),
         Prior("exponential", (2 / np.log(2),)),
-    ]
-    drawn = prior[draw].draws(np.random.default_rng(1), (20_000,))
-    assert np.median(drawn) == pytest.approx(2.0, abs=0.06)
+    ],
+)
+def test_draws_of_a_prior_have_its_median(prior):
+    assert np.median(prior.draws(np.random.default_rng(1), (20_000,))) == pytest.approx(2.0, abs=0.06)
 
 
-def test_impossible_numbers_of_draws_are_refused():
-    with pytest.raises(InputError, match="chains must be 1 or more"):
-        check_sampling(100, 100, 0, "nutpie")
-    with pytest.raises(InputError, match="no sampler 'gibbs'"):
-        check_sampling(100, 100, 2, "gibbs")
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        (lambda: check_sampling(100, 100, 0, "nutpie"), "chains must be 1 or more"),
+        (lambda: check_sampling(100, 100, 2, "gibbs"), "no sampler 'gibbs'"),
+        (lambda: sample(None, target_accept=1.0), "target_accept must be from"),
+        (lambda: Prior("half_normal", (-1.0,)), "must be positive"),
+    ],
+)
+def test_impossible_numbers_and_samplers_are_refused(refused, message):
+    with pytest.raises(InputError, match=message):
+        refused()
 
 
 def normal_model():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.made_up_panels import Panel, made_up_panel, panel_grid
+from made_up_panels import Panel, made_up_panel, panel_grid
 
 from conjury.analysis.raters import rater_model
 from conjury.analysis.raters.models import RaterFit

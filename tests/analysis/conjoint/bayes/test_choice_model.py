@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from conjury.analysis.conjoint import amce, amce_diffs, cj, mm
-from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit, choice_model
+from conjury.analysis.conjoint import amce, amce_diffs, choice_model, cj, mm
+from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit
 from conjury.analysis.conjoint.bayes.paired import find_pairs, rater_codes, raters_of
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.pipeline.run import FitOptions
@@ -25,10 +25,12 @@ MEAN = np.array([1.0, -0.8, 0.6])  # of tone=loud, tone=odd, size=big
 SPREAD = np.array([1.2, 0.3, 0.8])
 
 
-def _panel(seed: int, raters: int = 70, tasks: int = 30) -> tuple[pd.DataFrame, np.ndarray]:
+def _panel(
+    seed: int, raters: int = 70, tasks: int = 30, factor: np.ndarray | None = None
+) -> tuple[pd.DataFrame, np.ndarray]:
     """Choices of raters with known part-worths, shape (raters, 3), and an advantage of 0.4 for position A."""
     rng = np.random.default_rng(seed)
-    own = MEAN + SPREAD * rng.standard_normal((raters, 3))
+    own = MEAN + rng.standard_normal((raters, 3)) @ (np.diag(SPREAD) if factor is None else factor).T
     tone, size = (rng.integers(0, levels, (raters, tasks, 2)) for levels in (3, 2))
     worth = np.concatenate([np.zeros((raters, 1)), own[:, :2]], axis=1)
     utility = np.take_along_axis(worth[:, None, :], tone, axis=2) + own[:, 2, None, None] * size
@@ -207,27 +209,8 @@ def test_amces_of_a_simulated_panel_are_those_of_the_truth() -> None:
 @pytest.mark.bayes
 @pytest.mark.slow
 def test_correlations_between_part_worths_are_found() -> None:
-    rng = np.random.default_rng(2)
-    table, _ = _panel(2, raters=10, tasks=10)
     factor = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0], [0.9, 0.0, 0.4]])
-    raters, tasks = 120, 40
-    own = MEAN + rng.standard_normal((raters, 3)) @ factor.T
-    tone, size = (rng.integers(0, levels, (raters, tasks, 2)) for levels in (3, 2))
-    worth = np.concatenate([np.zeros((raters, 1)), own[:, :2]], axis=1)
-    utility = np.take_along_axis(worth[:, None, :], tone, axis=2) + own[:, 2, None, None] * size
-    first = rng.random((raters, tasks)) < expit(utility[..., 0] - utility[..., 1])
-    who, task, side = np.indices((raters, tasks, 2))
-    table = pd.DataFrame(
-        {
-            "judge_id": who.ravel().astype(str),
-            "judge_kind": "human",
-            "pair_id": (who * tasks + task).ravel(),
-            "position": np.array(["A", "B"])[side.ravel()],
-            "tone": pd.Categorical.from_codes(tone.ravel(), ["calm", "loud", "odd"]),
-            "size": pd.Categorical.from_codes(size.ravel(), ["small", "big"]),
-            "chosen": np.stack([first, ~first], axis=-1).astype(int).ravel(),
-        }
-    )
+    table, _ = _panel(2, raters=120, tasks=40, factor=factor)
     found = choice_model(table, "chosen ~ tone + size", correlated=True, seed=1, draws=600, tune=600)
     row = found.extra["correlation"].set_index(["one", "other"]).loc[("tone=loud", "size=big")]
     true = 0.9 / np.sqrt(0.9**2 + 0.4**2)

@@ -1,4 +1,4 @@
-"""The one place that imports the Bayesian stack, which needs Python 3.12 and the extra ``bayes``."""
+"""Compiled log likelihoods as operations of PyTensor; imported only where a PyMC model is built."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import inspect
 import sys
 import zlib
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,28 +14,6 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 from pytensor.tensor import as_tensor_variable, dscalar
-
-from conjury.inference.errors import MissingDependency
-
-
-def library(name: str) -> ModuleType:
-    """Import ``pymc``, ``pytensor``, ``nutpie``, ``arviz``, ``numba`` or a module of theirs."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingDependency(
-            f"Bayesian models need {error.name or name} (Python 3.12 or later); install it with: "
-            "pip install 'conjury[bayes]'."
-        ) from error
-
-
-def has(name: str) -> bool:
-    """Whether a library can be imported."""
-    try:
-        library(name)
-    except MissingDependency:
-        return False
-    return True
 
 
 class LogLikelihood(Op):  # type: ignore[misc]
