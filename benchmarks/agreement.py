@@ -1,6 +1,6 @@
 """Agreement coefficients next to krippendorff, statsmodels and pingouin, single and with bootstrap.
 
-Prints a table and writes it to AGREEMENT.md beside this file. Before anything is timed, numbers that must
+Prints a table and writes it to results/AGREEMENT.md. Before anything is timed, numbers that must
 agree do. Bootstraps of peers are loops over few samples, scaled up; the page says so.
 """
 
@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import krippendorff as peer_alpha
 import numpy as np
 import pandas as pd
 import pingouin
-from measure import best_of, machine, seconds
+from measure import best_of, machine, publish, seconds, table
 from statsmodels.stats import inter_rater
-from tables import table
 
 from conjury.analysis.numerics.bootstrap import Samples
 from conjury.analysis.numerics.panel import Panel, panel_from
@@ -26,7 +24,6 @@ from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc
 from conjury.analysis.raters.agreement.chance_corrected import krippendorff
 
-HERE = Path(__file__).resolve().parent
 ITEMS, RATERS, DRAWS, LOOP = 3192, 100, 1000, 5
 Numbers = Callable[[np.ndarray], np.ndarray]
 
@@ -63,8 +60,7 @@ def main() -> None:
             "",
         ]
     )
-    (HERE / "AGREEMENT.md").write_text(page, encoding="utf-8")
-    print(page)
+    publish("AGREEMENT", page)
 
 
 def compared(

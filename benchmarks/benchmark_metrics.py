@@ -1,6 +1,6 @@
 """Raw completions of jokes in two languages to every metric with intervals, next to a loop over scikit-learn.
 
-Prints a page and writes it to BENCHMARK_METRICS.md beside this file. The completions are not part of the
+Prints a page and writes it to results/BENCHMARK_METRICS.md. The completions are not part of the
 repository: ``--data`` names their folder, by default that of the shared reference tables. The peer's
 bootstrap is a loop over few draws, scaled up; the page says so. Before it is timed, its numbers must be ours.
 """
@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from measure import machine, seconds
+from measure import HERE, RESULTS, Target, machine, seconds, table
 from sklearn import metrics as peer
-from tables import Target, table
 
 from conjury.analysis.audit.multiturn import published
 from conjury.analysis.benchmark import Scored, by_label, confusion, passes, score, scores
@@ -27,7 +26,6 @@ from conjury.inference.parsing.completions import read_completions
 from conjury.inference.readers.labels import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 
-HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("CONJURY_SHARED", HERE.parents[1] / "shared"))
 LANGUAGES = ("en", "es")
 DRAWS, LOOP, SEED = 2_000, 5, 1
@@ -70,7 +68,7 @@ class Work:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=SHARED / "data" / "multiturn")
-    parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     if not (options.data / "items.parquet").exists():
         print("Metrics are left out: the completions are not here; name their folder with --data.")

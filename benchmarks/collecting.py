@@ -1,15 +1,12 @@
 """Collecting next to a bare loop and to inspect_ai: answers a second, batch files, memory, a large ledger.
 
-Prints a page and writes it to COLLECTING.md beside this file; `--quick` for a short look on few requests.
+Prints a page and writes it to results/COLLECTING.md; `--quick` for a short look on few requests.
 All contenders put the same prompts to the same server, on loopback; each measurement has its own process.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -19,15 +16,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from collecting_work import IN_FLIGHT, MILLION, WARM, draw
-from measure import machine
-from tables import Target, table
+from measure import (
+    HERE,
+    SCRATCH,
+    Target,
+    in_a_process,
+    machine,
+    publish,
+    table,
+    target_rows,
+)
 
-HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "tests"))
-
-from fakes.server import FakeServer  # noqa: E402
-
-SCRATCH = HERE.parent / "build" / "bench"  # on disk, where a folder for temporary files may be in memory
 LIMIT = 600  # seconds of one measurement
 PACKAGES = ("conjury", "openai", "inspect-ai", "aiohttp")
 CONTENDERS = {
@@ -77,10 +76,7 @@ def main() -> None:
         draw(scratch, max(effort.answers, effort.batched // 2, effort.flat // 8))
         rates = answer_rates(scratch, effort)
         found = {what: work(what, scratch, n) for what, n in sizes(effort).items()}
-    page = markdown(rates, found, effort, described)
-    print(page)
-    if not quick:
-        (HERE / "COLLECTING.md").write_text(page, encoding="utf-8")
+    publish("COLLECTING", markdown(rates, found, effort, described), written=not quick)
 
 
 def sizes(effort: Effort) -> dict[str, int]:
@@ -89,6 +85,8 @@ def sizes(effort: Effort) -> dict[str, int]:
 
 def answer_rates(scratch: Path, effort: Effort) -> dict[str, Rate]:
     """Let all take turns, the order turned round each time; the server says who asked what."""
+    from fakes.server import FakeServer  # of the tests; `measure` adds their folder to the path
+
     rates = {name: Rate() for name in CONTENDERS if name == "conjury" or find_spec(name)}
     with FakeServer() as server:
         for number in range(effort.rounds):
@@ -108,11 +106,7 @@ def answer_rates(scratch: Path, effort: Effort) -> dict[str, Rate]:
 def work(what: str, scratch: Path, n: int, *more: str) -> dict[str, Any]:
     """Measure in a process of its own, and tell."""
     print(f"{what}, {n:,} ...", end=" ", flush=True)
-    command = [sys.executable, str(HERE / "collecting_work.py"), what, str(scratch), str(n), *more]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
-    if made.returncode:
-        raise RuntimeError(f"{what} failed:\n{made.stderr[-2000:]}")
-    found: dict[str, Any] = json.loads(made.stdout.splitlines()[-1])
+    found = in_a_process([str(HERE / "collecting_work.py"), what, str(scratch), str(n), *more], LIMIT)
     print(f"{found['seconds']:.2f} s", flush=True)
     return found
 
@@ -153,15 +147,13 @@ def targets(rates: dict[str, Rate], found: dict[str, Any], effort: Effort) -> li
 def markdown(rates: dict[str, Rate], found: dict[str, Any], effort: Effort, described: str) -> str:
     present = [name for name in PACKAGES if find_spec(name.replace("-", "_"))]
     listed = ", ".join(f"{name} {version(name)}" for name in present)
-    says = {True: "met", False: "**not met**", None: "not measured"}
-    checks = [[target.claim, target.measured, says[target.met]] for target in targets(rates, found, effort)]
     return (
         "# Benchmarks of collecting\n\nWritten by `make bench`. All times are of one run.\n\n"
         f"- Prompts: pairs of the moderation study, text posts, one letter with log-probabilities asked for\n"
         f"- Machine: {described}; the server shares it\n- Versions: {listed}\n\n"
         f"## Answers a second\n\n{rates_text(rates, effort)}\n\n"
         f"## Size\n\n{size_text(found, effort)}\n\n"
-        f"## Targets\n\n{table(['target', 'measured', ''], checks)}\n"
+        f"## Targets\n\n{target_rows(targets(rates, found, effort))}\n"
     )
 
 

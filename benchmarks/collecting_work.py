@@ -25,7 +25,7 @@ from conjury.inference.backends.compose import completion
 from conjury.inference.backends.openai.shards import Limits, write_shards
 from conjury.inference.collecting.jobs import Job, Plan
 from conjury.inference.collecting.prices import Tokens
-from conjury.inference.collecting.recorder import collect
+from conjury.inference.collecting.recorder import ask as ask_all_of
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget
 from conjury.inference.design.drawn import save_design
@@ -76,7 +76,7 @@ def conjury(scratch: Path, n: int, url: str) -> Found:
     def run(folder: Path, count: int) -> None:
         with Ledger.open(folder / "ledger.sqlite") as ledger:
             backend = OpenAIBackend(MODEL, base_url=url, concurrency=IN_FLIGHT)
-            tally = collect(orders[count], ledger, backend, Budget(), UNPLANNED, lambda tally: None)
+            tally = ask_all_of(orders[count], ledger, backend, Budget(), UNPLANNED, lambda tally: None)
         assert tally.answered == count, tally
 
     return timed(run, scratch, n)
@@ -192,7 +192,7 @@ def flat(scratch: Path, n: int) -> Found:
     backend = Instant(n // SAMPLES)
     start = time.perf_counter()
     with Ledger.open(scratch / "ledger.sqlite") as ledger:
-        tally = collect(wanted, ledger, backend, Budget(), UNPLANNED, lambda tally: None)
+        tally = ask_all_of(wanted, ledger, backend, Budget(), UNPLANNED, lambda tally: None)
     assert tally.answered == backend.asked == wanted.total
     return {"seconds": time.perf_counter() - start, "memory": backend.memory}
 

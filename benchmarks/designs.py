@@ -1,6 +1,6 @@
 """Errors that fit the design, multiplicity and mixed models next to the packages that offer them elsewhere.
 
-Prints a table and writes it to DESIGNS.md beside this file; `--quick` for a short look on few data. All
+Prints a table and writes it to results/DESIGNS.md; `--quick` for a short look on few data. All
 contenders get the same choices of one judge in one run; before anything is timed, numbers that must agree do.
 """
 
@@ -20,13 +20,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from measure import best_of, machine, seconds, versions
-from tables import table
+from measure import (
+    FEATURES,
+    FORMULA,
+    HERE,
+    ID,
+    OUTCOME,
+    best_of,
+    load_choices,
+    machine,
+    publish,
+    seconds,
+    table,
+    versions,
+)
 
 from conjury.analysis.conjoint import adjust, amce, cj, mixed, wild
-from data import FEATURES, FORMULA, ID, OUTCOME, load_choices
 
-HERE = Path(__file__).resolve().parent
 CROSSED = ["text", "user"]
 RANDOM = ["text", "user", "text:slur"]
 TOLERANCE = 1e-6
@@ -60,10 +70,7 @@ def main() -> None:
         *random_stimuli(data),
         *many_tests(data, quick),
     ]
-    page = markdown(lines, choices.source, described)
-    print(page)
-    if not quick:
-        (HERE / "DESIGNS.md").write_text(page, encoding="utf-8")
+    publish("DESIGNS", markdown(lines, choices.source, described), written=not quick)
 
 
 def crossed(data: pd.DataFrame) -> list[Line]:
@@ -161,7 +168,7 @@ def in_r(
         data[[OUTCOME, *FEATURES, *CROSSED]].to_csv(folder / "data.csv", index=False)
         levels = [(f, level) for f in FEATURES for level in data[f].cat.categories]
         pd.DataFrame(levels, columns=["feature", "level"]).to_csv(folder / "levels.csv", index=False)
-        command = ["Rscript", str(HERE / "designs.R"), name, package]
+        command = ["Rscript", str(HERE / "r" / "designs.R"), name, package]
         try:
             made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=R_LIMIT)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""The model of dimensions at the size of a real study, from judgments to tables; writes DIMENSIONS.md.
+"""The model of dimensions at the size of a real study, from judgments to tables: results/DIMENSIONS.md.
 
     .venv/bin/python benchmarks/dimensions.py [--draws N] [--tune N] [--chains N] [--topics N]
 
@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import sys
 import time
-from pathlib import Path
 
 import pandas as pd
+from measure import machine, peak_memory, publish, table
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from measure import machine, peak_memory  # noqa: E402
-
-from conjury.analysis.raters import ModelFit, dimension_model  # noqa: E402
-from conjury.analysis.raters.models.dimensions.checks import default_priors  # noqa: E402
-from conjury.analysis.raters.models.dimensions.data import dimension_data  # noqa: E402
-from conjury.analysis.raters.models.dimensions.sampler import sample_group  # noqa: E402
-from conjury.inference.simulation import simulate_ratings  # noqa: E402
-from conjury.inference.study import load_any_study  # noqa: E402
+from conjury.analysis.raters import ModelFit, dimension_model
+from conjury.analysis.raters.models.dimensions.checks import default_priors
+from conjury.analysis.raters.models.dimensions.data import dimension_data
+from conjury.analysis.raters.models.dimensions.sampler import sample_group
+from conjury.inference.simulation import simulate_ratings
+from conjury.inference.study import load_any_study
 
 STUDY, SEED, TIMED = "oogiri", 1, 20
 SIZES = ("draws", "tune", "chains")
+HEAD = [
+    *("group", "ratings", "items", "sweeps per chain", "ms per sweep"),
+    *("numbers", "R-hat", "ESS bulk", "ESS tail"),
+]
 
 
 def sweep_seconds(judgments: pd.DataFrame) -> dict[str, float]:
@@ -61,7 +59,18 @@ def convergence(fit: ModelFit, judgments: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def report(fit: ModelFit, table: pd.DataFrame, told: dict[str, str]) -> str:
+def report(fit: ModelFit, groups: pd.DataFrame, told: dict[str, str]) -> str:
+    rows = [
+        [
+            str(row.Index),
+            *(f"{number:,.0f}" for number in (row.ratings, row.items, row.sweeps)),
+            f"{row.sweep_ms:.1f}",
+            str(row.numbers),
+            f"{row.rhat:.4f}",
+            *(f"{number:,.0f}" for number in (row.ess_bulk, row.ess_tail)),
+        ]
+        for row in groups.itertuples()
+    ]
     lines = [
         "# Benchmark of the model of dimensions",
         "",
@@ -69,14 +78,7 @@ def report(fit: ModelFit, table: pd.DataFrame, told: dict[str, str]) -> str:
         "",
         *(f"- {name}: {text}" for name, text in told.items()),
         "",
-        "| group | ratings | items | sweeps a chain | ms a sweep | numbers | R-hat | ESS bulk | ESS tail |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-        *(
-            f"| {row.Index} | {row.ratings:,.0f} | {row.items:,.0f} | {row.sweeps:,.0f} | "
-            f"{row.sweep_ms:.1f} | {row.numbers} | {row.rhat:.4f} | "
-            f"{row.ess_bulk:,.0f} | {row.ess_tail:,.0f} |"
-            for row in table.itertuples()
-        ),
+        table(HEAD, rows),
         "",
         "A rating is one judge's view of one item on all dimensions. Milliseconds are of one processor. "
         "R-hat is the greatest and ESS (effective sample size) the least of all numbers that are reported of "
@@ -106,8 +108,7 @@ def main() -> None:
         f"at most {peak_memory():,.0f} MB",
     }
     written = report(fit, convergence(fit, judgments), told)
-    (HERE / "DIMENSIONS.md").write_text(written, encoding="utf-8")
-    print(written)
+    publish("DIMENSIONS", written)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Seconds, bytes, and the machine they were measured on."""
+"""What all benchmarks share: the data, seconds and bytes, the machine, tables and pages of results."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -9,9 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+SCRATCH = HERE.parent / "build" / "bench"  # on disk, where a folder for temporary files may be in memory
+sys.path += [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "support")]
 
 PACKAGES = ("conjury", "numpy", "scipy", "pandas", "statsmodels", "linearmodels", "pyfixest", "wildboottest")
 
@@ -37,9 +46,10 @@ def import_seconds(module: str, processes: int) -> float:
     return min(float(run_python(["-c", code])) for _ in range(processes))
 
 
-def run_python(arguments: Sequence[str]) -> str:
+def run_python(arguments: Sequence[str], limit: float | None = None) -> str:
     """Run a fresh interpreter and return what it prints."""
-    found = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    command = [sys.executable, *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
     if found.returncode:
         raise RuntimeError(f"a fresh process failed:\n{found.stderr}")
     return found.stdout
@@ -81,3 +91,74 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def in_a_process(arguments: Sequence[str], limit: float | None = None) -> dict[str, Any]:
+    """Run a measurement in a fresh process; its last line is what it found, as JSON."""
+    return dict(json.loads(run_python(arguments, limit).splitlines()[-1]))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A claim, what was measured, and whether it holds; None where it could not be measured."""
+
+    claim: str
+    measured: str
+    met: bool | None
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Write a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def target_rows(targets: Sequence[Target]) -> str:
+    """Write a table of targets, met or not."""
+    says = {True: "met", False: "**not met**", None: "not measured"}
+    rows = [[target.claim, target.measured, says[target.met]] for target in targets]
+    return table(["target", "measured", ""], rows)
+
+
+def publish(name: str, page: str, written: bool = True) -> None:
+    """Print a page and, unless the run was a quick one, keep it among the results."""
+    print(page)
+    if written:
+        (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
+
+
+OUTCOME, ID, BY = "chosen", "pair_id", "identity"
+FEATURES = ("slur", "identity", "topic", "reply", "curse", "engagement")
+FORMULA = f"{OUTCOME} ~ {' + '.join(FEATURES)}"
+FORMULA_WITHOUT_BY = f"{OUTCOME} ~ {' + '.join(name for name in FEATURES if name != BY)}"
+STIMULI = {"text": ("topic", "scenario_id"), "user": ("identity", "user_id")}
+PAIRS = 30_000
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A table of choices, two rows per pair, and one sentence on where it comes from."""
+
+    table: pd.DataFrame
+    source: str
+
+
+def load_choices(pairs: int | None = None) -> Choices:
+    """Load the real choices, or simulate as many; with ``pairs``, simulate that many."""
+    from golden import AVAILABLE, gemini
+
+    from conjury.inference.simulation import simulate
+    from conjury.inference.study import load_study
+
+    if AVAILABLE and pairs is None:
+        table, source = gemini(), "forced choices of Gemini 2.5 Flash, baseline prompt"
+    else:
+        study = load_study("moderation")
+        found = simulate(study, seed=1, pairs=pairs or PAIRS, judges=["gpt4o"], prompts=["baseline"])
+        table, source = found.choices, "simulated forced choices of one model, baseline prompt"
+    for stimulus, (attribute, number) in STIMULI.items():
+        if stimulus not in table:
+            table[stimulus] = table[attribute].astype(str) + "_" + table[number].astype(str)
+    table = table[[ID, OUTCOME, *FEATURES, *STIMULI]].astype({OUTCOME: "int64"})
+    table[ID] = pd.factorize(table[ID])[0]
+    return Choices(table, f"{len(table):,} rows, {source}")

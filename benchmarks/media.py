@@ -1,6 +1,6 @@
 """Frames of clips: seconds and memory, beside a program that decodes the whole clip into memory first.
 
-Prints a table and writes it to MEDIA.md beside this file; `--quick` for short clips and no file. Each program
+Prints a page and writes it to results/MEDIA.md; `--quick` for short clips and no file. Each program
 runs in a process of its own; both must give the same pictures at the same moments.
 """
 
@@ -10,23 +10,20 @@ import argparse
 import hashlib
 import io
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import machine, peak_memory, seconds, versions
-from tables import table
+from measure import in_a_process, machine, peak_memory, publish, seconds, table, versions
 
 from conjury.inference.requests.video import QUALITY, cut_frames, moments, read_clip, sound_track
 
-HERE = Path(__file__).resolve().parent
 SIZE = (1280, 720)
 RATE = 30  # frames a second of the clip
 CUT, MOST, SIDE = 10.0, 64, 512
@@ -53,22 +50,20 @@ def main() -> None:
             path = write_clip(Path(folder) / f"{length}.mp4", length)
             rows += compared(path, length)
     page = table(["clip", "by", "frames", "seconds", "of a core", "peak memory (MB)", "check"], rows)
-    print(page)
-    if not asked.quick:
-        (HERE / "MEDIA.md").write_text(text(described, page), encoding="utf-8")
+    publish("MEDIA", text(described, page), written=not asked.quick)
 
 
 def compared(path: Path, length: int) -> Iterator[list[str]]:
     """Rows of one clip."""
-    ours = in_a_process(CONJURY, path)
+    ours = child(CONJURY, path)
     size = f"{length} s, {path.stat().st_size / 1e6:.1f} MB"
     yield [size, "conjury", *figures(ours), ""]
     if length <= NAIVE_UP_TO:
-        peer = in_a_process(NAIVE, path)
+        peer = child(NAIVE, path)
         if peer["pictures"] != ours["pictures"]:
             raise SystemExit(f"{path.name}: the two programs do not give the same pictures.")
         yield ["", "all frames into memory first", *figures(peer), "the same pictures"]
-    sound = in_a_process("sound", path)
+    sound = child("sound", path)
     yield ["", "conjury, the sound", *figures(sound), ""]
 
 
@@ -81,12 +76,8 @@ def figures(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def in_a_process(contender: str, path: Path) -> dict[str, Any]:
-    arguments = [sys.executable, __file__, "--measure", contender, str(path)]
-    found = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if found.returncode:
-        raise RuntimeError(f"{contender} failed:\n{found.stderr}")
-    return dict(json.loads(found.stdout))
+def child(contender: str, path: Path) -> dict[str, Any]:
+    return in_a_process([__file__, "--measure", contender, str(path)])
 
 
 def measured(contender: str, path: Path) -> dict[str, Any]:
@@ -173,8 +164,6 @@ def patterns(width: int, height: int) -> Iterator[np.ndarray[Any, np.dtype[np.ui
 
 def text(described: str, page: str) -> str:
     named = {name: found for name, found in versions().items() if name in ("conjury", "numpy")}
-    from importlib.metadata import version
-
     named |= {name: version(name) for name in ("av", "pillow")}
     listed = ", ".join(f"{name} {found}" for name, found in named.items())
     return f"""# Benchmarks of clips

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from measure import cores
+from measure import BY, FEATURES, FORMULA, HERE, ID, OUTCOME, cores
 
 from conjury.analysis.conjoint import amce, amce_diffs
-from data import BY, FEATURES, FORMULA, ID, OUTCOME
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ def r_peers(choices: pd.DataFrame, repeats: int, draws: int) -> RPeers:
         choices.to_csv(folder / "data.csv", index=False)
         levels = [(name, level) for name in FEATURES for level in choices[name].cat.categories]
         pd.DataFrame(levels, columns=["feature", "level"]).to_csv(folder / "levels.csv", index=False)
-        script = Path(__file__).with_name("peers.R")
+        script = HERE / "r" / "peers.R"
         arguments = [folder, OUTCOME, ID, BY, repeats, rounds, n_cores]
         found = subprocess.run(
             ["Rscript", "--vanilla", str(script), *map(str, arguments)],

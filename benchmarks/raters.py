@@ -12,19 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from measure import machine, run_python  # noqa: E402
+from measure import HERE, in_a_process, machine
 
 PEOPLE, PER_ITEM, TYPES, SD = 100, 4, 8, np.pi / np.sqrt(3)
 CUT = np.array([-1.3, -0.3, 0.5, 1.5])
@@ -150,12 +144,8 @@ def effective(tree: Any) -> float:
 
 def fresh(call: str) -> dict[str, Any]:
     """Run one of the two in a process of its own."""
-    code = (
-        f"import sys, json; sys.path.insert(0, {str(HERE)!r}); import raters; "
-        f"print(json.dumps(raters.{call}))"
-    )
-    found: dict[str, Any] = json.loads(run_python(["-c", code]).strip().splitlines()[-1])
-    return found
+    start = f"import sys, json; sys.path.insert(0, {str(HERE)!r}); import raters; "
+    return in_a_process(["-c", f"{start}print(json.dumps(raters.{call}))"])
 
 
 def forget_kernel() -> None:

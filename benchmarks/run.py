@@ -1,6 +1,6 @@
 """Measure the package against its peers, side by side in one run; `--quick` for a short look on few data.
 
-Prints a table, writes it to RESULTS.md beside this file, and the numbers to results/benchmarks.json.
+Prints a table, writes it to results/RESULTS.md, and the numbers to results/benchmarks.json.
 """
 
 from __future__ import annotations
@@ -12,15 +12,62 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measure import best_of, import_seconds, machine, run_python, versions
+import pandas as pd
+from measure import (
+    BY,
+    FORMULA,
+    FORMULA_WITHOUT_BY,
+    HERE,
+    ID,
+    Target,
+    best_of,
+    import_seconds,
+    load_choices,
+    machine,
+    peak_memory,
+    publish,
+    run_python,
+    table,
+    target_rows,
+    versions,
+)
 from peers import disagreement, native, python_peers, r_peers, without_r
-from tables import Found, Run, markdown, targets
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap
-from data import BY, FORMULA, FORMULA_WITHOUT_BY, ID, load_choices
 
-HERE = Path(__file__).resolve().parent
 TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class Found:
+    """Best seconds of one contender, and its largest difference from the package's numbers."""
+
+    name: str
+    call: str
+    seconds: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that one run measured; seconds unless the name says otherwise."""
+
+    machine: str
+    versions: dict[str, str]
+    data: str
+    full: bool
+    amce: list[Found]
+    absent: dict[str, str]
+    bootstrap_draws: int
+    bootstrap: dict[str, float]
+    rows_around_cregg: dict[str, float]
+    rows_rounds: int
+    peak_memory_mb: float
+    import_seconds: dict[str, float]
+
+    def seconds(self, name: str) -> float | None:
+        """Seconds of one contender for the AMCEs; None if it is absent."""
+        return next((found.seconds for found in self.amce if found.name == name), None)
 
 
 @dataclass(frozen=True)
@@ -43,15 +90,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few simulated data, one round, no RESULTS.md")
     parser.add_argument("--without-r", action="store_true", help="leave cregg and survey out")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results", help="folder of benchmarks.json")
+    parser.add_argument("--workload", nargs=2, metavar=("FILE", "DRAWS"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.workload:
+        workload(arguments.workload[0], int(arguments.workload[1]))
+        return
     found = measure(QUICK if arguments.quick else FULL, with_r=not arguments.without_r)
-    table = markdown(found)
-    print(table)
+    publish("RESULTS", markdown(found), written=not arguments.quick)
     arguments.out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(found) | {"targets": [asdict(target) for target in targets(found)]}, indent=2)
     (arguments.out / "benchmarks.json").write_text(text + "\n", encoding="utf-8")
-    if not arguments.quick:
-        (HERE / "RESULTS.md").write_text(table, encoding="utf-8")
 
 
 def measure(effort: Effort, with_r: bool = True) -> Run:
@@ -83,7 +131,7 @@ def measure(effort: Effort, with_r: bool = True) -> Run:
     with TemporaryDirectory() as name:
         path = Path(name) / "choices.parquet"
         data.to_parquet(path)
-        memory = float(run_python([str(HERE / "workload.py"), str(path), str(effort.draws)]))
+        memory = float(run_python([__file__, "--workload", str(path), str(effort.draws)]))
     modules = ("conjury.analysis", "conjury.analysis.conjoint")
     calls = {"native": "amce(choices, formula, id=...)"} | {name: peer.call for name, peer in peers.items()}
     return Run(
@@ -103,6 +151,116 @@ def measure(effort: Effort, with_r: bool = True) -> Run:
         peak_memory_mb=memory,
         import_seconds={module: import_seconds(module, effort.processes) for module in modules},
     )
+
+
+def workload(path: str, draws: int) -> None:
+    """All of the package's own work once; prints the peak memory in MB."""
+    choices = pd.read_parquet(path)
+    amce(choices, FORMULA, id=ID)
+    bootstrap(amce, choices, FORMULA, unit=ID, draws=draws, seed=1)
+    bootstrap(amce_diffs, choices, FORMULA_WITHOUT_BY, by=BY, unit=ID, draws=draws, seed=1)
+    print(peak_memory())
+
+
+def targets(run: Run) -> list[Target]:
+    """Check every target."""
+    native = run.seconds("native") or float("nan")
+    found = []
+    for peer, least in (("cregg cj", 40.0), ("statsmodels", 1.0), ("linearmodels", 1.0), ("pyfixest", 1.0)):
+        seconds = run.seconds(peer)
+        claim = (
+            f"AMCEs at least {least:.0f} times as fast as {peer}"
+            if least > 1
+            else f"AMCEs faster than {peer}"
+        )
+        if seconds is None:
+            found.append(Target(claim, f"not measured: {run.absent[peer]}", None))
+        else:
+            found.append(Target(claim, f"{seconds / native:.1f} times", seconds / native > least))
+    both = sum(run.bootstrap.values())
+    claim = f"{run.bootstrap_draws:,} draws of both bootstraps within 0.7 s"
+    found.append(Target(claim, f"{both:.2f} s", both <= 0.7))
+    claim = "both bootstraps at least 2,000 times as fast as rows around cregg"
+    if run.rows_around_cregg:
+        ratio = sum(run.rows_around_cregg.values()) / both
+        found.append(Target(claim, f"{ratio:,.0f} times", ratio >= 2000))
+    else:
+        found.append(Target(claim, f"not measured: {run.absent['cregg cj']}", None))
+    memory = run.peak_memory_mb
+    found.append(Target("peak memory under 600 MB", f"{memory:.0f} MB", memory < 600))
+    taken = run.import_seconds["conjury.analysis"]
+    found.append(Target("import conjury.analysis under 0.5 s", f"{taken:.3f} s", taken < 0.5))
+    return found
+
+
+def markdown(run: Run) -> str:
+    """Write the page."""
+    return "\n\n".join([_head(run), _amce(run), _bootstrap(run), _size(run), _targets(run)]) + "\n"
+
+
+def _head(run: Run) -> str:
+    listed = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    kind = "" if run.full else "\n\nA quick run on few data: the targets are meant for the full run."
+    return (
+        f"# Benchmarks\n\nWritten by `make bench`. Every time is the best of several in one run.{kind}\n\n"
+        f"- Data: {run.data}\n- Machine: {run.machine}\n- Versions: {listed}"
+    )
+
+
+def _amce(run: Run) -> str:
+    native = run.seconds("native") or float("nan")
+    rows = [
+        [
+            found.name,
+            f"`{found.call}`" if found.call != "in R" else "timed inside R",
+            f"{found.seconds * 1e3:,.1f}",
+            f"{found.seconds / native:,.1f}",
+            f"{found.difference:.0e}" if found.name != "native" else "",
+        ]
+        for found in sorted(run.amce, key=lambda found: found.seconds)
+    ]
+    rows += [[name, reason, "", "", ""] for name, reason in run.absent.items()]
+    head = ["contender", "call", "ms", "times native", "largest difference"]
+    return f"## AMCEs with clustered errors\n\n{table(head, rows)}\n\n{AGREEMENT}"
+
+
+AGREEMENT = (
+    "Before anything is timed, estimates (absolutely) and standard errors (relatively, brought to the same "
+    "small-sample correction) must agree with the native engine to 1e-8."
+)
+
+
+def _bootstrap(run: Run) -> str:
+    ours = {**run.bootstrap, "both": sum(run.bootstrap.values())}
+    theirs = {**run.rows_around_cregg, "both": sum(run.rows_around_cregg.values())}
+    rows = [
+        [
+            name,
+            f"{seconds:.2f}",
+            f"{theirs[name]:,.0f}" if run.rows_around_cregg else "",
+            f"{theirs[name] / seconds:,.0f}" if run.rows_around_cregg else "",
+        ]
+        for name, seconds in ours.items()
+    ]
+    head = ["estimates", "pairs, native, s", "rows, around cregg, s", "ratio"]
+    scaled = (
+        f"The time around cregg is that of a draw on every core, the best of {run.rows_rounds}, scaled. "
+        "One draw of rows is checked to give the same estimates by weights."
+    )
+    scaled = scaled if run.rows_around_cregg else ""
+    return f"## Bootstrap, {run.bootstrap_draws:,} draws\n\n{table(head, rows)}\n\n{scaled}".rstrip()
+
+
+def _size(run: Run) -> str:
+    rows = [
+        ["peak memory of the AMCEs and both bootstraps in a fresh process", f"{run.peak_memory_mb:.0f} MB"]
+    ]
+    rows += [[f"`import {module}`", f"{taken:.3f} s"] for module, taken in run.import_seconds.items()]
+    return f"## Size\n\n{table(['what', 'measured'], rows)}"
+
+
+def _targets(run: Run) -> str:
+    return f"## Targets\n\n{target_rows(targets(run))}"
 
 
 if __name__ == "__main__":

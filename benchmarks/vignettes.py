@@ -1,6 +1,6 @@
 """Posts drawn as pictures next to a script that draws them call by call: posts per second, bytes, memory.
 
-Prints a page and writes it to VIGNETTES.md beside this file; `--posts N` for fewer posts, `--quick` for few
+Prints a page and writes it to results/VIGNETTES.md; `--posts N` for fewer posts, `--quick` for few
 posts and no page. All posts have a reply and emoji. Each measurement has its own process.
 """
 
@@ -10,9 +10,10 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
+import textwrap
 import time
+from collections.abc import Iterator, Mapping
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -21,9 +22,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import vignettes_peer as peer
-from measure import cores, machine, peak_memory
-from tables import Target, table
+import regex
+from measure import SCRATCH, Target, cores, in_a_process, machine, peak_memory, publish, table, target_rows
+from PIL import Image, ImageDraw, ImageFont
 
 from conjury.inference.design.drawn import draw_design
 from conjury.inference.study import load_study
@@ -31,8 +32,6 @@ from conjury.inference.vignettes import Fonts, Job, JobFolder, draw_job, open_jo
 from conjury.inference.vignettes.jobs.jobs import Renderer
 from conjury.inference.vignettes.jobs.store import compressor
 
-HERE = Path(__file__).resolve().parent
-SCRATCH = HERE.parent / "build" / "bench"  # on disk, where a folder for temporary files may be in memory
 SEED, PAIRS = 1, 30_000
 POSTS, PEER_POSTS, ALONE = 39_000, 300, 3_000  # by two processes; by the peer; by one process, to compare
 QUICK = (600, 30, 250)
@@ -40,6 +39,20 @@ ROUNDS = 3
 FACE = 400  # pixels of the faces that the peer opens
 LIMIT = 3600  # seconds of one measurement
 MB = 1e6
+
+# The side to compare with: a script that opens everything again for each post.
+WIDTH = 1050
+POST_CHARACTERS, REPLY_CHARACTERS = 54, 70
+POST_SIZE, NAME_SIZE, SMALL_SIZE = 40, 36, 34
+POST_LINE, REPLY_LINE = 56, 48
+HEAD, FOOT, REPLY_HEAD = 160, 230, 110  # heights of the backgrounds
+MARGIN, PEER_FACE, REPLY_FACE = 44, 100, 84
+EMOJI_SIZE = 109  # of the bitmaps in the emoji font
+Font = ImageFont.FreeTypeFont
+Colour = tuple[int, int, int]
+
+INK, MUTED, LINE = (15, 20, 25), (83, 100, 113), (228, 233, 236)
+EMOJI = regex.compile(r"(\p{Emoji_Presentation}\ufe0f?|\p{Emoji}\ufe0f)")
 
 
 def main() -> None:
@@ -55,23 +68,16 @@ def main() -> None:
     described = machine()
     posts, theirs, alone = QUICK if asked.quick else (asked.posts, PEER_POSTS, ALONE)
     rounds = [
-        (in_a_process("peer", theirs, 1), in_a_process("conjury", alone, 1))
+        (measured("peer", theirs, 1), measured("conjury", alone, 1))
         for _ in range(1 if asked.quick else ROUNDS)
     ]
-    whole = in_a_process("conjury", posts, 2)
-    page = markdown(described, rounds, whole)
-    print(page)
-    if not asked.quick:
-        (HERE / "VIGNETTES.md").write_text(page, encoding="utf-8")
+    whole = measured("conjury", posts, 2)
+    publish("VIGNETTES", markdown(described, rounds, whole), written=not asked.quick)
 
 
-def in_a_process(what: str, n: int, workers: int) -> dict[str, Any]:
+def measured(what: str, n: int, workers: int) -> dict[str, Any]:
     print(f"{what}, {n:,} posts, {workers} processes ...", end=" ", flush=True, file=sys.stderr)
-    arguments = [sys.executable, __file__, "--measure", what, str(n), str(workers)]
-    made = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=LIMIT)
-    if made.returncode:
-        raise RuntimeError(f"{what} failed:\n{made.stderr[-2000:]}")
-    found: dict[str, Any] = json.loads(made.stdout.splitlines()[-1])
+    found = in_a_process([__file__, "--measure", what, str(n), str(workers)], LIMIT)
     print(f"{found['seconds']:.1f} s", file=sys.stderr)
     return found
 
@@ -145,13 +151,19 @@ def measure_peer(n: int, workers: int) -> dict[str, Any]:
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=SCRATCH) as name:
         folder = Path(name)
+<<<<<<< HEAD
         peer.write_backgrounds(folder)
         write_faces(renderer, folder / "faces")
         fonts = renderer.fonts
+=======
+        write_backgrounds(folder)
+        write_faces(desk, folder / "faces")
+        fonts = desk.fonts
+>>>>>>> sim
         font, emoji = fonts.families[0].regular, emoji_font(fonts)
         begun, worked = time.perf_counter(), worked_so_far()
         for number, record in enumerate(records):
-            peer.draw_post(record, folder, font, emoji, folder / f"{number}.png")
+            draw_post(record, folder, font, emoji, folder / f"{number}.png")
         taken, computing = time.perf_counter() - begun, worked_so_far() - worked
         sizes = [(folder / f"{number}.png").stat().st_size for number in range(n)]
         if keep := os.environ.get("VIGNETTE_SAMPLE"):
@@ -202,6 +214,7 @@ def markdown(
         ["call by call, 1 process", *figures(theirs)],
         [f"conjury, 2 processes, {whole['posts']:,} posts", *figures(whole)],
     ]
+<<<<<<< HEAD
     head = [
         "by",
         "posts per second",
@@ -211,6 +224,9 @@ def markdown(
     ]
     says = {True: "met", False: "**not met**"}
     checks = [[one.claim, one.measured, says[bool(one.met)]] for one in targets]
+=======
+    head = ["by", "posts a second", "ms of computing a post", "bytes a picture", "memory of a process (MB)"]
+>>>>>>> sim
     listed = ", ".join(f"{name} {version(name)}" for name in ("conjury", "pillow", "fonttools", "pyarrow"))
     return f"""# Benchmarks of vignettes
 
@@ -219,7 +235,7 @@ Written by `python benchmarks/vignettes.py` on {date.today():%d %B %Y}. All time
 - Posts: of the moderation study's design, by number; 1050 pixels wide, each with a reply and emoji
 - conjury: as `conjury render` draws, from profiles to files and manifest; starting processes is counted
 - Call by call: a script that opens backgrounds, faces ({FACE} pixels) and fonts again for each post, breaks
-  text after {peer.POST_CHARACTERS} or {peer.REPLY_CHARACTERS} characters, draws line by line, renders and
+  text after {POST_CHARACTERS} or {REPLY_CHARACTERS} characters, draws line by line, renders and
   scales each emoji where it stands, and saves by Pillow's defaults; an equivalent, in our own words, of the
   routine in the public replication material of a published audit of moderators. It shapes no other scripts,
   and no table says what is in its pictures
@@ -234,7 +250,7 @@ Both sides write PNG, which keeps every pixel. Memory is the most that a process
 
 ## Targets
 
-{table(["target", "measured", ""], checks)}
+{target_rows(targets)}
 """
 
 
@@ -251,6 +267,103 @@ def figures(found: dict[str, Any]) -> list[str]:
         f"{found['bytes']:,.0f}",
         f"{max(seen, default=found['peak']):,.0f}",
     ]
+
+
+def write_backgrounds(folder: Path) -> None:
+    """Write the pictures that posts begin with: what stands above and below a text, and before a reply."""
+    for name, height in (("head", HEAD), ("foot", FOOT), ("reply", REPLY_HEAD)):
+        image = Image.new("RGB", (WIDTH, height), "white")
+        pen = ImageDraw.Draw(image)
+        if name == "head":
+            for place in (970, 986, 1002):
+                pen.ellipse((place - 4, 82, place + 4, 90), fill=MUTED)
+        if name == "foot":
+            for y in (70, 150, 228):
+                pen.line((MARGIN, y, WIDTH - MARGIN, y), fill=LINE, width=2)
+            for place in range(124, WIDTH, 200):
+                pen.ellipse((place - 20, 170, place + 20, 210), outline=MUTED, width=4)
+        image.save(folder / f"{name}.png")
+
+
+def draw_post(post: Mapping[str, Any], folder: Path, font: Path, emoji: Path, out: Path) -> None:
+    """Draw one post and save it.
+
+    ``folder`` has the backgrounds, and faces as ``faces/NAME.png``.
+    """
+    faces = {size: ImageFont.truetype(font, size) for size in (POST_SIZE, NAME_SIZE, SMALL_SIZE)}
+    signs = ImageFont.truetype(emoji, EMOJI_SIZE)
+    lines = textwrap.wrap(post["text"], POST_CHARACTERS)
+    reply_lines = textwrap.wrap(post["reply_text"] or "", REPLY_CHARACTERS)
+    reply_height = REPLY_HEAD + REPLY_LINE * len(reply_lines) + 40 if reply_lines else 0
+    image = Image.new("RGB", (WIDTH, HEAD + POST_LINE * len(lines) + FOOT + reply_height), "white")
+
+    def write(corner: tuple[int, int], line: str, size: int, colour: Colour) -> None:
+        _write(image, corner, line, faces[size], signs, colour)
+
+    with Image.open(folder / "head.png") as head:
+        image.paste(head, (0, 0))
+    _paste_face(image, folder / "faces" / f"{post['face']}.png", PEER_FACE, (MARGIN, 36))
+    write((168, 40), post["name"], NAME_SIZE, INK)
+    write((168, 86), f"@{post['handle']}", SMALL_SIZE, MUTED)
+    y = HEAD
+    for line in lines:
+        write((MARGIN, y), line, POST_SIZE, INK)
+        y += POST_LINE
+    with Image.open(folder / "foot.png") as foot:
+        image.paste(foot, (0, y))
+    write((MARGIN, y + 16), post["posted"].replace("T", " · "), SMALL_SIZE, MUTED)
+    write((MARGIN, y + 94), f"{post['likes']} Likes", SMALL_SIZE, INK)
+    y += FOOT
+    if reply_lines:
+        with Image.open(folder / "reply.png") as reply:
+            image.paste(reply, (0, y))
+        _paste_face(image, folder / "faces" / f"{post['reply_face']}.png", REPLY_FACE, (MARGIN, y + 20))
+        write((152, y + 14), post["reply_name"], SMALL_SIZE, INK)
+        write((152, y + 58), f"Replying to @{post['handle']}", SMALL_SIZE, MUTED)
+        y += REPLY_HEAD
+        for line in reply_lines:
+            write((152, y), line, SMALL_SIZE, INK)
+            y += REPLY_LINE
+    image.save(out, "PNG")
+
+
+def _paste_face(image: Image.Image, path: Path, size: int, corner: tuple[int, int]) -> None:
+    """Open a face, scale it, cut it round and paste it."""
+    with Image.open(path) as opened:
+        face = opened.convert("RGB").resize((size, size), Image.Resampling.LANCZOS)
+    mask = Image.new("L", (size, size))
+    ImageDraw.Draw(mask).ellipse((0, 0, size - 1, size - 1), fill=255)
+    image.paste(face, corner, mask)
+
+
+def _write(
+    image: Image.Image, corner: tuple[int, int], line: str, face: Font, signs: Font, colour: Colour
+) -> None:
+    """Write a line piece by piece: text from its font, emoji rendered and scaled one by one."""
+    pen = ImageDraw.Draw(image)
+    x, y = corner
+    for piece, is_emoji in _pieces(line):
+        if is_emoji:
+            sign = _emoji(piece, signs, round(face.size * 1.15))
+            image.paste(sign, (round(x), y), sign)
+            x += face.size * 1.2
+        else:
+            pen.text((x, y), piece, font=face, fill=colour)
+            x += pen.textlength(piece, font=face)
+
+
+def _emoji(character: str, signs: Font, size: int) -> Image.Image:
+    left, top, right, bottom = signs.getbbox(character)
+    drawn = Image.new("RGBA", (round(right - left), round(bottom - top)))
+    ImageDraw.Draw(drawn).text((-left, -top), character, font=signs, embedded_color=True)
+    return drawn.resize((size, size), Image.Resampling.LANCZOS)
+
+
+def _pieces(line: str) -> Iterator[tuple[str, bool]]:
+    """Split a line at its emoji."""
+    for number, piece in enumerate(EMOJI.split(line)):
+        if piece:
+            yield piece, bool(number % 2)
 
 
 if __name__ == "__main__":

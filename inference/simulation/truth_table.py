@@ -207,3 +207,17 @@ def require_samples(samples: int) -> None:
     """Refuse to ask models less than once."""
     if samples < 1:
         raise InputError(f"The number of samples is {samples}; ask each model at least once.")
+
+
+def share_out(counts: Sequence[int], size: int | None, what: str = "items") -> list[int]:
+    """Share a number of items out in proportion to counts, by largest remainders; None keeps the counts."""
+    if size is None:
+        return list(counts)
+    if size < 1:
+        raise InputError(f"The number of {what} is {size}; ask for at least one.")
+    total = sum(counts)
+    shares = [size * count // total for count in counts]
+    by_remainder = sorted(range(len(counts)), key=lambda at: -(size * counts[at] % total))
+    for at in by_remainder[: size - sum(shares)]:
+        shares[at] += 1
+    return shares

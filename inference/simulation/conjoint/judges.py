@@ -90,6 +90,12 @@ class RaterModel:
         return float((1 - np.sqrt(2 * self.attentive_reliability - 1)) / 2)
 
 
+def attribute_codes(study: Study, table: pd.DataFrame) -> Integers:
+    """Codes of levels in the order of the study, shape (n, attributes)."""
+    columns = [table[attribute.id].cat.codes for attribute in study.attributes]
+    return np.column_stack(columns).astype(np.int64)
+
+
 def utilities(rater: RaterModel, study: Study, codes: Integers) -> Floats:
     """Mean utility of profiles, shape (n,), from attribute codes of shape (n, attributes)."""
     total = np.zeros(len(codes))
@@ -103,7 +109,7 @@ def utilities(rater: RaterModel, study: Study, codes: Integers) -> Floats:
 
 
 def level_spread(rater: RaterModel, study: Study) -> list[Floats]:
-    """Give the standard deviation of every level's part-worth, one array an attribute."""
+    """Give the standard deviation of every level's part-worth, one array per attribute."""
     return [
         np.array([rater.heterogeneity_sd.get((attribute.id, level.id), 0.0) for level in attribute.levels])
         for attribute in study.attributes

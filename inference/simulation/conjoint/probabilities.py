@@ -30,7 +30,7 @@ from ...design.profiles import enumerate_profiles
 from ...errors import InputError
 from ...study.models import Study
 from ...tables.bounded import TRUE_CELLS
-from .judges import RaterModel, level_spread, utilities
+from .judges import RaterModel, attribute_codes, level_spread, utilities
 from .stimuli import difference_variance, stimulus_terms, stimulus_utility
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellCho
             f"Study {study.name}: true values compare {len(cells):,} combinations of attributes, "
             f"and the limit is {TRUE_CELLS:,}; use fewer levels or attributes."
         )
-    codes = _codes(study, cells)
+    codes = attribute_codes(study, cells)
     probability = cells["probability"].to_numpy(dtype=float)
     utility = utilities(rater, study, codes)
     copies = int(np.prod([stimulus.count for stimulus in study.stimuli]))
@@ -116,7 +116,7 @@ def choice_at_hand(study: Study, rater: RaterModel, seed: int) -> CellChoice | N
         return None
     profiles = enumerate_profiles(study)
     probability = profiles["probability"].to_numpy(dtype=float)
-    codes, bias = _codes(study, profiles), rater.position_bias
+    codes, bias = attribute_codes(study, profiles), rater.position_bias
     utility = utilities(rater, study, codes) + stimulus_utility(study, rater, profiles, codes, seed)
     grid = np.linspace(utility.min() - abs(bias), utility.max() + abs(bias), GRID)
     against = CubicSpline(grid, [float(probability @ expit(point - utility)) for point in grid])
@@ -158,11 +158,6 @@ def _observed(rater: RaterModel, total: Floats, picked: Floats, first: float, sp
     steady = rater.reliability if rater.kind == "human" else (1 - tau) ** 2 + tau**2
     reliability = steady - (1 - pi) * (1 - 2 * tau) ** 2 * split / pairs
     return CellChoice(total / pairs, noisy[:-1], float(noisy[-1]), float(reliability))
-
-
-def _codes(study: Study, table: pd.DataFrame) -> Integers:
-    columns = [table[attribute.id].cat.codes for attribute in study.attributes]
-    return np.column_stack(columns).astype(np.int64)
 
 
 def _logistic_normal(mean: Floats, sd: Floats, nodes: Floats, weights: Floats) -> Floats:

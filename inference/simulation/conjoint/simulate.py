@@ -1,6 +1,19 @@
 """Simulated choices of a conjoint study, with the true values that estimators should find.
 
-How people and models answer is told in ``answers``, effects of single stimuli in ``stimulus_effects``.
+Models. A model under prompt p has utility u for a profile (the sum of its part-worths and of the effects
+of the stimuli shown), a position bias b, and for each pair one stable impression e in favour of one
+profile, logistic and independent between pairs, prompts and models. It picks the profile in position A if
+``u_A - u_B + e_A + b > 0``, where ``e_A`` is e or, with the sides swapped, -e: marginally with probability
+``F(u_A - u_B + b)``, ``F(x) = 1 / (1 + exp(-x))``. At every presentation, swapped or sampled again, the
+answer departs from that pick with probability ``noise``, independently. Two samples of the same sides hence
+agree with probability ``(1 - noise)^2 + noise^2``, whatever the position bias; with swapped sides the pick
+itself changes where ``|u_A - u_B + e_A| < |b|``.
+
+Humans. Respondent r has part-worths ``beta_r``, independently normal around the panel's, and is then like a
+model: one impression a pair, the panel's position bias, and departures with probability ``tau``, so that
+without position bias first and repeated answer agree with probability ``(1 - tau)^2 + tau^2``. A share of
+respondents is inattentive and answers at random each time. ``tau`` is such that the panel as a whole repeats
+itself with the reliability that was set, position bias aside.
 
 Every judge and prompt has a random stream of its own, named after it: adding one leaves the others
 as they were.
@@ -16,6 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ...design.profiles import (
     draw_panel,
@@ -32,9 +46,17 @@ from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.bounded import TRUE_CELLS
 from ...tables.schema import JUDGE_KINDS, STATUSES
+from ...tables.streams import stream
 from ..truth_table import require_samples, truth_path
-from .answers import answer_stream, model_answers, panel_answers
-from .judges import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
+from .judges import (
+    COLUMNS,
+    RaterModel,
+    attribute_codes,
+    level_spread,
+    read_truth_table,
+    select_raters,
+    utilities,
+)
 from .stimuli import stimulus_effects, stimulus_utility
 from .truth import true_values
 
@@ -174,7 +196,7 @@ class _World:
         if not rater.stimulus_sd:
             return np.zeros(rows.shape)
         shown = self.profiles.iloc[rows.reshape(-1)]
-        codes = _codes(self.study, self.profiles, rows.reshape(-1))
+        codes = attribute_codes(self.study, self.profiles)[rows.reshape(-1)]
         return stimulus_utility(self.study, rater, shown, codes, self.stimulus_seed).reshape(rows.shape)
 
 
@@ -198,13 +220,13 @@ def _ask_models(
         number = np.repeat(np.arange(1, samples + 1), len(shown))
         shown = pd.concat([shown] * samples, ignore_index=True)
         shown = shown.assign(sample=pd.array(number, dtype="Int64"))
-    codes = _codes(study, profiles, rows)
+    codes = attribute_codes(study, profiles)[rows]
     choices = []
     for rater in models:
         utility = [utilities(rater, study, codes[:, side]) for side in (0, 1)]
         extra = world.stimulus_utility(rater, rows)
         advantage = utility[0] - utility[1] + (extra[:, 0] - extra[:, 1])
-        answers = model_answers(rater, advantage, world.seed, swapped, samples)
+        answers = _model_answers(rater, advantage, world.seed, swapped, samples)
         choices.append(_choices(rater, shown, answers.reshape(-1)))
     return pd.concat(choices, ignore_index=True), tasks
 
@@ -212,19 +234,14 @@ def _ask_models(
 def _ask_panel(world: _World, rater: RaterModel, respondents: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of a panel, and its tasks."""
     study, profiles, design = world.study, world.profiles, world.study.design
-    rng = answer_stream(world.seed, rater)
+    rng = _answer_stream(world.seed, rater)
     rows = draw_panel(world.probability, respondents, design.tasks, rng)
-    codes, extra = _codes(study, profiles, rows), world.stimulus_utility(rater, rows)
-    first = panel_answers(rater, study, codes, extra, rng, design.repeat_first)
+    codes, extra = attribute_codes(study, profiles)[rows], world.stimulus_utility(rater, rows)
+    first = _panel_answers(rater, study, codes, extra, rng, design.repeat_first)
     if design.repeat_first:
         rows = with_swapped_repeat(rows)
     tasks = panel_table(profiles["profile_id"].to_numpy()[rows], design.tasks, rater.judge)
     return _choices(rater, _shown(study, profiles, tasks, rows), first.reshape(-1)), tasks
-
-
-def _codes(study: Study, profiles: pd.DataFrame, rows: Integers) -> Integers:
-    columns = [profiles[attribute.id].cat.codes.to_numpy()[rows] for attribute in study.attributes]
-    return np.stack(columns, axis=-1).astype(np.int64)
 
 
 def _shown(study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Integers) -> pd.DataFrame:
@@ -258,3 +275,49 @@ def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFra
     order = [*before, *middle, "chosen", "status", *shown.columns.intersection(asked, sort=False)]
     choices = shown.assign(**answered)
     return choices[[*order, *choices.columns.difference(order, sort=False)]]
+
+
+def _model_answers(
+    rater: RaterModel, advantage: Floats, seed: int, swapped: Integers, samples: int = 1
+) -> Flags:
+    """Whether a model picks position A at each presentation of each sample."""
+    impression = _answer_stream(seed, rater).random(len(advantage))
+    first = impression < expit(advantage + rater.position_bias)
+    again = 1 - impression[swapped] < expit(rater.position_bias - advantage[swapped])
+    flips = [
+        stream(seed, name, rater.judge, rater.prompt).random((samples, len(picks))) < rater.noise
+        for name, picks in (("noise", first), ("noise of repeats", again))
+    ]
+    return np.concatenate([first, again]) ^ np.concatenate(flips, axis=1)
+
+
+def _panel_answers(
+    rater: RaterModel,
+    study: Study,
+    codes: Integers,
+    extra: Floats,
+    rng: np.random.Generator,
+    repeat_first: bool,
+) -> Flags:
+    """Whether each respondent picks position A at each presentation."""
+    respondents, tasks = codes.shape[:2]
+    mean = utilities(rater, study, codes.reshape(-1, codes.shape[-1])).reshape(respondents, tasks, 2) + extra
+    advantage = mean[..., 0] - mean[..., 1]
+    for index, sd in enumerate(level_spread(rater, study)):
+        own = rng.standard_normal((respondents, len(sd))) * sd
+        taste = np.take_along_axis(own[:, None, :], codes[..., index], axis=2)
+        advantage += taste[..., 0] - taste[..., 1]
+    impression = rng.random((respondents, tasks))
+    stable = np.less(impression, expit(advantage + rater.position_bias))
+    if repeat_first:
+        again = np.less(1 - impression[:, 0], expit(rater.position_bias - advantage[:, 0]))
+        stable = np.column_stack([stable, again])
+    answers = stable ^ (rng.random(stable.shape) < rater.response_error)
+    inattentive = np.less(rng.random(respondents), rater.inattention)
+    answers[inattentive] = rng.random((int(inattentive.sum()), answers.shape[1])) < 0.5
+    return answers
+
+
+def _answer_stream(seed: int, rater: RaterModel) -> np.random.Generator:
+    """Return the random stream of a judge under a prompt."""
+    return stream(seed, "answers", rater.judge, rater.prompt)

@@ -63,20 +63,8 @@ def categories(uniform: Floats, probability: Floats) -> Integers:
 def confusion(accuracy: Floats, pull: Floats, right: Integers) -> tuple[Floats, Integers]:
     """Probabilities of answers, shape (G, A), and their codes, shape (G, A), the right answer first.
 
-    Parameters
-    ----------
-    accuracy : ndarray, shape (G,)
-    pull : ndarray, shape (G, A)
-        Weights of answers; that of the right answer does not count. Where no other has weight, all have the
-        same.
-    right : ndarray, shape (G,)
-        Code of the right answer to each gold label.
-
-    Examples
-    --------
-    >>> made, codes = confusion(np.array([0.6, 0.9]), np.ones((2, 3)), np.array([0, 2]))
-    >>> made.round(2).tolist(), codes.tolist()
-    ([[0.6, 0.2, 0.2], [0.9, 0.05, 0.05]], [[0, 1, 2], [2, 0, 1]])
+    ``pull`` has the weights of answers, shape (G, A); that of the right one does not count, and where no
+    other has weight, all have the same. ``right`` is the code of the right answer, shape (G,).
     """
     others = np.arange(pull.shape[1])[None, :] != right[:, None]
     weight = np.where(others, pull, 0.0)
@@ -113,13 +101,7 @@ def grid() -> Floats:
 
 
 def passes(accuracy: float, missing: float, consistency: float, k: int) -> tuple[float, float]:
-    """Probabilities that any, and that all, of k answers to a unit are right; none that is missing is.
-
-    Examples
-    --------
-    >>> tuple(round(value, 3) for value in passes(0.5, 0.0, 0.0, 2))
-    (0.75, 0.25)
-    """
+    """Probabilities that any, and that all, of k answers to a unit are right; none that is missing is."""
     right = curve(np.array(accuracy), consistency, grid())
     there = 1 - curve(np.array(missing), consistency, grid())
     each = right[:, None] * there[None, :]

@@ -13,6 +13,7 @@ from ...design.profiles import factor
 from ...errors import InputError
 from ...study.models import LINE, ItemStudy
 from ...tables.streams import UNPERTURBED, copy_id, stream
+from ..truth_table import share_out
 from .truth_table import FILE, LabelTruth
 
 Integers = NDArray[np.int64]
@@ -24,17 +25,10 @@ MADE = "made"  # begins ids, which are none of the study's own items so
 
 @dataclass(frozen=True)
 class Units:
-    """What has a gold label in one task: n items, or lines of items.
+    """What has a gold label in one task: n items, or lines of items, each array of shape (n,).
 
-    Attributes
-    ----------
-    task : str
-    item : ndarray, shape (n,)
-        Row of the items.
-    line : ndarray, shape (n,)
-        From 1; 0 for whole items.
-    gold : ndarray, shape (n,)
-        Code of what the unit is, among the gold labels of the task.
+    ``item`` is the row of the items, ``line`` counts from 1 (0 for whole items), and ``gold`` is the code of
+    the gold label.
     """
 
     task: str
@@ -73,20 +67,6 @@ def make_up(
     frame["text"] = pd.array(_texts(ids, lines), "string")
     units = [_units(study, truth, task, cell, lines, seed) for task in study.label_sets]
     return frame, cell, units
-
-
-def share_out(counts: Sequence[int], size: int | None) -> list[int]:
-    """Share a number of items out in proportion to counts, by largest remainders."""
-    total = sum(counts)
-    if size is None:
-        return list(counts)
-    if size < 1:
-        raise InputError(f"The number of items is {size}; ask for at least one.")
-    shares = [size * count // total for count in counts]
-    by_remainder = sorted(range(len(counts)), key=lambda at: -(size * counts[at] % total))
-    for at in by_remainder[: size - sum(shares)]:
-        shares[at] += 1
-    return shares
 
 
 def perturbed(items: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:

@@ -20,27 +20,16 @@ _passes = cache(passes)
 def true_labels(world: World, judges: Sequence[str], samples: Mapping[str, int], people: int) -> pd.DataFrame:
     """What analyses of simulated labels should find.
 
-    Parameters
-    ----------
-    world : World
-    judges : sequence of str
-        Whose truth is told.
-    samples : mapping of model to number of samples
-    people : int
-        Size of the panel.
+    ``samples`` is the number of samples per model, ``people`` the size of the panel. The columns are
+    ``quantity, judge, prompt, task``, one per stratum, ``condition, gold, k, value``; where a stratum or
+    ``gold`` is empty, the value is of all items of the simulation.
 
-    Returns
-    -------
-    DataFrame
-        ``quantity, judge, prompt, task``, one column a stratum, ``condition, gold, k, value``; where a
-        stratum or ``gold`` is empty, the value is of all items of the simulation.
+    Of models, by condition: ``missing`` (share of answers), ``accuracy`` (missing answers are wrong; by
+    stratum and gold label), ``accuracy_answered`` (of the answers given), ``difference`` (of accuracy, copies
+    minus originals). Of originals: ``pass_at_k, pass_all_k`` for ``k`` samples.
 
-        Of models, by condition: ``missing`` (share of answers), ``accuracy`` (missing answers are wrong; by
-        stratum and gold label), ``accuracy_answered`` (of the answers given), ``difference`` (of accuracy,
-        copies minus originals). Of originals: ``pass_at_k, pass_all_k`` for ``k`` samples.
-
-        Of people: ``people``, ``accuracy`` (against what items are), ``percent_agreement`` and
-        ``fleiss_kappa`` of each distinction (``gold``: "harmful_vs_safe") by the first stratum.
+    Of people: ``people``, ``accuracy`` (against what items are), ``percent_agreement`` and ``fleiss_kappa``
+    of each distinction (``gold``: "harmful_vs_safe") by the first stratum.
     """
     rows: list[Row] = []
     for question in world.questions(list(judges)):

@@ -18,24 +18,7 @@ PEOPLE = "human"  # generator of what people wrote
 
 
 def read_items(study: ItemStudy) -> pd.DataFrame:
-    """Read the items of a study and check the columns that its file names.
-
-    Returns
-    -------
-    DataFrame
-        One row an item; strata are categoricals in the order of the study file, other text is ``string``.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or a value is none of a stratum's levels or no known generator; with row.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_any_study
-    >>> read_items(load_any_study("oogiri"))["modality"].cat.categories.tolist()
-    ['text', 'image']
-    """
+    """Read the items of a study; InputError names the row of a value that the study file does not have."""
     path = (study.folder / study.items).resolve()
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
@@ -56,18 +39,7 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
 def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.DataFrame:
     """Make up the items of a simulation: for every topic one item of each type.
 
-    Parameters
-    ----------
-    study : ItemStudy
-        With an assignment, and items from which is seen who writes which type.
-    topics : mapping of modality to number of topics
-    seed : int
-
-    Returns
-    -------
-    DataFrame
-        The columns of items: ids, placeholders for the texts, modality, type, generator, and the votes of
-        people's responses; an unrelated response is the best one to another topic.
+    Texts are placeholders, and an unrelated response is the best one to another topic.
     """
     plan = study.assignment
     assert plan is not None

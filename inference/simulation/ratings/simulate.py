@@ -6,7 +6,7 @@ asking one judge more leaves the others as they were.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from ...study.models import ItemStudy
 from ...study.problems import suggestion
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
 from ...tables.streams import stream
-from ..truth_table import require_samples, selected_judges, truth_path
+from ..truth_table import require_samples, selected_judges, share_out, truth_path
 from .draws import (
     Cells,
     Noise,
@@ -56,7 +56,7 @@ class RatingSimulation:
     items : DataFrame
         ``item_id, modality, topic_id, topic, response, media, response_type, generator, votes``.
     truth : DataFrame
-        As from :func:`conjury.inference.simulation.ratings.truth.true_ratings`.
+        As from :func:`conjury.inference.simulation.ratings.true_ratings`.
     """
 
     judgments: pd.DataFrame
@@ -124,7 +124,9 @@ def simulate_ratings(
     truth = read_rating_truth(source, study)
     chosen = selected_judges(truth.judges, judges)
     if items is None:
-        items = make_up_items(study, _share_topics(truth.topics, topics), seed)
+        shares = share_out(list(truth.topics.values()), topics, "topics")
+        made_up = {name: n for name, n in zip(truth.topics, shares, strict=True) if n}
+        items = make_up_items(study, made_up, seed)
     world = _World(study, truth, items, _cells(study, truth, items), seed)
     size = truth.people if people is None else people
     made: list[pd.DataFrame] = []
@@ -156,20 +158,6 @@ class _World:
     @property
     def common(self) -> Noise:
         return common_errors(self.truth, self.cells, stream(self.seed, "models"))
-
-
-def _share_topics(known: Mapping[str, int], topics: int | None) -> dict[str, int]:
-    """Share topics out among modalities as in the truth table, by largest remainders."""
-    if topics is None:
-        return dict(known)
-    if topics < 1:
-        raise InputError(f"The number of topics is {topics}; ask for at least one.")
-    total = sum(known.values())
-    shares = {name: topics * n // total for name, n in known.items()}
-    by_remainder = sorted(known, key=lambda name: -(topics * known[name] % total))
-    for name in by_remainder[: topics - sum(shares.values())]:
-        shares[name] += 1
-    return {name: n for name, n in shares.items() if n}
 
 
 def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
