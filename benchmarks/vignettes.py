@@ -151,15 +151,9 @@ def measure_peer(n: int, workers: int) -> dict[str, Any]:
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=SCRATCH) as name:
         folder = Path(name)
-<<<<<<< HEAD
-        peer.write_backgrounds(folder)
+        write_backgrounds(folder)
         write_faces(renderer, folder / "faces")
         fonts = renderer.fonts
-=======
-        write_backgrounds(folder)
-        write_faces(desk, folder / "faces")
-        fonts = desk.fonts
->>>>>>> sim
         font, emoji = fonts.families[0].regular, emoji_font(fonts)
         begun, worked = time.perf_counter(), worked_so_far()
         for number, record in enumerate(records):
@@ -214,7 +208,6 @@ def markdown(
         ["call by call, 1 process", *figures(theirs)],
         [f"conjury, 2 processes, {whole['posts']:,} posts", *figures(whole)],
     ]
-<<<<<<< HEAD
     head = [
         "by",
         "posts per second",
@@ -222,11 +215,6 @@ def markdown(
         "bytes per picture",
         "memory per process (MB)",
     ]
-    says = {True: "met", False: "**not met**"}
-    checks = [[one.claim, one.measured, says[bool(one.met)]] for one in targets]
-=======
-    head = ["by", "posts a second", "ms of computing a post", "bytes a picture", "memory of a process (MB)"]
->>>>>>> sim
     listed = ", ".join(f"{name} {version(name)}" for name in ("conjury", "pillow", "fonttools", "pyarrow"))
     return f"""# Benchmarks of vignettes
 
