@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.pipeline.run import tables_of
-from conjury.analysis.pipeline.saved import record_of
+from conjury.analysis.pipeline.manifest import entry_of
+from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.recovery.conjoint import recovery
 from conjury.analysis.results import Result
 from conjury.inference.tables import write_table
@@ -257,9 +257,9 @@ def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Pa
     for name, result in results.items():
         for table, frame in tables_of(name, result).items():
             write_table(frame, folder / "tables" / f"{table}.parquet")
-        records.append(record_of(name, name.replace("_", " ").capitalize(), result, 0.1))
+        records.append(entry_of(Named(name, name.replace("_", " ").capitalize(), result, 0.1)))
     whole = {
-        "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [],
+        "format": 2, "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [],
         "notes": [], "files": [], "results": records,
         "labels": {"judges": {"gpt_4_1": "GPT-4.1"}, "levels": {"dimension": {"fun": "Overall fun"}}},
         **given,

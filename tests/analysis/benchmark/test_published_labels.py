@@ -6,7 +6,7 @@ import made_up_benchmark as made
 import pandas as pd
 import pytest
 
-from conjury.analysis.audit.compare import harm_beside, jokes_beside, printed_numbers
+from conjury.analysis.audit import compare_harm, compare_multiturn, published_numbers
 from conjury.analysis.audit.harm_or_humor import harm_checks, implied
 from conjury.analysis.figures import draw as figure_of
 from conjury.analysis.results import Result
@@ -24,7 +24,7 @@ def test_the_dashed_line_of_pooled_scores_is_the_most_frequent_label_of_each_str
 
 
 def test_macro_f1_follows_from_what_was_printed_of_texts_and_pictures() -> None:
-    found = implied(printed_numbers("harm_or_humor_metrics"), printed_numbers("harm_or_humor_counts"))
+    found = implied(published_numbers("harm_or_humor_metrics"), published_numbers("harm_or_humor_counts"))
     apart = (found["implied_macro_f1"] - found["macro_f1"]).abs()[found["table"] < 6]
     assert len(apart) == 42
     assert (apart < 0.001).sum() == 40
@@ -42,20 +42,20 @@ def test_checks_say_that_printed_agreement_cannot_be_that_of_pairs() -> None:
 def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
     frame = made.harm().frame.assign(judge=lambda rows: rows["judge"].replace("qwen3_8b", "gpt_5_2"))
     results = {"scores_modality_language": Result(frame, "scores")}
-    found = harm_beside(results, {"gpt_5_2": "GPT-5.2"}).frame
+    found = compare_harm(results, {"gpt_5_2": "GPT-5.2"}).frame
     assert set(found["judge"]) == {"gpt_5_2"}
     text = found[(found["set"] == "text en") & (found["metric"] == "accuracy")]
     assert text["printed"].item() == pytest.approx(0.903)
     with pytest.raises(InputError, match="no printed number"):
-        harm_beside(results, {"qwen3_32b": "Another"})
+        compare_harm(results, {"qwen3_32b": "Another"})
     for nothing in (results, {}):
         with pytest.raises(InputError, match="no printed number"):
-            harm_beside(nothing, {})
+            compare_harm(nothing, {})
 
 
 def test_without_answers_by_published_rules_there_is_nothing_beside_print() -> None:
     with pytest.raises(InputError, match="no published number"):
-        jokes_beside({}, pd.DataFrame())
+        compare_multiturn({}, pd.DataFrame())
 
 
 def test_answers_to_perturbed_items_stand_beside_print_by_condition() -> None:
@@ -65,22 +65,22 @@ def test_answers_to_perturbed_items_stand_beside_print_by_condition() -> None:
     copies = plain.assign(item_id=plain["item_id"] + "__drift", base_item_id=plain["item_id"], value="dark",
                           condition="drift")  # fmt: skip
     both = pd.concat([plain.assign(condition="none"), copies], ignore_index=True)
-    found = jokes_beside({"v1": both}, gold)
+    found = compare_multiturn({"v1": both}, gold)
     accuracy = found.frame[found.frame["metric"] == "accuracy"].set_index("condition")
     assert accuracy["table"].to_dict() == {"none": 9, "drift": 15}
     assert accuracy["aligned"].to_dict() == {"none": 1, "drift": 0}
     assert any(
         "252 published numbers are not compared" in note and "cultural" in note for note in found.notes
     )
-    alone = jokes_beside({"v1": plain}, gold)
+    alone = compare_multiturn({"v1": plain}, gold)
     assert set(alone.frame["condition"]) == {"none"}
     assert any("336 published numbers" in note and "drift" in note for note in alone.notes)
-    as_published = jokes_beside({"v1": both.replace({"condition": {"drift": "sem_drift"}})}, gold)
+    as_published = compare_multiturn({"v1": both.replace({"condition": {"drift": "sem_drift"}})}, gold)
     pd.testing.assert_frame_equal(as_published.frame, found.frame)
-    other = jokes_beside({"v1": both.replace({"condition": {"drift": "shuffled"}})}, gold)
+    other = compare_multiturn({"v1": both.replace({"condition": {"drift": "shuffled"}})}, gold)
     assert any(
         "Answers under shuffled are not compared" in note and "drift" in note and "sem_drift" in note
         for note in other.notes
     )
-    without_bases = jokes_beside({"v1": plain.assign(condition="none")}, gold)
+    without_bases = compare_multiturn({"v1": plain.assign(condition="none")}, gold)
     assert without_bases.frame["aligned"].equals(alone.frame["aligned"])
