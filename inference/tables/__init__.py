@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .files import read_table, write_table
-    from .schema import fields_of, require_columns, schema, validate
+    from .schema import fields_of, require_columns, validate
 
-__all__ = ["fields_of", "read_table", "require_columns", "schema", "validate", "write_table"]
+__all__ = ["fields_of", "read_table", "require_columns", "validate", "write_table"]
 
 
 def __getattr__(name: str) -> Any:

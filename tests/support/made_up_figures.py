@@ -21,6 +21,7 @@ from made_up_results import (
 )
 
 from conjury.analysis.conjoint import power
+from conjury.analysis.audit import compare_moderation
 from conjury.analysis.results import Result
 
 DIMENSIONS = ("novelty", "empathy", "overall_fun")
@@ -390,7 +391,7 @@ CONJOINT: dict[str, Callable[[], Example]] = {
     "error_choices, eight": lambda: Example(conjoint(errors(8), "error_choices")),
     "detectable": lambda: Example(conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable")),
     "cj_props": lambda: Example(conjoint(proportions(), "cj_props")),
-    "published": lambda: Example(Result(HUMAN, "published", extra={"printed": EFFECTS})),
+    "published": lambda: Example(Result(compare_moderation(EFFECTS, HUMAN), "published")),
     "reliability": lambda: Example(reliability()),
     "power": lambda: Example(powers()),
     "plan": lambda: Example(powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}),

@@ -255,9 +255,10 @@ def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Pa
     """A results folder of ratings or labels; titles are those of kinds."""
     records = []
     for name, result in results.items():
-        for table, frame in tables_of(name, result).items():
+        named = Named(name, name.replace("_", " ").capitalize(), result, 0.1)
+        for table, frame in tables_of(named).items():
             write_table(frame, folder / "tables" / f"{table}.parquet")
-        records.append(entry_of(Named(name, name.replace("_", " ").capitalize(), result, 0.1)))
+        records.append(entry_of(named))
     whole = {
         "format": 2, "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [],
         "notes": [], "files": [], "results": records,

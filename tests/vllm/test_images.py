@@ -15,7 +15,7 @@ from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
 from conjury.inference.collecting.jobs import Job, plan
-from conjury.inference.collecting.recorder import collect
+from conjury.inference.collecting.recorder import ask as collect
 from conjury.inference.collecting.run_tables import run_tables
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget
