@@ -20,8 +20,8 @@ from made_up_results import (
     frequencies_frame,
 )
 
-from conjury.analysis.conjoint import power
 from conjury.analysis.audit import compare_moderation
+from conjury.analysis.conjoint import power
 from conjury.analysis.results import Result
 
 DIMENSIONS = ("novelty", "empathy", "overall_fun")

@@ -12,6 +12,7 @@ from made_up_results import ATTRIBUTES, amce_frame, difference_frame, engines_su
 from matplotlib.figure import Figure
 
 from conjury.analysis import figures
+from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import (
     adjust,
     amce,
@@ -287,16 +288,16 @@ def test_ours_minus_published_is_the_difference_in_both_joins() -> None:
     ours = amce_frame({"model_x": ["baseline"]})
     printed = ours[ours["std_error"].notna()].assign(estimate=lambda frame: frame["estimate"] - 0.01)
     other = ours.assign(variant="as_published", estimate=ours["estimate"] - 0.01)
-    both = figures.beside_published(printed, pd.concat([ours, other], ignore_index=True))
+    both = compare_moderation(printed, pd.concat([ours, other], ignore_index=True))
     gaps = both.groupby("source")["difference"].agg(lambda values: np.abs(values).max())
     assert gaps.to_dict() == pytest.approx({"": 0.01, "as_published": 0.0, "printed": 0.0})
-    right = draw(ours, "published", {"printed": printed}).axes[1]
+    right = draw(compare_moderation(printed, ours), "published").axes[1]
     drawn = np.concatenate([line.get_xdata() for line in right.lines if line.get_linestyle() == "None"])
     assert drawn == pytest.approx(np.ones(len(printed)))
-    text = alt(ours, "published", {"printed": printed.query("level == 'curse'")})
+    text = alt(compare_moderation(printed.query("level == 'curse'"), ours), "published")
     assert text.endswith("1.00 percentage points from the published estimate, at Curse.")
     with pytest.raises(InputError, match="share no judge and level"):
-        draw(ours, "published", {"printed": ours.assign(judge="someone_else")})
+        compare_moderation(ours.assign(judge="someone_else"), ours)
     with pytest.raises(InputError, match="more than once; keep one row"):
         draw(pd.concat([ours, ours]), "published", {"printed": printed})
 

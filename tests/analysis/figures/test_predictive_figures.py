@@ -68,7 +68,7 @@ def test_observed_shares_prior_and_posterior_are_drawn(theme: str) -> None:
     assert further_figures(result) == ["check"]
     figure = figure_of(result, part="check", theme=theme, labels=made.LABELS)
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["Observed", "Made by the fitted model", "Made by the priors alone"]
+    assert legend == ["Observed", "Predicted by the fitted model", "Predicted by the priors alone"]
     assert figure.axes[1].get_title(loc="left") == "GPT-4.1"
 
 
@@ -79,8 +79,8 @@ def test_estimates_are_drawn_against_the_truth_by_kind() -> None:
     points = [line for line in figure.axes[0].lines if line.get_marker() != "None"]
     hollow = [line for line in points if line.get_markerfacecolor() != line.get_color()]
     assert sum(len(np.atleast_1d(line.get_xdata())) for line in hollow) == 1
-    assert "Mean rating: 1 of 2 intervals hold" in alt_of(result, made.LABELS)
-    assert "Higher than people: 0 of 0 intervals hold" in alt_of(result, made.LABELS)
+    assert "Mean rating: 1 of 2 intervals contain" in alt_of(result, made.LABELS)
+    assert "Higher than people: 0 of 0 intervals contain" in alt_of(result, made.LABELS)
 
 
 def test_names_without_a_value_do_not_stop_the_words_of_a_check() -> None:

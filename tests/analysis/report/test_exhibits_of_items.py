@@ -109,7 +109,7 @@ def test_where_ratings_are_at_the_end_of_the_scale_their_correlation_leads(tmp_p
 def test_a_verdict_is_a_box_that_spells_options_as_they_are_typed(tmp_path, passed: bool, box: str) -> None:
     sentence = "9 draws of gpt_4_1 diverged; sample again with `--target-accept 0.95`."
     report = Report(write_items(tmp_path, {"raters": ratings.rater_model()}))
-    report.manifest["results"][0].update(verdict=[sentence], passed=passed)
+    report.manifest["results"][0]["settings"].update(verdict=[sentence], passed=passed)
     text = shown(report, "rater_model")
     assert f"::: {{.callout-{box} title=" in text
     assert "9 draws of GPT-4.1 diverged; sample again with `--target-accept 0.95`." in text
@@ -150,6 +150,7 @@ def test_published_numbers_are_checked_against_each_other_with_labels(tmp_path) 
 
 def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, monkeypatch, capsys) -> None:
     table = ratings.table().rename(columns={"response_type": "kind"})
+    table = table.assign(item_id=table["item_id"] + table["kind"].astype(str))
     results = {"means": means(table, draws=9), "means_kind": means(table, by="kind", draws=9)}
     results |= {"r": correlations(table, draws=9), "r_kind": correlations(table, by="kind", draws=9)}
     monkeypatch.chdir(tmp_path)
