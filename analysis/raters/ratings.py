@@ -23,6 +23,8 @@ from .scales import SOURCE, in_table, scale_hints, scale_of
 
 EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
+CODED = ("judge", "kind", "group", "item")  # columns that coding adds
+GIVEN = ", as given"  # ends the name of a column of the user that is called like one of them
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,16 @@ class Ratings:
         first = pd.Series(sample).groupby([self.judge, self.item]).transform("min").to_numpy()
         return np.asarray(sample == first)
 
+    def column(self, name: str) -> pd.Series[Any]:
+        """A column of the judgments, also where its name is one of the coded columns."""
+        column: pd.Series[Any] = self.frame[f"{name}{GIVEN}" if f"{name}{GIVEN}" in self.frame else name]
+        return column
+
     def clusters(self, column: str | None) -> Codes:
         """Cluster of each item, shape (I,), by a column of the frame; without one each item is its own."""
         if column is None:
             return ranks(self.items)
-        return item_clusters(self.item, self.frame[column], self.items)
+        return item_clusters(self.item, self.column(column), self.items)
 
     def of(self, judges: Sequence[str]) -> Ratings:
         """The ratings of some judges, in the same categories; InputError for an unknown judge."""
@@ -335,7 +342,9 @@ def _named(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
         several = (prompt.groupby(judge).transform("nunique") > 1) & (kind != HUMAN)
         judge = judge.mask(several.to_numpy(dtype=bool), judge + " (" + prompt + ")")
     panel = as_text(frame["panel"]).fillna(HUMAN) if "panel" in frame else HUMAN
+    given = {f"{name}{GIVEN}": frame[name] for name in CODED if name in frame}
     return frame.assign(
+        **given,
         judge=judge,
         kind=kind,
         group=judge.mask((kind == HUMAN).to_numpy(dtype=bool), panel),

@@ -161,7 +161,13 @@ def item_scores(
 
 def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """Columns of the rated items, one row per item in order of appearance, and their ids."""
-    each = pd.concat([one.frame[["item", *columns]] for one in ratings], ignore_index=True)
+    each = pd.concat(
+        [
+            pd.DataFrame({"item": one.frame["item"]} | {name: one.column(name) for name in columns})
+            for one in ratings
+        ],
+        ignore_index=True,
+    )
     first = each.drop_duplicates("item").reset_index(drop=True)
     for name in columns:
         pairs = pd.DataFrame({"item": each["item"], "value": as_text(each[name])}).drop_duplicates()

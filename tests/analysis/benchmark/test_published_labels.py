@@ -18,7 +18,7 @@ def test_the_dashed_line_of_pooled_scores_is_the_most_frequent_label_of_each_str
     by_stratum = frame[frame["judge"] == "majority class"].assign(
         judge="majority class by stratum", estimate=0.45
     )
-    figure = figure_of(Result(pd.concat([frame, by_stratum]), "scores", settings={"by": []}))
+    figure = figure_of(Result(pd.concat([frame, by_stratum], ignore_index=True), "scores", settings={"by": []}))
     drawn = {text.get_text() for text in figure.legends[0].get_texts()}
     assert drawn == {"Always the most frequent label of each stratum", "Random label"}
 
@@ -46,10 +46,10 @@ def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
     assert set(found["judge"]) == {"gpt_5_2"}
     text = found[(found["set"] == "text en") & (found["metric"] == "accuracy")]
     assert text["printed"].item() == pytest.approx(0.903)
-    with pytest.raises(InputError, match="no printed number"):
+    with pytest.raises(InputError, match="no published number"):
         compare_harm(results, {"qwen3_32b": "Another"})
     for nothing in (results, {}):
-        with pytest.raises(InputError, match="no printed number"):
+        with pytest.raises(InputError, match="no published number"):
             compare_harm(nothing, {})
 
 

@@ -299,7 +299,7 @@ def test_ours_minus_published_is_the_difference_in_both_joins() -> None:
     with pytest.raises(InputError, match="share no judge and level"):
         compare_moderation(ours.assign(judge="someone_else"), ours)
     with pytest.raises(InputError, match="more than once; keep one row"):
-        draw(pd.concat([ours, ours]), "published", {"printed": printed})
+        compare_moderation(printed, pd.concat([ours, ours]))
 
 
 def test_engines_stand_at_their_disagreement_and_missing_ones_are_named() -> None:

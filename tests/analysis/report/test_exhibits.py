@@ -58,7 +58,7 @@ def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
     assert len(rows) == 12
     for row in rows.itertuples():
         cell = f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}".replace(NO_BREAK, " ")
-        assert text.count(cell) == 1
+        assert cell in text
 
 
 def test_the_table_of_one_judge_has_both_kinds_of_inference(copy) -> None:
@@ -107,7 +107,7 @@ def test_differences_are_recognised_by_verb_and_groups_whatever_their_name(copy)
     write_manifest(copy, analyses=[record("amce", "amce", "All"), differences])
     text = shown(Report(copy), "amce_diffs")
     assert "::: {#tbl-by-author}" in text
-    assert "Differences in the effect of insult by topic (Sport)" in text
+    assert "Differences in the effect of insult by topic. " in text
     assert "compared with *Everyday*" in text
     assert "these results have none" in text
 

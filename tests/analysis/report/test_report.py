@@ -220,7 +220,7 @@ def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(
     printed = capsys.readouterr().out
     frame = pd.read_parquet(results / "tables" / "amce.parquet")
     main = frame[(frame["variant"] == "") & (frame["prompt"] != "context")]
-    assert f"{main['estimate'].max():.3f} (" in printed
+    assert f"{main['estimate'].max():.3f} &#91;" in printed
     for theme in ("light", "dark"):
         (figure,) = set(re.findall(rf"!\[\]\((\S+/amce-{theme}\.svg)\)", printed))
         assert Path(figure).is_file()
