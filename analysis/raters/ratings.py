@@ -271,9 +271,21 @@ def read_ratings(
         category = pd.Index(labels).get_indexer(pd.Index(frame["value"]))
     none, empty = (), np.zeros(0, dtype=np.int64)
     blank = Ratings(
-        frame, empty, empty, empty, categories, none, none, none, none, labels is None, exclusions,
-        dimension=dimension or "", scale=None if scale is None else categories, unused=unused,
-    )  # fmt: skip
+        frame,
+        empty,
+        empty,
+        empty,
+        categories,
+        none,
+        none,
+        none,
+        none,
+        labels is None,
+        exclusions,
+        dimension=dimension or "",
+        scale=None if scale is None else categories,
+        unused=unused,
+    )
     coded = _coded(blank, frame, category.astype(np.int64))
     ranges = scale_hints(frame) if labels is None and scale is None else []
     return replace(coded, notes=(*_notes(coded, chosen), *ranges))

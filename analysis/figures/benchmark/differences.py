@@ -54,11 +54,18 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
     states = frame["_differs"].map({True: DIFFERS, False: OPEN})
     series = [name for name in (DIFFERS, OPEN) if name in set(states)]
     return forest(
-        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names), series=states,
-        panels=panels, order=series, places=[(DIFFERS, OPEN).index(name) for name in series],
+        frame,
+        panel=frame["_where"],
+        row=pairs_in_words(frame, result.settings, names),
+        series=states,
+        panels=panels,
+        order=series,
+        places=[(DIFFERS, OPEN).index(name) for name in series],
         xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
-        what=f"Paired differences in {what.lower()}", baseline=0.0, dodged=False,
-    )  # fmt: skip
+        what=f"Paired differences in {what.lower()}",
+        baseline=0.0,
+        dodged=False,
+    )
 
 
 def of_many_judges(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:

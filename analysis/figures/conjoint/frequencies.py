@@ -74,12 +74,15 @@ def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> 
     row = [names[pair] for pair in zip(keys["feature"], keys["level"], strict=True)]
     table = table_of(shares, [words.feature(feature) for feature in keys["feature"]], row, keys["series"])
     return levels(
-        table, rows=rows, baseline={panel: 100 / len(each) for panel, each in rows.items()},
-        hold=[0.0], digits=1,
+        table,
+        rows=rows,
+        baseline={panel: 100 / len(each) for panel, each in rows.items()},
+        hold=[0.0],
+        digits=1,
         xlabel="Share of the profiles shown, in percent (vertical line: equal shares)",
         what=f"Dot plot of the percentage of profiles with each of {len(set(row))} levels",
         places=judge_places(frame, keys["series"], style.names),
-    )  # fmt: skip
+    )
 
 
 def _proportions_alt(result: Drawable, style: Style) -> str:

@@ -89,8 +89,13 @@ def alt_power(result: Drawable, style: Style) -> Figure:
         axes.remove()
     drawn.supxlabel("Items rated", fontsize=8.5)
     drawn.supylabel("Probability of passing", fontsize=8.5)
-    drawn.legend(handles=_power_handles(sizes, set(frame["scenario"]), look), loc="outside right upper",
-                 frameon=False, handlelength=2.2, labelcolor=look.foreground)  # fmt: skip
+    drawn.legend(
+        handles=_power_handles(sizes, set(frame["scenario"]), look),
+        loc="outside right upper",
+        frameon=False,
+        handlelength=2.2,
+        labelcolor=look.foreground,
+    )
     add_legend(drawn, [], [], 1, title, look)
     return drawn
 

@@ -154,9 +154,17 @@ def item_scores(
     if cluster is not None:
         codes = item_clusters(np.arange(len(known)), strata[cluster], known)
     return Scores(
-        mean, n_ratings, tuple(one.dimension for one in ratings), tuple(known), tuple(groups), tuple(kinds),
-        strata, codes, tuple(ratings), (*notes, *_partial(mean, groups)),
-    )  # fmt: skip
+        mean,
+        n_ratings,
+        tuple(one.dimension for one in ratings),
+        tuple(known),
+        tuple(groups),
+        tuple(kinds),
+        strata,
+        codes,
+        tuple(ratings),
+        (*notes, *_partial(mean, groups)),
+    )
 
 
 def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:

@@ -189,9 +189,11 @@ def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame
         )
     tested = only(found, kept)
     tests = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
-    drawn = draw(
-        units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed
-    ) if plan.draws else None  # fmt: skip
+    drawn = (
+        draw(units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed)
+        if plan.draws
+        else None
+    )
     limits = bounds(drawn, len(panel.models), plan.alpha)
     frame = model_rows(panel, compared, tested, kept, tests, limits, plan)
     notes = [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]

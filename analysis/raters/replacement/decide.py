@@ -247,9 +247,15 @@ class Drawn:
 
 
 def draw(
-    units: Units, kept: Mask, epsilon: float, q_fdr: float, multiplicity: Multiplicity, draws: int,
-    resample: Resample, seed: int,
-) -> Drawn:  # fmt: skip
+    units: Units,
+    kept: Mask,
+    epsilon: float,
+    q_fdr: float,
+    multiplicity: Multiplicity,
+    draws: int,
+    resample: Resample,
+    seed: int,
+) -> Drawn:
     """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
     rng = np.random.default_rng(seed)
     even = np.full(units.n_clusters, 1 / units.n_clusters)
