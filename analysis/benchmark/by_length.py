@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import inference

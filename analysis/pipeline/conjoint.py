@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import judge_of
-from conjury.inference.tables.columns import listed
 from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint

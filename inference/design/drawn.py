@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..study.models import Study
 from ..tables.bounded import EXPORT_BYTES, parse_json, read_content
-from ..tables.columns import coerce, listed
+from ..tables.columns import coerce
 from ..tables.files import read_table, write_table
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX, require_columns
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table

@@ -12,8 +12,7 @@ import pandas as pd
 import yaml
 
 from ..design.profiles import factor
-from ..errors import InputError
-from ..tables.columns import listed
+from ..errors import InputError, listed
 from ..tables.schema import POSITIONS, validate
 from .conjoint_answers import (
     UNANSWERED,

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..tables.columns import listed, refuse
+from ..errors import InputError, listed
+from ..tables.columns import refuse
 from .conjoint_tasks import Export, column_of
 from .texts import require_column
 

@@ -9,8 +9,7 @@ from typing import NoReturn
 
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import did_you_mean, listed
+from ..errors import InputError, did_you_mean, listed
 from .texts import read_text_table, require_column
 
 GAPS = ("item", "dimension", "place", "sample", "judge")

@@ -9,9 +9,9 @@ from textwrap import shorten
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..tables.bounded import parse_json
-from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..tables.columns import as_text, refuse
 from ..tables.schema import require_columns
 from .words import Segment, line_segments
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ..design.profiles import add_derived
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
-from ..tables.columns import coerce, did_you_mean, listed, refuse
+from ..tables.columns import coerce, refuse
 from ..tables.levels import resolve_levels
 from ..tables.schema import PROBABILITY
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ...frames.variables import numeric_column, require_column
 

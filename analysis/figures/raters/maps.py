@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ...vocabulary import HUMAN
 from ..dots import stripe, tidy

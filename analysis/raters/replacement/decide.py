@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.multiplicity import adjusted

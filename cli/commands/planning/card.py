@@ -11,9 +11,9 @@ from rich.table import Table as Grid
 
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.errors import listed
 from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
-from conjury.inference.tables.columns import listed
 
 from ...printing import console, wide_console
 from .page import Drawing, write_page

@@ -18,9 +18,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...study.models import ItemStudy
-from ...tables.columns import listed
 from ...tables.schema import STATUSES
 from ..truth_table import HUMAN, MODEL, Rule, one_panel, read_rows
 

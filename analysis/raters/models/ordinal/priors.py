@@ -7,8 +7,7 @@ there that no sampler follows (Chung et al. 2013, doi:10.1007/s11336-013-9328-2,
 
 from __future__ import annotations
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ..priors import Prior, Priors
 
