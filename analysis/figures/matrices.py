@@ -95,4 +95,4 @@ def add_bar(figure: Figure | SubFigure, image: Any, axes: Any, label: str, **opt
     bar = figure.colorbar(image, ax=axes, **{"fraction": 0.02, "pad": 0.015, "aspect": 22, **options})
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7, length=2)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)

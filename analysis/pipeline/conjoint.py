@@ -163,7 +163,7 @@ def _bootstrap(
         rows,
         analysis.formula,
         unit=resampled_unit(study, group.kind),
-        draws=options.draws,
+        draws=options.draws or 0,
         seed=options.seed,
         method=options.interval,  # type: ignore[arg-type]
         alpha=options.alpha,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -175,7 +175,7 @@ def read_dimensions(
     """
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
     if isinstance(coded, pd.DataFrame) or not all(isinstance(one, Ratings) for one in coded):
-        table = with_items(judgments, items, columns)
+        table = with_items(cast(pd.DataFrame, judgments), items, columns)
         scales = scale if isinstance(scale, Mapping) else None
         return [
             read_ratings(
@@ -260,7 +260,7 @@ def read_ratings(
     value, labels = _values(frame["value"], numeric, row)
     frame = frame.assign(value=value)
     _refuse_repeated(frame, row)
-    categories: tuple[Any, ...]
+    categories: Any  # a tuple of ratings or of labels
     if labels is None:
         categories = scale_of(frame, scale, row)
         category = np.searchsorted(np.array(categories), frame["value"].to_numpy(dtype=float))

@@ -252,5 +252,6 @@ def parse(
                 f"run `conjury collect {known.name} --judge ...` first."
             )
         content = asked_content(known, folder, ledger)
-        files = write_tables(known, ledger, folder, content, read_prices(prices), rule)
+        priced = read_prices(None if prices is None else Path(prices))
+        files = write_tables(known, ledger, folder, content, priced, rule)
     return files, names

@@ -70,7 +70,7 @@ class DrawnDesign:
 
 
 def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
-    """Draw the tasks of a conjoint for models, as :func:`conjury.inference.simulation.conjoint.simulate.simulate` draws them."""
+    """Draw the tasks of a conjoint for models, as in `conjury.inference.simulation.conjoint.simulate`."""
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
     if not 0 <= swapped_share <= 1:

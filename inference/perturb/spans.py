@@ -155,5 +155,6 @@ def _is_missing(cell: object) -> bool:
 
 
 def _is_lines(cell: object) -> bool:
-    is_list = isinstance(cell, (list, tuple, np.ndarray))
-    return is_list and all(isinstance(line, str) and "\n" not in line for line in cell)
+    return isinstance(cell, (list, tuple, np.ndarray)) and all(
+        isinstance(line, str) and "\n" not in line for line in cell
+    )

@@ -95,8 +95,10 @@ class Confusions:
         counts = self.counts[who].copy()
         for i, j in self.right.items():
             counts[i, j] = 0
-        i, j = np.unravel_index(int(counts.argmax()), counts.shape)
-        return f"; most frequent mistake: {self.rows[i]} called {self.columns[j]}" if counts[i, j] else ""
+        row, column = np.unravel_index(int(counts.argmax()), counts.shape)
+        if not counts[row, column]:
+            return ""
+        return f"; most frequent mistake: {self.rows[row]} called {self.columns[column]}"
 
     def draw(self, style: Style) -> Figure:
         """Draw the matrices, a heading for each judge."""
@@ -133,7 +135,7 @@ class Confusions:
                 image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=45, shrink=0.6
             )
             legend.set_label(self.axes_labels[1], fontsize=8.5)
-            legend.outline.set_visible(False)  # type: ignore[operator]
+            legend.outline.set_visible(False)
             legend.ax.tick_params(labelsize=7.5)
         else:
             drawn.supxlabel(self.axes_labels[1], fontsize=8.5)

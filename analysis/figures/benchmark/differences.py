@@ -190,7 +190,7 @@ class Matrices:
         ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
         bar = drawn.colorbar(image, cax=drawn.add_axes(ends), orientation="horizontal")
         bar.set_label(wrap(f"{self.what}: {LEGEND}", width - 0.3), fontsize=8.5)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize=7.5)
         add_legend(drawn, [], [], 1, title, style.look)
         return drawn

@@ -206,7 +206,7 @@ def by_label(
     often = frame[frame["n_gold"] >= FEWEST_GOLD]
     frame = of_judges(often if len(often) else frame, judges)
     with np.errstate(divide="ignore"):
-        powers = np.log2(frame[["ratio", "ratio_lower", "ratio_upper"]].astype(float))
+        powers = frame[["ratio", "ratio_lower", "ratio_upper"]].astype(float).apply(np.log2)
     powers = powers.clip(-FARTHEST, FARTHEST).set_axis(["estimate", "lower", "upper"], axis=1)
 
     def ticks(axes: Any) -> None:

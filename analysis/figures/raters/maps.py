@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,7 @@ def _matrix(
     high: str | None,
     dimensions: Sequence[str],
     other: str,
-    value: Callable[[dict[str, Any]], float],
+    value: Callable[[dict[Hashable, Any]], float],
 ) -> np.ndarray:
     """Values of ``low`` below the diagonal and of ``high`` above it; NaN on it."""
     values = np.full((len(dimensions), len(dimensions)), np.nan)
@@ -248,11 +248,8 @@ def dimension_model(
             one = strongest[strongest["group"] == group]
             if len(one):
                 best = one["dimension"].iloc[int(one["probability"].to_numpy(float).argmax())]
-                outline(
-                    axes,
-                    *sorted((dimensions.index(best), dimensions.index(str(main))), reverse=is_lower),
-                    style.look,
-                )
+                i, j = sorted((dimensions.index(best), dimensions.index(str(main))), reverse=is_lower)
+                outline(axes, i, j, style.look)
     add_bar(upper, image, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
         alone = len(panels) == 1

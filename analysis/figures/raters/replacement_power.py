@@ -111,8 +111,8 @@ def _draw_power(axes: Axes, frame: pd.DataFrame, sizes: Sequence[int], target: f
             axes.plot(items, one["pass_rate"], linestyle=style, color=color, linewidth=1.4, zorder=3,
                       marker=look.marker(number), markersize=3.6)  # fmt: skip
             if is_stated:
-                ends = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
-                axes.fill_between(items, *ends, color=color, alpha=0.15, linewidth=0, zorder=2)
+                lower, upper = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
+                axes.fill_between(items, lower, upper, color=color, alpha=0.15, linewidth=0, zorder=2)
     axes.axhline(target, color=look.muted, linewidth=0.9, zorder=1)
     axes.set_ylim(-0.03, 1.03)
     tidy(axes, "both", ("top", "right"))

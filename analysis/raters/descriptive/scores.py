@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,7 @@ class Scores:
         return len(np.unique(self.cluster[used]))
 
 
-def levels_of(column: pd.Series) -> list[str]:  # type: ignore[type-arg]
+def levels_of(column: pd.Series[Any]) -> list[str]:
     """Levels of a column of items, in display order; InputError for one that is called ``overall``."""
     present = levels_present(column)
     if OVERALL in present:

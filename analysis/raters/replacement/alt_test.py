@@ -168,7 +168,11 @@ def alt_test(
         for one in scorings_of(scoring, ratings):
             compared = compare(panel, pair_score(one, ratings), min_humans)
             table, each, more = _test(panel, compared, plan)
-            keys = {"dimension": ratings.dimension, "scoring": name_of(one), "epsilon": epsilon}
+            keys: dict[str, str | float] = {
+                "dimension": ratings.dimension,
+                "scoring": name_of(one),
+                "epsilon": epsilon,
+            }
             rows.append(_keyed(table, keys))
             people.append(_keyed(each, keys))
             of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]

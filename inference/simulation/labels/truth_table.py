@@ -172,7 +172,7 @@ def _known(study: ItemStudy) -> dict[str, list[str]]:
         "task": tasks,
         "gold": gold,
         "label": [*answers, *gold],
-        "missing.label": STATUSES[1:],
+        "missing.label": list(STATUSES[1:]),
         **{stratum.id: [level.id for level in stratum.levels] for stratum in study.strata},
     }
 

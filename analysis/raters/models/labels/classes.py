@@ -58,7 +58,7 @@ def find_patterns(
 
 
 def spread_logits(n_labels: int) -> Floats:
-    """Matrix (K (K - 1), K K) that lays logits of wrong labels out as rows of classes, 0 for the right one."""
+    """Matrix (K (K - 1), K K) that puts logits of wrong labels into rows of classes, 0 for the right one."""
     wrong = np.flatnonzero(~np.eye(n_labels, dtype=bool).ravel())
     spread = np.zeros((len(wrong), n_labels**2))
     spread[np.arange(len(wrong)), wrong] = 1.0
