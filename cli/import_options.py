@@ -171,7 +171,7 @@ class ExportOptions:
 
     def typed(self) -> list[str]:
         """Names of the options that were typed."""
-        empty = (None, [])
+        empty: tuple[object, ...] = (None, [])
         return [
             field.name
             for field in fields(self)

@@ -82,8 +82,8 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
 
 def check_cues(names: Sequence[str] | None) -> list[Cues]:
     """Return the cues that were asked for, each once; both by default."""
+    from conjury.inference.errors import did_you_mean, listed
     from conjury.inference.study.asking import Cues
-    from conjury.inference.tables.columns import did_you_mean, listed
 
     known = get_args(Cues)
     for name in names or ():
@@ -130,7 +130,7 @@ def check_posts(
     study: Study, profiles: pd.DataFrame, wanted: list[int], design: DrawnDesign, folder: Path
 ) -> None:
     """Refuse a design whose profiles and posts are no longer what the files of the study make."""
-    from conjury.inference.tables.columns import listed
+    from conjury.inference.errors import listed
     from conjury.inference.vignettes import vignette_records
 
     now = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
@@ -148,7 +148,7 @@ def check_posts(
 
 def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png") -> Job:
     """Put together how pictures are drawn, by options and the study file."""
-    from conjury.inference.tables.columns import listed
+    from conjury.inference.errors import listed
     from conjury.inference.vignettes.jobs.jobs import Job, with_faces
     from conjury.inference.vignettes.jobs.store import MEDIA_TYPES, Format
 

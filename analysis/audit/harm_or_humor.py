@@ -89,8 +89,10 @@ def _table_6(table: pd.DataFrame) -> str:
 def _recalls_of_clips(found: pd.DataFrame) -> str:
     harmful = (found["f1_harmful"] - found["macro_f1"]).abs()
     beyond = found[found["specificity"] > 1]
-    sentences = [f"{row['judge']} would have to spare {row['specificity']:.0%} of the safe clips"
-            for row in beyond.to_dict("records")]  # fmt: skip
+    sentences = [
+        f"{row['judge']} would have to spare {row['specificity']:.0%} of the safe clips"
+        for row in beyond.to_dict("records")
+    ]
     text = (
         "With the recalls and counts of table 6, F1 of the harmful label alone differs from what is printed "
         f"by {harmful.min():.3f} to {harmful.max():.3f}."

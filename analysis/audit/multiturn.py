@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.parsing.values.published import joke_type, line_purpose
-from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import UNPERTURBED
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import inference
@@ -140,7 +140,8 @@ def has_texts(answered: Answered) -> bool:
 
 @analysis("benchmark", order=90, when=has_texts)
 def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
-    scored, strata, items = answered.plain_scores, answered.strata, answered.items
+    scored, strata = answered.plain_scores, answered.strata
+    items = cast(pd.DataFrame, answered.items)  # by has_texts
     yield Step(
         "lengths",
         "Scores by the length of items",

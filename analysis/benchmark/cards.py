@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -146,5 +146,6 @@ def _raw(table: pd.DataFrame, responses: pd.DataFrame | None) -> pd.Series[Any]:
 
 @analysis("benchmark", order=100, when=has_texts)
 def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
-    scored, items, responses = answered.plain_scores, answered.items, answered.responses
+    scored, responses = answered.plain_scores, answered.responses
+    items = cast(pd.DataFrame, answered.items)  # by has_texts
     yield Step("cards", "Examples", lambda: cards(scored, items, responses=responses))

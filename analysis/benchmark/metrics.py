@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..numerics.types import Codes, Floats
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
 
 from ..numerics.types import Codes
 from ..results import Result

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 
 from ..numerics.mcnemar import discordance

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ..conjoint.reliability.repeats import SWAPPED, find_repeats
 from ..conjoint.reliability.rows import swapping_of, verdict

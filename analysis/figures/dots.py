@@ -258,10 +258,16 @@ def levels(
     series = display_order(table["series"])
     lines = {} if baseline is None else baseline
     return Levels(
-        table=table, panels=list(rows), rows=rows, series=series, xlabel=xlabel, what=what,
+        table=table,
+        panels=list(rows),
+        rows=rows,
+        series=series,
+        xlabel=xlabel,
+        what=what,
         places=list(places if places is not None else range(len(series))),
-        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(rows, float(lines)), **options,
-    )  # fmt: skip
+        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(rows, float(lines)),
+        **options,
+    )
 
 
 def draw_dots(

@@ -187,7 +187,13 @@ def forest(
     order = list(order if order is not None else dict.fromkeys(table["series"]))
     lines = {} if baseline is None else baseline
     return Forest(
-        table=table, panels=panels, rows=list(rows if rows is not None else dict.fromkeys(table["row"])),
-        series=order, places=list(range(len(order)) if places is None else places), xlabel=xlabel, what=what,
-        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines)), **options,
-    )  # fmt: skip
+        table=table,
+        panels=panels,
+        rows=list(rows if rows is not None else dict.fromkeys(table["row"])),
+        series=order,
+        places=list(range(len(order)) if places is None else places),
+        xlabel=xlabel,
+        what=what,
+        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines)),
+        **options,
+    )

@@ -32,8 +32,9 @@ def sequential(look: Theme) -> Colormap:
     return LinearSegmentedColormap.from_list("sequential", [look.band, look.color(0)])
 
 
-def shade(axes: Axes, values: np.ndarray, colors: Colormap, low: float, high: float, look: Theme,
-          gap: float = 1.2) -> Any:  # fmt: skip
+def shade(
+    axes: Axes, values: np.ndarray, colors: Colormap, low: float, high: float, look: Theme, gap: float = 1.2
+) -> Any:
     """Shade cells, with gaps between them and neither ticks nor a frame."""
     image = axes.imshow(values, cmap=colors, vmin=low, vmax=high, aspect="equal")
     axes.set_xticks(np.arange(values.shape[1] - 1) + 0.5, minor=True)
@@ -49,8 +50,15 @@ def write(axes: Axes, image: Any, text: Callable[[int, int], str], size: float, 
     values = np.ma.filled(image.get_array(), np.nan)
     for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
         if told := text(int(i), int(j)):
-            axes.text(j, i + shift, told, ha="center", va="center", fontsize=size,
-                      color=ink(image.cmap(image.norm(values[i, j]))))  # fmt: skip
+            axes.text(
+                j,
+                i + shift,
+                told,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=ink(image.cmap(image.norm(values[i, j]))),
+            )
 
 
 def two_digits(value: float) -> str:
@@ -69,8 +77,17 @@ def outline(axes: Axes, i: int, j: int, look: Theme, width: float = 1.5, half: f
     """Outline a cell."""
     from matplotlib.patches import Rectangle
 
-    axes.add_patch(Rectangle((j - half, i - half), 2 * half, 2 * half, fill=False, edgecolor=look.foreground,
-                             linewidth=width, zorder=5))  # fmt: skip
+    axes.add_patch(
+        Rectangle(
+            (j - half, i - half),
+            2 * half,
+            2 * half,
+            fill=False,
+            edgecolor=look.foreground,
+            linewidth=width,
+            zorder=5,
+        )
+    )
 
 
 def add_bar(figure: Figure | SubFigure, image: Any, axes: Any, label: str, **options: Any) -> None:
@@ -78,4 +95,4 @@ def add_bar(figure: Figure | SubFigure, image: Any, axes: Any, label: str, **opt
     bar = figure.colorbar(image, ax=axes, **{"fraction": 0.02, "pad": 0.015, "aspect": 22, **options})
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7, length=2)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)

@@ -78,7 +78,7 @@ class Picture:
 
 
 Function = TypeVar("Function", bound="Callable[..., Figure | Plot]")
-Describe = Callable[["Drawable", Style], str]
+Describe = Callable[[Any, Style], str]
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def draw(
     kind = _found(result, part)
     with styled(style.look):
         made = kind.function(result, style, **options)
-        return made if kind.alt is not None else made.draw(style)  # type: ignore[union-attr, return-value]
+        return made if kind.alt is not None else made.draw(style)  # type: ignore[arg-type, return-value]
 
 
 def alt(

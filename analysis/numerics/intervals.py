@@ -214,5 +214,5 @@ def _interval(sample: Sample, lower: np.ndarray, upper: np.ndarray, p: np.ndarra
     tested = sample.tested & differ
     std_error = np.full(len(tested), np.nan)
     std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
-    found = (np.where(tested, values, np.nan) for values in (lower, upper, p))
-    return Interval(sample.estimate, std_error, *found, sample.tested & ~differ)
+    lower, upper, p = (np.where(tested, values, np.nan) for values in (lower, upper, p))
+    return Interval(sample.estimate, std_error, lower, upper, p, sample.tested & ~differ)

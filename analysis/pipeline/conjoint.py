@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import judge_of
-from conjury.inference.tables.columns import listed
 from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint
@@ -164,7 +163,7 @@ def _bootstrap(
         rows,
         analysis.formula,
         unit=resampled_unit(study, group.kind),
-        draws=options.draws,
+        draws=options.draws or 0,
         seed=options.seed,
         method=options.interval,  # type: ignore[arg-type]
         alpha=options.alpha,

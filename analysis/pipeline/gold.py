@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.judgments import load_judgments
 from conjury.inference.readers.labels import majority_labels, notes_of_majority, read_labels
 from conjury.inference.study.models import LINE, ItemStudy
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.companions import companion
 from conjury.inference.tables.files import read_table
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import as_text
 
 from .. import benchmark
 from ..audit.compare import HARM, JOKES

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.choices import DEFAULT_JUDGE
 from conjury.inference.readers.judgments import load_judgments, stack_judgments
 from conjury.inference.readers.prepare import (
@@ -25,7 +25,7 @@ from conjury.inference.readers.prepare import (
 from conjury.inference.readers.stacking import stack_choices, stacking_notes
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
-from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.companions import companion
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY

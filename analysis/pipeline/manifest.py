@@ -175,7 +175,7 @@ def entries_of(results: Iterable[Named], part: str = FIT) -> list[dict[str, Any]
 
 def describe_study(study: Study | ItemStudy) -> dict[str, Any]:
     """Name a study and its parts, with the labels that reports and figures use."""
-    described = {
+    described: dict[str, Any] = {
         "study": study.name,
         "study_argument": study.argument,
         "title": study.title,

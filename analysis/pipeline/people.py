@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.study.parts import Analysis
 from conjury.inference.study.problems import RESERVED_TABLES
-from conjury.inference.tables.columns import listed
 
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import is_independent

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.exclusions import MARKED, exclusion_reasons
-from conjury.inference.tables.columns import as_text, did_you_mean, listed, refuse, where
+from conjury.inference.tables.columns import as_text, refuse, where
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..numerics.types import Codes, Floats
@@ -182,7 +182,7 @@ def read_dimensions(
     """
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
     if isinstance(coded, pd.DataFrame) or not all(isinstance(one, Ratings) for one in coded):
-        table = with_items(judgments, items, columns)
+        table = with_items(cast(pd.DataFrame, judgments), items, columns)
         scales = scale if isinstance(scale, Mapping) else None
         return [
             read_ratings(
@@ -267,7 +267,7 @@ def read_ratings(
     value, labels = _values(frame["value"], numeric, row)
     frame = frame.assign(value=value)
     _refuse_repeated(frame, row)
-    categories: tuple[Any, ...]
+    categories: Any  # a tuple of ratings or of labels
     if labels is None:
         categories = scale_of(frame, scale, row)
         category = np.searchsorted(np.array(categories), frame["value"].to_numpy(dtype=float))
@@ -278,9 +278,21 @@ def read_ratings(
         category = pd.Index(labels).get_indexer(pd.Index(frame["value"]))
     none, empty = (), np.zeros(0, dtype=np.int64)
     blank = Ratings(
-        frame, empty, empty, empty, categories, none, none, none, none, labels is None, exclusions,
-        dimension=dimension or "", scale=None if scale is None else categories, unused=unused,
-    )  # fmt: skip
+        frame,
+        empty,
+        empty,
+        empty,
+        categories,
+        none,
+        none,
+        none,
+        none,
+        labels is None,
+        exclusions,
+        dimension=dimension or "",
+        scale=None if scale is None else categories,
+        unused=unused,
+    )
     coded = _coded(blank, frame, category.astype(np.int64))
     ranges = scale_hints(frame) if labels is None and scale is None else []
     return replace(coded, notes=(*_notes(coded, chosen), *ranges))

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed, where
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import where
 
 from ..numerics.types import Codes, Floats
 

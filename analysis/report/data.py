@@ -66,7 +66,7 @@ class ReportData:
         listed = results_of(self.manifest)
         effects = [record for record in listed if record.kind == "amce"]
         complete = [record for record in effects if not record.settings.get("exclude")]
-        main = (complete or effects or [None])[0]
+        main = next(iter(complete or effects), None)
         listed = [
             replace(record, kind=FURTHER_EFFECTS) if record.kind == "amce" and record is not main else record
             for record in listed

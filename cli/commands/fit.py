@@ -93,9 +93,15 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
     known = load_any_study(study)
     _refuse_stray(known, files, fitting)
     options = FitOptions(
-        fitting.alpha, fitting.draws, fitting.seed, fitting.engine, tuple(fitting.id or ()), fitting.vcov,
-        fitting.interval, fitting.epsilon,
-    )  # fmt: skip
+        fitting.alpha,
+        fitting.draws,
+        fitting.seed,
+        fitting.engine,
+        tuple(fitting.id or ()),
+        fitting.vcov,
+        fitting.interval,
+        fitting.epsilon,
+    )
     loaded = _load(known, data, files).about(fitting.outcome)
     loaded.require("--id", options.id)
     work = work_of(loaded, options, files.gold, files.reading or ())
@@ -127,10 +133,16 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting) -> N
             raise InputError("--gold and --reading are options of studies of labels, and this is a conjoint.")
         return
     conjoint = {
-        "--variant": files.variant, "--levels": files.levels, "--id": fitting.id, "--vcov": fitting.vcov,
-        "--outcome": fitting.outcome, "--judge": files.judge, "--prompt": files.prompt,
-        "--engine": fitting.engine != "native", "--interval": fitting.interval != "percentile",
-    }  # fmt: skip
+        "--variant": files.variant,
+        "--levels": files.levels,
+        "--id": fitting.id,
+        "--vcov": fitting.vcov,
+        "--outcome": fitting.outcome,
+        "--judge": files.judge,
+        "--prompt": files.prompt,
+        "--engine": fitting.engine != "native",
+        "--interval": fitting.interval != "percentile",
+    }
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
         raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")

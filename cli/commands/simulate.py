@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -83,7 +83,11 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
         refuse_options(study, "pairs", others)
         _choices(known, out, answers, pairs)
         return
-    conjoint = {"--respondents": pairs.respondents, "--pairs": pairs.pairs, "--noise": pairs.noise}
+    conjoint: dict[str, Any] = {
+        "--respondents": pairs.respondents,
+        "--pairs": pairs.pairs,
+        "--noise": pairs.noise,
+    }
     conjoint |= {"--prompt": pairs.prompt, "--swapped-share": pairs.swapped_share or None}
     refuse_options(study, "items", conjoint)
     if known.label_sets:

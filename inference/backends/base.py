@@ -31,9 +31,9 @@ class Recorder(Protocol):
 class Backend(Protocol):
     """Asks one model; ``run`` returns when ``requests`` is exhausted or ``recorder.stopping()``.
 
-    Every request that ``run`` took from the iterator and sent ends in exactly one ``recorder.record``. Requests
-    are taken lazily, not many more than can be in flight. What concerns all requests, such as a wrong key or
-    an unknown model, is raised as InputError instead of being recorded 10,000 times.
+    Every request that ``run`` took from the iterator and sent ends in exactly one ``recorder.record``.
+    Requests are taken lazily, not many more than can be in flight. What concerns all requests, such as a
+    wrong key or an unknown model, is raised as InputError instead of being recorded 10,000 times.
     """
 
     def settings(self) -> dict[str, Any]:

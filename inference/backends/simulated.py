@@ -25,7 +25,7 @@ from .compose import completion
 
 
 class SimulatedRatingsBackend:
-    """A model of the truth table, rating as :func:`conjury.inference.simulation.ratings.simulate_ratings` has it."""
+    """A model of the truth table that rates as in `conjury.inference.simulation.ratings.simulate_ratings`."""
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._seed = study.collect.seed
@@ -122,7 +122,7 @@ class SimulatedItemsBackend:
 
 
 class SimulatedBackend:
-    """A judge of the study's truth table, answering as :func:`conjury.inference.simulation.conjoint.simulate.simulate` has it."""
+    """A judge of the truth table that answers as in `conjury.inference.simulation.conjoint.simulate`."""
 
     def __init__(self, study: Study, judge_id: str, drawn: dict[str, Any], samples: int) -> None:
         made = simulate(study, judges=[judge_id], samples=samples, truth=False, **drawn)

@@ -9,13 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.asking import Response, Sampling, with_answer
 from ..study.checks_asking import unfit_answer
 from ..study.load import describe_error as in_words
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
-from ..tables.columns import did_you_mean, listed
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..ledger import Batch, Count, Ledger
 from ..parsing.reader import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
-from ..tables.columns import did_you_mean, listed
 from ..tables.schema import STATUSES
 from .prices import Prices, read_prices
 from .run_inputs import check_answers, check_study, study_facts
@@ -253,5 +252,6 @@ def parse(
                 f"run `conjury collect {known.name} --judge ...` first."
             )
         content = asked_content(known, folder, ledger)
-        files = write_tables(known, ledger, folder, content, read_prices(prices), rule)
+        priced = read_prices(None if prices is None else Path(prices))
+        files = write_tables(known, ledger, folder, content, priced, rule)
     return files, names

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ..design.drawn import DrawnDesign
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..ledger import Count
 from ..requests.templates import Templates
 from ..study.asking import Sampling
 from ..study.base import Part
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
-from ..tables.columns import listed
 
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
 OPEN = ("prompts", "judges")  # to these a later run may add

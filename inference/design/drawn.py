@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..study.models import Study
 from ..tables.bounded import EXPORT_BYTES, parse_json, read_content
-from ..tables.columns import coerce, listed
+from ..tables.columns import coerce
 from ..tables.files import read_table, write_table
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX, require_columns
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
@@ -70,7 +70,7 @@ class DrawnDesign:
 
 
 def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
-    """Draw the tasks of a conjoint for models, as :func:`conjury.inference.simulation.conjoint.simulate.simulate` draws them."""
+    """Draw the tasks of a conjoint for models, as in `conjury.inference.simulation.conjoint.simulate`."""
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
     if not 0 <= swapped_share <= 1:

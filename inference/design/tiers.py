@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import as_text, coerce, listed, refuse
+from ..errors import InputError, listed
+from ..tables.columns import as_text, coerce, refuse
 from ..tables.schema import require_columns
 from ..tables.streams import stream
 

@@ -12,8 +12,7 @@ import pandas as pd
 import yaml
 
 from ..design.profiles import factor
-from ..errors import InputError
-from ..tables.columns import listed
+from ..errors import InputError, listed
 from ..tables.schema import POSITIONS, validate
 from .conjoint_answers import (
     UNANSWERED,
@@ -266,7 +265,7 @@ def _long(
     shown = levels.reindex(pd.MultiIndex.from_arrays([profile, row, task]))
     for name, rows in labels.groupby("attribute_id", sort=False):
         columns[str(name)] = pd.Categorical(shown[name], categories=pd.Index(rows["level_id"].tolist()))
-    columns["attribute_order"] = pd.array(shown["attribute_order"], dtype="string")
+    columns["attribute_order"] = shown["attribute_order"].astype("string").array
     columns["repeated_task"] = pd.Series(task + 1).astype("Int64").where(pd.Series(is_repeat))
     columns["repeat_of"] = _pair_of(task).where(is_repeat)
     return pd.DataFrame(columns | {"_row": row})

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..tables.columns import listed, refuse
+from ..errors import InputError, listed
+from ..tables.columns import refuse
 from .conjoint_tasks import Export, column_of
 from .texts import require_column
 
@@ -76,7 +75,7 @@ def find_repeat(export: Export, outcomes: Sequence[str], column: str | None = No
 
 def find_sides(export: Export, columns: Sequence[str]) -> tuple[str, str]:
     """Find the two answers that stand for the first and the second profile, such as Community A and B."""
-    texts = sorted(pd.unique(export.table[list(columns)].stack().dropna()).tolist())
+    texts = sorted(set(export.table[list(columns)].stack().dropna().to_numpy().tolist()))
     ends = [re.split(r"\W+", text.casefold().rstrip(". "))[-1] for text in texts]
     sides = [[text for text, end in zip(texts, ends, strict=True) if end in side] for side in SIDES]
     if [len(side) for side in sides] != [1, 1]:

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.problems import CHOICE_COLUMNS
-from ..tables.columns import did_you_mean, listed, refuse
+from ..tables.columns import refuse
 from ..tables.schema import TABLES
 from .qualtrics import read_responses
 from .texts import make_ids, read_text_table, require_column

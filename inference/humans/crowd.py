@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..tables.bounded import parse_json
-from ..tables.columns import did_you_mean, listed, refuse
+from ..tables.columns import refuse
 from .imported import Imported
 from .layout import Layout
 from .rules import Rules

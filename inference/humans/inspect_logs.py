@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, MissingDependency
-from ..tables.columns import listed
+from ..errors import InputError, MissingDependency, listed
 from .imported import Imported, finish
 from .layout import Layout, renamed
 from .rules import Rules

@@ -9,8 +9,7 @@ from typing import NoReturn
 
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import did_you_mean, listed
+from ..errors import InputError, did_you_mean, listed
 from .texts import read_text_table, require_column
 
 GAPS = ("item", "dimension", "place", "sample", "judge")
@@ -202,7 +201,8 @@ class _Pattern:
         name, equals, pattern = text.partition("=")
         is_named = equals and "{" not in name
         self.text, self.layout, self.source = text, layout, source
-        self.name, self.pattern = (name.strip(), pattern) if is_named else (None, text)
+        self.name = name.strip() if is_named else None
+        self.pattern = pattern if is_named else text
         pieces = re.split(r"\{([^{}]*)\}", self.pattern)
         self.literals, self.gaps = pieces[::2], pieces[1::2]
         problem = self._problem()

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..readers.exclusions import exclusion_reasons
-from ..tables.columns import as_text, listed
+from ..tables.columns import as_text
 from .imported import LEADING, PERSON, TAKEN, Imported
 from .rules import counts, excluded_notes, joined, marked
 from .texts import first_present, make_ids, plain, read_text_table, require_column, typed

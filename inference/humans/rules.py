@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import did_you_mean, listed
+from ..errors import InputError, did_you_mean, listed
 from .texts import plain, read_text_table, require_column, to_number
 
 Value = float | str

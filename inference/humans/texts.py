@@ -16,9 +16,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..tables.bounded import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
-from ..tables.columns import did_you_mean, listed
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..readers.judgments import like_models
-from ..tables.columns import did_you_mean, listed, refuse
+from ..tables.columns import refuse
 from ..tables.schema import JUDGE_KINDS
 from .imported import PERSON, TAKEN, Imported, finish
 from .layout import Layout, Place, find_places, odd_columns, renamed

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..readers.aliases import name_judges, name_prompts, rename_columns
 from ..readers.item_columns import judged_texts, lines_of, strata_of, with_texts
 from ..study.asking import LineLabels
 from ..study.models import ItemStudy
-from ..tables.columns import as_text, coerce, listed, refuse
+from ..tables.columns import as_text, coerce, refuse
 from ..tables.files import load, load_text, read_table
 from ..tables.schema import STATUSES, require_columns, validate
 from ..tables.streams import UNPERTURBED, copy_id

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..errors import InputError, did_you_mean, listed
+from ..tables.columns import as_text, refuse
 from ..tables.schema import validate
 from ..tables.streams import FEW_PAIRS, KINDS, UNPERTURBED, copy_id
 from .lexicon import LANGUAGES, varieties

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.yaml import Location, MarkedYaml, read_marked_yaml
-from ..tables.columns import did_you_mean, listed
 from ..tables.files import PERTURB
 from .words import key_of
 

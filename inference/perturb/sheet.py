@@ -81,7 +81,7 @@ def sheet(made: Perturbed, *, per_group: int = PER_GROUP, seed: int = 1) -> str:
 
 def _table(frame: pd.DataFrame) -> str:
     head = "".join(f"<th>{escape(str(name))}</th>" for name in frame)
-    rows = [[_cell(row[name]) for name in frame] for _, row in frame.iterrows()]
+    rows = [[_cell(value) for value in row] for _, row in frame.iterrows()]
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

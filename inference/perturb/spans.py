@@ -9,9 +9,9 @@ from textwrap import shorten
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..tables.bounded import parse_json
-from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..tables.columns import as_text, refuse
 from ..tables.schema import require_columns
 from .words import Segment, line_segments
 
@@ -155,5 +155,6 @@ def _is_missing(cell: object) -> bool:
 
 
 def _is_lines(cell: object) -> bool:
-    is_list = isinstance(cell, (list, tuple, np.ndarray))
-    return is_list and all(isinstance(line, str) and "\n" not in line for line in cell)
+    return isinstance(cell, (list, tuple, np.ndarray)) and all(
+        isinstance(line, str) and "\n" not in line for line in cell
+    )

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from ..errors import did_you_mean, listed
 from ..study.models import AnyStudy, ItemStudy
 from ..study.parts import Judge, Prompt
-from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..tables.columns import as_text, refuse
 from ..tables.folding import plain
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import coerce, did_you_mean
+from ..errors import InputError, did_you_mean
+from ..tables.columns import coerce
 from ..tables.files import load
 from ..tables.levels import Levels, resolve_levels
 from ..tables.schema import TABLES, require_columns, validate

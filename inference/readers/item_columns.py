@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from ..design.subjects import takes
+from ..errors import listed
 from ..study.asking import LineLabels
 from ..study.models import ItemStudy
-from ..tables.columns import as_text, listed, refuse
+from ..tables.columns import as_text, refuse
 from ..tables.schema import require_columns
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.models import LINE, ItemStudy
-from ..tables.columns import as_text, did_you_mean, listed
+from ..tables.columns import as_text
 from ..tables.files import read_table
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.asking import LabelLevel
 from ..study.models import LINE, ItemStudy
-from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..tables.columns import as_text, refuse
 from ..tables.files import read_table
 from ..tables.folding import plain
 from ..tables.schema import require_columns, validate

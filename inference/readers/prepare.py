@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ..design.profiles import add_derived
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
-from ..tables.columns import coerce, did_you_mean, listed, refuse
+from ..tables.columns import coerce, refuse
 from ..tables.levels import resolve_levels
 from ..tables.schema import PROBABILITY
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
@@ -105,7 +105,7 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
 
 
 def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
-    """Name the judge of each row: a model's id, and for a person the ``panel``, "human" where it has no name."""
+    """Name the judge of each row: a model's id, and for a person the ``panel``, by default "human"."""
     judge = choices["judge_id"].astype("string")
     panel = choices["panel"].astype("string").fillna("human") if "panel" in choices else "human"
     return judge.mask(choices["judge_kind"].astype("string") == "human", panel).rename("judge")

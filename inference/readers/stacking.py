@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..study.models import Study
-from ..tables.columns import as_text, listed
+from ..tables.columns import as_text
 from .prepare import judge_of
 
 NAMED = 3  # judges of a file that a note names

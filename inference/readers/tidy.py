@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..tables.columns import did_you_mean, refuse
+from ..errors import InputError, did_you_mean
+from ..tables.columns import refuse
 from ..tables.schema import POSITIONS, TABLES, validate
 
 RESERVED = ("task", "profile", "pair")

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..ledger.exchanges import MEDIA, Body
-from ..tables.columns import listed
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 LARGEST = 20_000_000  # bytes of one image; the limit of the strictest of the common providers

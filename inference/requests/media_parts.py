@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..design.subjects import Shown
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..ledger import Ledger
 from ..ledger.exchanges import MEDIA
 from ..study.asking import Collecting, Medium, Video
 from ..tables.bounded import parse_json
-from ..tables.columns import listed
 from .media import LARGEST, check_address, find_medium, read_medium
 from .video import Clip, cut_frames, read_clip, sound_track
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..study.models import AnyStudy
 from ..study.problems import suggestion
-from ..tables.columns import listed
 from ..tables.files import load_text
 from ..tables.schema import JUDGE_KINDS
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ..tables.columns import did_you_mean, listed
+from ..errors import did_you_mean, listed
 from ..tables.files import LAYOUTS
 from .asking import Content
 from .problems import CHOICE_COLUMNS, RESERVED_TABLES, Problem, duplicates, missing_file, suggestion

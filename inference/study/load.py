@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import InputError
-from ..tables.columns import listed
+from ..errors import InputError, listed
 from ..tables.files import STUDIES
 from .asking import DATE, KEY_VARIABLE, with_answer
 from .base import IDENTIFIER

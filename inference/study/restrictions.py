@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..tables.bounded import PROFILES
-from ..tables.columns import listed
 
 if TYPE_CHECKING:
     from .models import Study

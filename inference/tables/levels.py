@@ -29,7 +29,7 @@ def load_levels(path: str | Path) -> dict[str, list[str]]:
 
 
 def resolve_levels(path: str | Path, levels: Levels | str | Path | None) -> Levels:
-    """Return the levels for a table file: those given, else of NAME.levels.json beside NAME.csv, else none."""
+    """Return the levels of a table file: those given, or those of NAME.levels.json next to NAME.csv."""
     if isinstance(levels, Mapping):
         return levels
     if levels is not None:

@@ -11,9 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from .bounded import EXHAUSTED, check_columns, parse_json
-from .columns import listed
 
 MAGIC = b"PAR1"
 SMALLEST = 12  # magic, footer length, magic

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from .columns import coerce, did_you_mean, listed, refuse
+from ..errors import InputError, did_you_mean, listed
+from .columns import coerce, refuse
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema

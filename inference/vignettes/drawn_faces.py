@@ -23,11 +23,10 @@ from PIL import Image, ImageChops, ImageColor, ImageDraw
 from pydantic import Field
 
 from ..design.stimuli.source import read_checked, stimulus_counts
-from ..errors import InputError
+from ..errors import InputError, did_you_mean
 from ..study.base import Part, Text
 from ..study.problems import suggestion
 from ..study.yaml import Location, MarkedYaml
-from ..tables.columns import did_you_mean
 from ..tables.files import ROOT
 from ..tables.streams import stream
 

@@ -12,8 +12,7 @@ from PIL import Image, ImageOps
 from ..design.stimuli.posts import REPLIER
 from ..design.stimuli.source import stimulus_counts
 from ..design.stimuli.wording import fill
-from ..errors import InputError
-from ..tables.columns import did_you_mean, listed
+from ..errors import InputError, did_you_mean, listed
 from .drawn_faces import SILHOUETTES, Portrait, Silhouette, read_drawn_faces
 
 COMPARED = 96  # pixels at which the hash compares pictures

@@ -95,11 +95,14 @@ def draw_profiles(
             pictures[row][renderer.job.cues] = renderer.painter.draw(record).image
             drawn += 1
             progress(drawn)
-    alts = [
+    alts: list[dict[str, str]] = [
         {cues: str(table["alt"].iloc[row]) for cues, table in records.items()} for row in range(len(levels))
     ]
     return [
-        Entry(*values) for values in zip(profiles["profile_id"].tolist(), levels, pictures, alts, strict=True)
+        Entry(number, level, picture, alt)
+        for number, level, picture, alt in zip(
+            profiles["profile_id"].tolist(), levels, pictures, alts, strict=True
+        )
     ]
 
 

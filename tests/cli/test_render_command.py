@@ -223,8 +223,8 @@ def test_another_job_in_the_same_folder_is_refused(
 ) -> None:
     render(towns, "--pairs", 2)
     assert refused(towns, "--pairs", 2, "--theme", "dark") == (
-        "conjury: stimuli/towns/both: its pictures were drawn differently (theme light there, dark now); give "
-        "another folder with --out, or draw as before.\n"
+        "conjury: stimuli/towns/both: its pictures were drawn differently (theme light there, dark now); "
+        "give another folder with --out, or draw as before.\n"
     )
     assert render(towns, "--pairs", 2, "--theme", "dark", "--out", "dark")[0] == 0
 

@@ -138,8 +138,9 @@ def tier_accuracy() -> Result:
 def agreement() -> Result:
     who = pd.DataFrame({"among": ["human", "model", "human"], "against": [None, None, "gpt_4_1"]})
     keys = {"dimension": DIMENSIONS[:2], "coefficient": ("krippendorff", "gwet"), "weights": ("ordinal",)}
-    frame = intervals(keys).merge(who, how="cross")[["dimension", "among", "against", "coefficient", "weights",
-                                                     "estimate", "lower", "upper"]]  # fmt: skip
+    frame = intervals(keys).merge(who, how="cross")[
+        ["dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper"]
+    ]
     frame = frame.assign(boot_lower=frame["lower"] - 0.01, boot_upper=frame["upper"] + 0.01)
     raters = ["person_000", "person_001", *MODELS]
     pairs = pd.DataFrame(list(combinations(raters, 2)), columns=["judge", "other"])
@@ -153,15 +154,27 @@ def agreement() -> Result:
 
 def alt_test() -> Result:
     frame = intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse", "accuracy")})
-    frame = frame.assign(winning_rate=frame["estimate"], winning_rate_lower=frame["lower"],
-                         winning_rate_upper=frame["upper"], advantage_probability=frame["estimate"],
-                         advantage_probability_lower=frame["lower"], advantage_probability_upper=frame["upper"],
-                         passes=frame["estimate"] > 0.5, n_annotators=4, epsilon=0.1)  # fmt: skip
+    frame = frame.assign(
+        winning_rate=frame["estimate"],
+        winning_rate_lower=frame["lower"],
+        winning_rate_upper=frame["upper"],
+        advantage_probability=frame["estimate"],
+        advantage_probability_lower=frame["lower"],
+        advantage_probability_upper=frame["upper"],
+        passes=frame["estimate"] > 0.5,
+        n_annotators=4,
+        epsilon=0.1,
+    )
     people = [f"person_{k:03d}" for k in range(4)]
     keys = {"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse",), "annotator": people}
     each = intervals(keys, low=-0.2, high=0.3)
-    each = each.assign(difference=each["estimate"], wins=each["estimate"] < 0.1, epsilon=0.1, n_items=60,
-                       left_out=pd.Series([None, "10 items, fewer than 30"] + [None] * (len(each) - 2), dtype="string"))  # fmt: skip
+    each = each.assign(
+        difference=each["estimate"],
+        wins=each["estimate"] < 0.1,
+        epsilon=0.1,
+        n_items=60,
+        left_out=pd.Series([None, "10 items, fewer than 30"] + [None] * (len(each) - 2), dtype="string"),
+    )
     return Result(frame.drop(columns=["estimate"]), "alt_test", extra={"annotators": each})
 
 
@@ -264,8 +277,14 @@ def beside_print() -> Result:
 
 def readings() -> Result:
     made = benchmark.readings()
-    compared = pd.DataFrame({"judge": benchmark.FEW, "prompt": "joke", "status": ["agree", "different", "neither"],
-                             "n": [10, 4, 3]})  # fmt: skip
+    compared = pd.DataFrame(
+        {
+            "judge": benchmark.FEW,
+            "prompt": "joke",
+            "status": ["agree", "different", "neither"],
+            "n": [10, 4, 3],
+        }
+    )
     return Result(made.frame, "readings", extra={"compared": compared})
 
 
@@ -375,29 +394,45 @@ def powers() -> Any:
 CONJOINT: dict[str, Callable[[], Example]] = {
     "amce": lambda: Example(conjoint(HUMAN, "amce")),
     "amce, judges": lambda: Example(conjoint(JUDGES, "amce")),
-    "mm": lambda: Example(conjoint(HUMAN.assign(statistic="mm", estimate=0.5 + HUMAN["estimate"] / 4,
-                                                lower=0.45 + HUMAN["estimate"] / 4, upper=0.55 + HUMAN["estimate"] / 4),
-                                   "mm", null=0.5)),
+    "mm": lambda: Example(
+        conjoint(
+            HUMAN.assign(
+                statistic="mm",
+                estimate=0.5 + HUMAN["estimate"] / 4,
+                lower=0.45 + HUMAN["estimate"] / 4,
+                upper=0.55 + HUMAN["estimate"] / 4,
+            ),
+            "mm",
+            null=0.5,
+        )
+    ),
     "truth": lambda: Example(conjoint(EFFECTS.assign(true=EFFECTS["estimate"] - 0.01), "truth")),
     "target": lambda: Example(Result(EFFECTS.assign(statistic="pamce"), "target", extra={"design": EFFECTS})),
     "frequencies": lambda: Example(conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs")),
-    "interaction": lambda: Example(conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}),
+    "interaction": lambda: Example(
+        conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}
+    ),
     "contrast": lambda: Example(conjoint(contrasts(), "contrast")),
     "contrast, groups": lambda: Example(
-        conjoint(pd.concat([contrasts().assign(by=g) for g in GROUPS["identity"]]), "contrast")),
+        conjoint(pd.concat([contrasts().assign(by=g) for g in GROUPS["identity"]]), "contrast")
+    ),
     "significance": lambda: Example(conjoint(JUDGES.assign(p_adjusted=JUDGES["p"]), "significance")),
     "equivalence": lambda: Example(conjoint(equivalence(), "equivalence")),
     "error_choices": lambda: Example(conjoint(errors(2), "error_choices")),
     "error_choices, eight": lambda: Example(conjoint(errors(8), "error_choices")),
-    "detectable": lambda: Example(conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable")),
+    "detectable": lambda: Example(
+        conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable")
+    ),
     "cj_props": lambda: Example(conjoint(proportions(), "cj_props")),
     "published": lambda: Example(Result(compare_moderation(EFFECTS, HUMAN), "published")),
     "reliability": lambda: Example(reliability()),
     "power": lambda: Example(powers()),
-    "plan": lambda: Example(powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}),
+    "plan": lambda: Example(
+        powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}
+    ),
     "design_shares": lambda: Example(Result(design(), "design_shares")),
     "engines": lambda: Example(Result(engines_summary(), "engines")),
-}  # fmt: skip
+}
 
 
 def check(name: str, **columns: Any) -> Callable[[], Example]:
@@ -406,8 +441,15 @@ def check(name: str, **columns: Any) -> Callable[[], Example]:
 
 
 def _runs() -> Example:
-    table = pd.DataFrame({"judge": "human", "prompt": "", "run": range(1, 7), "respondents": [0, 9, 30, 12, 3, 1],
-                          "expected": [0.1, 10.0, 28.0, 11.0, 4.0, 1.2]})  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "judge": "human",
+            "prompt": "",
+            "run": range(1, 7),
+            "respondents": [0, 9, 30, 12, 3, 1],
+            "expected": [0.1, 10.0, 28.0, 11.0, 4.0, 1.2],
+        }
+    )
     return Example(Result(table, "straight_lining"))
 
 
@@ -437,22 +479,34 @@ CHECKS: dict[str, Callable[[], Example]] = {
     "design_probabilities": check("design_probabilities"),
     "attribute_independence": _dependence,
     "impossible_profiles": lambda: Example(
-        Result(pd.DataFrame({"judge": ["human"], "prompt": "", "rule": "both the same", "n": 3}), "impossible_profiles")),
-    "position_share": lambda: Example(Result(
-        intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.4, high=0.6), "position_share")),
+        Result(
+            pd.DataFrame({"judge": ["human"], "prompt": "", "rule": "both the same", "n": 3}),
+            "impossible_profiles",
+        )
+    ),
+    "position_share": lambda: Example(
+        Result(
+            intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.4, high=0.6),
+            "position_share",
+        )
+    ),
     "profile_order": check("profile_order"),
     "task_order": check("task_order", test="first half"),
     "carry_over": check("carry_over", test="same level as in the task before"),
     "attention_filters": check("attention_filters", filter="attention"),
-    "repeat_agreement": lambda: Example(Result(
-        intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.6, high=0.9), "repeat_agreement")),
+    "repeat_agreement": lambda: Example(
+        Result(
+            intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.6, high=0.9),
+            "repeat_agreement",
+        )
+    ),
     "straight_lining": _runs,
     "response_times": _times,
     "answers": _answers,
     "missing_choices": check("missing_choices"),
     "stimuli": check("stimuli", stimulus="text"),
     "clusters": check("clusters", unit="text"),
-}  # fmt: skip
+}
 EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK}
 
 

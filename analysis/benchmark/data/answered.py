@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.streams import UNPERTURBED
 
 from ...results import Result

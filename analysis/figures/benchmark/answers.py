@@ -131,8 +131,15 @@ def _draw_bars(
     shares = shares.reindex(index=list(rows), columns=list(statuses)).fillna(0.0)
     for status in statuses:
         share = shares[status].to_numpy(float)
-        axes.barh(np.arange(len(rows)), share, 0.74, left=start, zorder=3, linewidth=0,
-                  **_filling(PLACES[status], look))  # fmt: skip
+        axes.barh(
+            np.arange(len(rows)),
+            share,
+            0.74,
+            left=start,
+            zorder=3,
+            linewidth=0,
+            **_filling(PLACES[status], look),
+        )
         for row, (value, at) in enumerate(zip(share, start, strict=True)):
             if value >= 11:
                 axes.text(

@@ -95,8 +95,10 @@ class Confusions:
         counts = self.counts[who].copy()
         for i, j in self.right.items():
             counts[i, j] = 0
-        i, j = np.unravel_index(int(counts.argmax()), counts.shape)
-        return f"; most frequent mistake: {self.rows[i]} called {self.columns[j]}" if counts[i, j] else ""
+        row, column = np.unravel_index(int(counts.argmax()), counts.shape)
+        if not counts[row, column]:
+            return ""
+        return f"; most frequent mistake: {self.rows[row]} called {self.columns[column]}"
 
     def draw(self, style: Style) -> Figure:
         """Draw the matrices, a heading for each judge."""
@@ -133,7 +135,7 @@ class Confusions:
                 image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=45, shrink=0.6
             )
             legend.set_label(self.axes_labels[1], fontsize=8.5)
-            legend.outline.set_visible(False)  # type: ignore[operator]
+            legend.outline.set_visible(False)
             legend.ax.tick_params(labelsize=7.5)
         else:
             drawn.supxlabel(self.axes_labels[1], fontsize=8.5)
@@ -200,21 +202,39 @@ def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
     turned: Any = "anchor" if below.rotation == 35 else "default"
     if in_layout:
         axes.set_xticks(
-            range(len(below.texts)), below.texts, rotation=below.rotation, ha=below.align, fontsize=TICK,
+            range(len(below.texts)),
+            below.texts,
+            rotation=below.rotation,
+            ha=below.align,
+            fontsize=TICK,
             rotation_mode=turned,
-        )  # fmt: skip
+        )
         return
     for at, text in enumerate(below.texts):
         label = axes.annotate(
-            text, (at, 0), (0, -4), xycoords=("data", "axes fraction"), textcoords="offset points",
-            rotation=below.rotation, ha=below.align, va="top", fontsize=TICK, annotation_clip=False,
+            text,
+            (at, 0),
+            (0, -4),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            rotation=below.rotation,
+            ha=below.align,
+            va="top",
+            fontsize=TICK,
+            annotation_clip=False,
             rotation_mode=turned,
-        )  # fmt: skip
+        )
         label.set_in_layout(False)
 
 
-def _cells(frame: pd.DataFrame, keys: tuple[str, str], value: str, rows: Sequence[str],
-           columns: Sequence[str], empty: float) -> np.ndarray:  # fmt: skip
+def _cells(
+    frame: pd.DataFrame,
+    keys: tuple[str, str],
+    value: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    empty: float,
+) -> np.ndarray:
     """Values of a table with one row per cell, by position."""
     made = np.full((len(rows), len(columns)), empty)
     for row, column, number in zip(*(frame[key].astype(str) for key in keys), frame[value], strict=True):
@@ -239,13 +259,15 @@ def confusion(
         who: _cells(part, ("gold", "predicted"), value, golds, answers, 0.0) for who, part in parts.items()
     }
     return Confusions(
-        make("share"), [label_in_words(name, gold, names) for gold in golds],
+        make("share"),
+        [label_in_words(name, gold, names) for gold in golds],
         [label_in_words(name, answer, names) for answer in answers],
         {k: answers.index(own) for k, gold in enumerate(golds) if (own := right.get(gold, gold)) in answers},
         ("Gold label", "Columns: answer. Colour: share of the units with the gold label"),
         "Share of each gold label that is answered correctly",
-        most=max(0.1, np.ceil(10 * float(frame["share"].max())) / 10), counts=make("n"),
-    )  # fmt: skip
+        most=max(0.1, np.ceil(10 * float(frame["share"].max())) / 10),
+        counts=make("n"),
+    )
 
 
 def shown_confusion(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
@@ -295,6 +317,11 @@ def label_model(result: Drawable, style: Style, *, groups: Sequence[str] | None 
             [_cells(own, keys, end, classes, classes, np.nan) for end in ("lower", "upper")], axis=-1
         )
     return Confusions(
-        values, labels, labels, {k: k for k in range(len(classes))}, ("True class", "Label given"),
-        "Share of each class that is labelled correctly", limits=limits,
-    )  # fmt: skip
+        values,
+        labels,
+        labels,
+        {k: k for k in range(len(classes))},
+        ("True class", "Label given"),
+        "Share of each class that is labelled correctly",
+        limits=limits,
+    )

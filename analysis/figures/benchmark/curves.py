@@ -105,10 +105,17 @@ class Curves:
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
         drawn.supxlabel(below, fontsize=8.5)
         handles = [
-            Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.2, linewidth=1.2,
-                   linestyle=dash(place, look))
+            Line2D(
+                [],
+                [],
+                color=look.color(place),
+                marker=look.marker(place),
+                markersize=4.2,
+                linewidth=1.2,
+                linestyle=dash(place, look),
+            )
             for place in map(self.place, lines)
-        ]  # fmt: skip
+        ]
         handles += [
             Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
             for k in range(len(self.plain))
@@ -122,12 +129,26 @@ class Curves:
             x, line, lower, upper = (one[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
             color = look.color(place)
             axes.fill_between(x, lower, upper, color=color, alpha=0.13, linewidth=0, zorder=2)
-            axes.plot(x, line, color=color, marker=look.marker(place), markersize=3.4, linewidth=1.2,
-                      linestyle=dash(place, look), zorder=3)  # fmt: skip
+            axes.plot(
+                x,
+                line,
+                color=color,
+                marker=look.marker(place),
+                markersize=3.4,
+                linewidth=1.2,
+                linestyle=dash(place, look),
+                zorder=3,
+            )
         for place, name in enumerate(self.plain):
             one = here[here["series"] == name].sort_values("x")
-            axes.plot(one["x"], one["estimate"], color=look.foreground, linewidth=1.0, zorder=2,
-                      linestyle=DASHES[place % len(DASHES)])  # fmt: skip
+            axes.plot(
+                one["x"],
+                one["estimate"],
+                color=look.foreground,
+                linewidth=1.0,
+                zorder=2,
+                linestyle=DASHES[place % len(DASHES)],
+            )
         ticks = sorted(set(here["x"].round().astype(int)))
         if self.is_count:
             axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])
@@ -166,13 +187,16 @@ def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = No
     frame, across = placed(frame, result.settings, names)
     trivial = frame["judge"].astype(str).isin(list(BASELINES))
     return Curves(
-        _table(frame, "k"), [metric_in_words(kind) for kind in kinds], across,
+        _table(frame, "k"),
+        [metric_in_words(kind) for kind in kinds],
+        across,
         list(dict.fromkeys(frame.loc[~trivial, "_who"])),
         f"k, number of answers (bands: {level_of(result.settings)} intervals)",
         "Scores over the number of answers k",
-        "k =", plain=list(dict.fromkeys(frame.loc[trivial, "_who"])),
+        "k =",
+        plain=list(dict.fromkeys(frame.loc[trivial, "_who"])),
         places=places_of(frame[~trivial], names),
-    )  # fmt: skip
+    )
 
 
 @figure("errors")
@@ -181,8 +205,13 @@ def errors(result: Drawable, style: Style) -> Curves:
     names = style.names
     frame, across = placed(result.frame[result.frame["estimate"].notna()], result.settings, names)
     return Curves(
-        _table(frame, "length"), [metric_in_words(kind) for kind in display_order(frame["metric"])], across,
+        _table(frame, "length"),
+        [metric_in_words(kind) for kind in display_order(frame["metric"])],
+        across,
         list(dict.fromkeys(frame["_who"])),
         f"Characters of the item, mean of its group (bands: {level_of(result.settings)} intervals)",
-        "Scores over the length of items", "characters", is_count=False, places=places_of(frame, names),
-    )  # fmt: skip
+        "Scores over the length of items",
+        "characters",
+        is_count=False,
+        places=places_of(frame, names),
+    )

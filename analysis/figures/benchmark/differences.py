@@ -54,11 +54,18 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
     states = frame["_differs"].map({True: DIFFERS, False: OPEN})
     series = [name for name in (DIFFERS, OPEN) if name in set(states)]
     return forest(
-        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names), series=states,
-        panels=panels, order=series, places=[(DIFFERS, OPEN).index(name) for name in series],
+        frame,
+        panel=frame["_where"],
+        row=pairs_in_words(frame, result.settings, names),
+        series=states,
+        panels=panels,
+        order=series,
+        places=[(DIFFERS, OPEN).index(name) for name in series],
         xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
-        what=f"Paired differences in {what.lower()}", baseline=0.0, dodged=False,
-    )  # fmt: skip
+        what=f"Paired differences in {what.lower()}",
+        baseline=0.0,
+        dodged=False,
+    )
 
 
 def of_many_judges(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:
@@ -183,7 +190,7 @@ class Matrices:
         ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
         bar = drawn.colorbar(image, cax=drawn.add_axes(ends), orientation="horizontal")
         bar.set_label(wrap(f"{self.what}: {LEGEND}", width - 0.3), fontsize=8.5)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize=7.5)
         add_legend(drawn, [], [], 1, title, style.look)
         return drawn

@@ -71,10 +71,15 @@ def scores(
     subject = metric_in_words(kinds[0]) if len(kinds) == 1 else "Score"
     missing_as = MISSING.get(policy, policy)
     return forest(
-        real, panel=panel[real.index], row=real["_who"], lines=lines, across=-(-len(places) // rows) or 1,
-        panels=[name for name in panels if name in shown], what=f"{subject}, {missing_as}",
+        real,
+        panel=panel[real.index],
+        row=real["_who"],
+        lines=lines,
+        across=-(-len(places) // rows) or 1,
+        panels=[name for name in panels if name in shown],
+        what=f"{subject}, {missing_as}",
         xlabel=f"{subject} ({level_of(result.settings)} intervals; {missing_as})",
-    )  # fmt: skip
+    )
 
 
 def shown_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
@@ -116,12 +121,15 @@ def policies(result: Drawable, style: Style) -> Forest:
     frame = frame[frame["missing"].astype(str).isin(rules)]
     metric = metric_in_words(kinds[0])
     return forest(
-        frame, panel=frame["_where"], row=frame["_who"], panels=panels,
+        frame,
+        panel=frame["_where"],
+        row=frame["_who"],
+        panels=panels,
         series=[policy_in_words(name) for name in frame["missing"].astype(str)],
         order=[policy_in_words(name) for name in rules],
         xlabel=f"{metric} ({level_of(result.settings)} intervals)",
         what=f"{metric} under every rule for missing answers",
-    )  # fmt: skip
+    )
 
 
 def policies_apart(frame: pd.DataFrame) -> list[str]:
@@ -150,10 +158,15 @@ def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Fo
     level = frame["metric"].astype(str).str.removeprefix(PREFIX)
     what = "Share of units that are detected, by kind of gold label"
     return forest(
-        frame, panel=frame["_where"], row=frame["_who"], series=names.all("gold", level), panels=panels,
+        frame,
+        panel=frame["_where"],
+        row=frame["_who"],
+        series=names.all("gold", level),
+        panels=panels,
         xlabel=f"{what} ({level_of(result.settings)} intervals; {MISSING.get(policy, policy)})",
-        what=what, across=4,
-    )  # fmt: skip
+        what=what,
+        across=4,
+    )
 
 
 @figure("robustness")
@@ -164,10 +177,16 @@ def robustness(result: Drawable, style: Style, *, metric: str | None = None) -> 
     frame, panels = placed(frame, result.settings, names)
     what = f"{metric_in_words(kind)} of perturbed items minus that of the same items unperturbed"
     return forest(
-        frame, panel=frame["_where"], row=frame["_who"], series=names.all("condition", frame["condition"]),
-        panels=panels, order=names.all("condition", display_order(frame["condition"])),
-        xlabel=f"{what} ({level_of(result.settings)} intervals)", what=what, baseline=0.0,
-    )  # fmt: skip
+        frame,
+        panel=frame["_where"],
+        row=frame["_who"],
+        series=names.all("condition", frame["condition"]),
+        panels=panels,
+        order=names.all("condition", display_order(frame["condition"])),
+        xlabel=f"{what} ({level_of(result.settings)} intervals)",
+        what=what,
+        baseline=0.0,
+    )
 
 
 def shown_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, str]:
@@ -187,7 +206,7 @@ def by_label(
     often = frame[frame["n_gold"] >= FEWEST_GOLD]
     frame = of_judges(often if len(often) else frame, judges)
     with np.errstate(divide="ignore"):
-        powers = np.log2(frame[["ratio", "ratio_lower", "ratio_upper"]].astype(float))
+        powers = frame[["ratio", "ratio_lower", "ratio_upper"]].astype(float).apply(np.log2)
     powers = powers.clip(-FARTHEST, FARTHEST).set_axis(["estimate", "lower", "upper"], axis=1)
 
     def ticks(axes: Any) -> None:
@@ -195,13 +214,17 @@ def by_label(
         axes.set_xticks(list(RATIOS), list(RATIOS.values()))
 
     return forest(
-        powers, panel=judges_in_words(frame, names), baseline=0.0, across=4, ticks=ticks,
+        powers,
+        panel=judges_in_words(frame, names),
+        baseline=0.0,
+        across=4,
+        ticks=ticks,
         row=[label_in_words(name, str(label), names) for label in frame["label"]],
         xlabel=f"Times a label is given for every time it is gold ({level_of(result.settings)} intervals, "
         "not adjusted; 1/16 also stands for less, 16 for more); labels that are gold in at least "
         f"{FEWEST_GOLD} units",
         what="Times a label is given for every time it is gold, in powers of two",
-    )  # fmt: skip
+    )
 
 
 def shown_labels(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
@@ -226,11 +249,15 @@ def mixed(result: Drawable, style: Style) -> Forest:
         axes.set_xticks(np.log(inside), [f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in inside])
 
     return forest(
-        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names, " by "),
+        frame,
+        panel=frame["_where"],
+        row=pairs_in_words(frame, result.settings, names, " by "),
         panels=panels,
         xlabel=f"Odds of a right answer, first by second ({level_of(result.settings)} intervals)",
-        what="Logarithm of the odds of a right answer, first by second", baseline=0.0, ticks=ticks,
-    )  # fmt: skip
+        what="Logarithm of the odds of a right answer, first by second",
+        baseline=0.0,
+        ticks=ticks,
+    )
 
 
 @figure("annotators")
@@ -239,12 +266,15 @@ def annotators(result: Drawable, style: Style) -> Forest:
     frame, names = shown_agreement(result), style.names
     what = "Agreement of people among themselves"
     return forest(
-        frame, panel=[distinction_in_words(name, names) for name in frame["dimension"]],
+        frame,
+        panel=[distinction_in_words(name, names) for name in frame["dimension"]],
         row=rows_in_words(frame, result, names),
         series=[COEFFICIENTS.get(kind, kind) for kind in frame["coefficient"].astype(str)],
         order=[COEFFICIENTS.get(kind, kind) for kind in display_order(frame["coefficient"])],
-        xlabel=f"{what} ({level_of(result.settings)} intervals)", what=what, across=3,
-    )  # fmt: skip
+        xlabel=f"{what} ({level_of(result.settings)} intervals)",
+        what=what,
+        across=3,
+    )
 
 
 def shown_agreement(result: Drawable) -> pd.DataFrame:

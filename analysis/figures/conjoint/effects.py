@@ -72,18 +72,25 @@ def of_levels(
         return words.feature(value) if column == "feature" else words.level(owner, value)
 
     table = table_of(
-        frame, [named(panel, a, a) for a in keys[panel]],
-        [named(row, a, b) for a, b in zip(keys[panel], keys[row], strict=True)], series, ["estimate", *ends],
-    ).assign(reference=is_reference(frame))  # fmt: skip
+        frame,
+        [named(panel, a, a) for a in keys[panel]],
+        [named(row, a, b) for a, b in zip(keys[panel], keys[row], strict=True)],
+        series,
+        ["estimate", *ends],
+    ).assign(reference=is_reference(frame))
     rows = {
         named(panel, a, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
         for a in display_order(frame[panel])
     }
     label = label if label is not None else axis_label(frame)
     return levels(
-        table, xlabel=with_bounds(label, bounds), what=what or label, rows=rows,
-        places=judge_places(frame, series, style.names), **options,
-    )  # fmt: skip
+        table,
+        xlabel=with_bounds(label, bounds),
+        what=what or label,
+        rows=rows,
+        places=judge_places(frame, series, style.names),
+        **options,
+    )
 
 
 def judge_places(frame: pd.DataFrame, series: pd.Series[Any], names: Names) -> list[int]:
@@ -163,13 +170,26 @@ def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool |
     }
     label = f"{axis_label(frame)}: {words.feature(feature).lower()}"
     return of_levels(
-        shown.assign(reference=panels), style, bounds=bounds, label=label,
-        words=Labels(given), columns=("reference", "level"), share_x=True if share_x is None else share_x,
-    )  # fmt: skip
+        shown.assign(reference=panels),
+        style,
+        bounds=bounds,
+        label=label,
+        words=Labels(given),
+        columns=("reference", "level"),
+        share_x=True if share_x is None else share_x,
+    )
 
 
-def interaction(frame: pd.DataFrame, style: Style, feature: str, by: str, panels: str, group: str | None,
-                 interval: Interval, bounds: str) -> Levels:  # fmt: skip
+def interaction(
+    frame: pd.DataFrame,
+    style: Style,
+    feature: str,
+    by: str,
+    panels: str,
+    group: str | None,
+    interval: Interval,
+    bounds: str,
+) -> Levels:
     """Differences in the effects of ``feature`` between the levels of ``by``."""
     for name in ("feature", by):
         if name not in frame.columns:
@@ -190,10 +210,17 @@ def interaction(frame: pd.DataFrame, style: Style, feature: str, by: str, panels
     else:
         label = f"Difference in {quantity(shown)} of {one}{of_probability(shown, 'on')}"
     return of_levels(
-        shown, style, group=group, interval=interval, bounds=bounds, label=label,
-        what=f"Differences in {quantity(shown)} of {one} by {other}", words=Labels(given),
-        columns=("level", by) if panels == "feature" else (by, "level"), share_x=True,
-    )  # fmt: skip
+        shown,
+        style,
+        group=group,
+        interval=interval,
+        bounds=bounds,
+        label=label,
+        what=f"Differences in {quantity(shown)} of {one} by {other}",
+        words=Labels(given),
+        columns=("level", by) if panels == "feature" else (by, "level"),
+        share_x=True,
+    )
 
 
 def quantity(frame: pd.DataFrame) -> str:
@@ -234,9 +261,13 @@ def target(result: Drawable, style: Style, *, bounds: str | None = None, **optio
             known = dict.fromkeys(value for dtype in dtypes for value in getattr(dtype, "categories", []))
             both[name] = pd.Categorical(both[name], categories=list(known))
     return of_levels(
-        both, style, group="distribution", label=AXIS_LABELS["mm" if means else "amce"],
-        bounds=interval_words(result.settings) if bounds is None else bounds, **options,
-    )  # fmt: skip
+        both,
+        style,
+        group="distribution",
+        label=AXIS_LABELS["mm" if means else "amce"],
+        bounds=interval_words(result.settings) if bounds is None else bounds,
+        **options,
+    )
 
 
 def _truth_alt(result: Drawable, style: Style) -> str:

@@ -74,23 +74,28 @@ def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> 
     row = [names[pair] for pair in zip(keys["feature"], keys["level"], strict=True)]
     table = table_of(shares, [words.feature(feature) for feature in keys["feature"]], row, keys["series"])
     return levels(
-        table, rows=rows, baseline={panel: 100 / len(each) for panel, each in rows.items()},
-        hold=[0.0], digits=1,
+        table,
+        rows=rows,
+        baseline={panel: 100 / len(each) for panel, each in rows.items()},
+        hold=[0.0],
+        digits=1,
         xlabel="Share of the profiles shown, in percent (vertical line: equal shares)",
         what=f"Dot plot of the percentage of profiles with each of {len(set(row))} levels",
         places=judge_places(frame, keys["series"], style.names),
-    )  # fmt: skip
+    )
 
 
 def _proportions_alt(result: Drawable, style: Style) -> str:
     """Give the most and the least frequent combination."""
     share, words = two_way(result.frame), style.words
-    cells = share.stack()
+    values = share.to_numpy(float)
     texts = []
-    for value, (row, column) in ((cells.max(), cells.idxmax()), (cells.min(), cells.idxmin())):
-        pair = f"{words.level(share.index.name, row)} with {words.level(share.columns.name, column)}"
-        texts.append(f"{100 * value:.1f}% ({pair})")
-    return f"Heat map of the joint proportions of {cells.size} combinations, from {texts[1]} to {texts[0]}."
+    for at in (np.nanargmax(values), np.nanargmin(values)):
+        row, column = divmod(int(at), values.shape[1])
+        one = words.level(share.index.name, share.index[row])
+        other = words.level(share.columns.name, share.columns[column])
+        texts.append(f"{100 * values[row, column]:.1f}% ({one} with {other})")
+    return f"Heat map of the joint proportions of {values.size} combinations, from {texts[1]} to {texts[0]}."
 
 
 @figure("cj_props", alt=_proportions_alt)

@@ -78,8 +78,14 @@ def _plot(
     if table.empty:
         raise InputError(f"The check {name!r} has no numbers to draw.")
     what = CAPTIONS[name].partition("; bars:")[0].removesuffix(".")
-    return levels(table_of(table, panel, row, series), xlabel=xlabel, what=what, baseline=baseline,
-                  share_x=share_x, hold=hold)  # fmt: skip
+    return levels(
+        table_of(table, panel, row, series),
+        xlabel=xlabel,
+        what=what,
+        baseline=baseline,
+        share_x=share_x,
+        hold=hold,
+    )
 
 
 def _of_levels(
@@ -118,16 +124,28 @@ def _range_of_levels(name: str, xlabel: str, by: str | None, baseline: float | N
         found = found.rename(columns={"median": "estimate", "min": "lower", "max": "upper"})
         legend = "\nDots: median over judges and prompts; bars: lowest to highest" if several else ""
         return _plot(
-            name, found, found["feature"].map(words.feature), _named_levels(found, words),
-            found[by].map(words.feature) if by else "", xlabel + legend, baseline=baseline, share_x=True,
+            name,
+            found,
+            found["feature"].map(words.feature),
+            _named_levels(found, words),
+            found[by].map(words.feature) if by else "",
+            xlabel + legend,
+            baseline=baseline,
+            share_x=True,
             hold=[0.0] if baseline is None else [],
-        )  # fmt: skip
+        )
 
     figure(name)(drawer)
 
 
-def _of_judges(name: str, table: pd.DataFrame, words: Labels, xlabel: str, baseline: float | None = 0.0,
-               hold: Sequence[float] = ()) -> Levels:  # fmt: skip
+def _of_judges(
+    name: str,
+    table: pd.DataFrame,
+    words: Labels,
+    xlabel: str,
+    baseline: float | None = 0.0,
+    hold: Sequence[float] = (),
+) -> Levels:
     """One row for each judge and prompt."""
     rows = _series(table, words).str.replace("\n", " ")
     return _plot(name, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
@@ -174,10 +192,16 @@ def attribute_independence(result: Drawable, style: Style) -> Levels:
     """Dependence of pairs of attributes over that expected of independent ones."""
     words, table = style.words, _once(result.kind, result.frame)
     return _plot(
-        result.kind, table, table["feature"].map(words.feature),
-        "with " + table["partner"].map(words.feature).astype("string"), _series(table, words) + table["more"],
-        "Dependence over that expected (bars: 95% of random designs)", baseline=1.0, share_x=True, hold=[0.0],
-    )  # fmt: skip
+        result.kind,
+        table,
+        table["feature"].map(words.feature),
+        "with " + table["partner"].map(words.feature).astype("string"),
+        _series(table, words) + table["more"],
+        "Dependence over that expected (bars: 95% of random designs)",
+        baseline=1.0,
+        share_x=True,
+        hold=[0.0],
+    )
 
 
 @figure("carry_over")

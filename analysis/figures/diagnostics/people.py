@@ -23,8 +23,9 @@ FLOOR = 0.5  # lower end of the logarithmic axis of counts
 BINS = 40
 
 
-def _panels(result: Drawable, style: Style, draw: Callable[[Any, pd.DataFrame], None], xlabel: str,
-            names: list[str]) -> Figure:  # fmt: skip
+def _panels(
+    result: Drawable, style: Style, draw: Callable[[Any, pd.DataFrame], None], xlabel: str, names: list[str]
+) -> Figure:
     """A panel for each judge and prompt, with one legend above."""
     if result.frame.empty:
         raise InputError(f"The check {result.kind!r} has no numbers to draw.")

@@ -52,11 +52,17 @@ def agreement(
     xlabel = ", ".join(filter(None, [subject, WEIGHTS.get(weighting or "", "")]))
     near_zero = bool(frame[["estimate", ends[0]]].astype(float).min().min() < 0.15)
     return forest(
-        frame, panel=panels_in_words(frame, names), row=compared_in_words(frame, names),
-        series=frame["coefficient"].map(COEFFICIENTS), order=[COEFFICIENTS[kind] for kind in kinds],
-        numbers=["estimate", *ends], xlabel=xlabel + what, what=xlabel, baseline=0.0 if near_zero else None,
+        frame,
+        panel=panels_in_words(frame, names),
+        row=compared_in_words(frame, names),
+        series=frame["coefficient"].map(COEFFICIENTS),
+        order=[COEFFICIENTS[kind] for kind in kinds],
+        numbers=["estimate", *ends],
+        xlabel=xlabel + what,
+        what=xlabel,
+        baseline=0.0 if near_zero else None,
         across=3,
-    )  # fmt: skip
+    )
 
 
 def _coefficients(

@@ -47,12 +47,17 @@ def means(result: Drawable, style: Style, *, dimensions: Sequence[str] | None = 
     panel = pd.Series(joined(frame, ["dimension", *first], names), index=frame.index)
     parts = frame.groupby(first, sort=False, observed=True) if first else [((), frame)]
     return forest(
-        frame, panel=panel, row=joined(frame, last, names) if last else "All items",
-        series=names.all("group", frame["group"]), order=names.all("group", raters),
+        frame,
+        panel=panel,
+        row=joined(frame, last, names) if last else "All items",
+        series=names.all("group", frame["group"]),
+        order=names.all("group", raters),
         places=[names.place(rater, raters) for rater in raters],
         panels=[name for _, part in parts for name in dict.fromkeys(panel[part.index])],
-        xlabel="Mean rating", what="Mean ratings", across=len(shown),
-    )  # fmt: skip
+        xlabel="Mean rating",
+        what="Mean ratings",
+        across=len(shown),
+    )
 
 
 @figure("correlations")
@@ -75,11 +80,18 @@ def correlations(
     judges = display_order(frame["judge"])
     what = f"{CORRELATIONS[kind]} between the mean rating of people and the rating of the model"
     return forest(
-        frame, panel=names.all("dimension", frame["dimension"]), row=rows,
-        series=names.all("judge", frame["judge"]), panels=names.all("dimension", shown),
-        order=names.all("judge", judges), places=[names.place(judge, judges) for judge in judges],
-        xlabel=what, what=what, baseline=0.0, first_row=bool(by),
-    )  # fmt: skip
+        frame,
+        panel=names.all("dimension", frame["dimension"]),
+        row=rows,
+        series=names.all("judge", frame["judge"]),
+        panels=names.all("dimension", shown),
+        order=names.all("judge", judges),
+        places=[names.place(judge, judges) for judge in judges],
+        xlabel=what,
+        what=what,
+        baseline=0.0,
+        first_row=bool(by),
+    )
 
 
 @figure("biases")
@@ -99,15 +111,20 @@ def biases(
     judges = [name for name in display_order(frame["judge"]) if name != HUMAN or "scale_used" in panels]
     frame = frame[frame["judge"].isin(judges)]
     return forest(
-        frame, panel=[BIASES[str(name)] for name in frame["quantity"]],
-        row=names.all("dimension", frame["dimension"]), series=names.all("judge", frame["judge"]),
-        panels=[BIASES[name] for name in panels], rows=names.all("dimension", shown),
-        order=names.all("judge", judges), places=[names.place(judge, judges) for judge in judges],
+        frame,
+        panel=[BIASES[str(name)] for name in frame["quantity"]],
+        row=names.all("dimension", frame["dimension"]),
+        series=names.all("judge", frame["judge"]),
+        panels=[BIASES[name] for name in panels],
+        rows=names.all("dimension", shown),
+        order=names.all("judge", judges),
+        places=[names.place(judge, judges) for judge in judges],
         xlabel="Points of the scale; ratios are 1 where a model rates as people do",
         what="Biases of models as raters",
         baseline={BIASES[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"},
-        share_x=False, across=4,
-    )  # fmt: skip
+        share_x=False,
+        across=4,
+    )
 
 
 def of_all_items(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ...vocabulary import HUMAN
 from ..dots import stripe, tidy
@@ -64,8 +63,16 @@ class _Maps:
         return max(lines_high(text, 8.2) for text in self.heads)
 
 
-def _maps(dimensions: Sequence[str], low: str, above: Sequence[str | None], names: Names, *, largest: float,
-          beside: float, smallest: float = 0.0) -> _Maps:  # fmt: skip
+def _maps(
+    dimensions: Sequence[str],
+    low: str,
+    above: Sequence[str | None],
+    names: Names,
+    *,
+    largest: float,
+    beside: float,
+    smallest: float = 0.0,
+) -> _Maps:
     """Arrange maps of ``low`` below the diagonal and each group of ``above``."""
     texts = [wrap(name, LONGEST, SIZE) for name in names.all("dimension", dimensions)]
     side = max(inches(text, SIZE) for text in texts) + 0.12
@@ -80,8 +87,14 @@ def _maps(dimensions: Sequence[str], low: str, above: Sequence[str | None], name
     return _Maps(texts, heads, cell, across, -(-len(above) // across))
 
 
-def _matrix(frame: pd.DataFrame, low: str, high: str | None, dimensions: Sequence[str], other: str,
-            value: Callable[[dict[str, Any]], float]) -> np.ndarray:  # fmt: skip
+def _matrix(
+    frame: pd.DataFrame,
+    low: str,
+    high: str | None,
+    dimensions: Sequence[str],
+    other: str,
+    value: Callable[[dict[Hashable, Any]], float],
+) -> np.ndarray:
     """Values of ``low`` below the diagonal and of ``high`` above it; NaN on it."""
     values = np.full((len(dimensions), len(dimensions)), np.nan)
     for group, lower in ((low, True), (high, False)):
@@ -92,8 +105,9 @@ def _matrix(frame: pd.DataFrame, low: str, high: str | None, dimensions: Sequenc
     return values
 
 
-def _draw_map(axes: Axes, values: np.ndarray, maps: _Maps, head: str, style: Style,
-              half: np.ndarray | None = None) -> Any:  # fmt: skip
+def _draw_map(
+    axes: Axes, values: np.ndarray, maps: _Maps, head: str, style: Style, half: np.ndarray | None = None
+) -> Any:
     image = shade(axes, values, diverging(style.look), -1, 1, style.look)
     size = min(7.2, (20 if half is None else 22) * maps.cell)
     write(axes, image, lambda i, j: two_digits(values[i, j]), size, 0.0 if half is None else -0.14)
@@ -234,11 +248,8 @@ def dimension_model(
             one = strongest[strongest["group"] == group]
             if len(one):
                 best = one["dimension"].iloc[int(one["probability"].to_numpy(float).argmax())]
-                outline(
-                    axes,
-                    *sorted((dimensions.index(best), dimensions.index(str(main))), reverse=is_lower),
-                    style.look,
-                )
+                i, j = sorted((dimensions.index(best), dimensions.index(str(main))), reverse=is_lower)
+                outline(axes, i, j, style.look)
     add_bar(upper, image, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
         alone = len(panels) == 1
@@ -283,8 +294,17 @@ def _strongest(result: Drawable, level: str, main: str | None, groups: Sequence[
     return table[(table["level"] == level) & (table["main"] == main) & table["group"].isin(list(groups))]
 
 
-def _draw_points(axes: Axes, table: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], main: str,
-                 style: Style, *, columns: int, beside: bool) -> None:  # fmt: skip
+def _draw_points(
+    axes: Axes,
+    table: pd.DataFrame,
+    rows: Sequence[str],
+    groups: Sequence[str],
+    main: str,
+    style: Style,
+    *,
+    columns: int,
+    beside: bool,
+) -> None:
     """Probabilities of being the strongest correlate: a row for each dimension, a colour for each group."""
     names, look = style.names, style.look
     shown = [group for group in groups if group in set(table["group"])]
@@ -295,8 +315,17 @@ def _draw_points(axes: Axes, table: pd.DataFrame, rows: Sequence[str], groups: S
         y = np.arange(len(rows)) + (number - (len(shown) - 1) / 2) * STEP / high
         place = names.place(group, groups)
         axes.hlines(y, 0, one, color=look.color(place), linewidth=1.3, zorder=3)
-        axes.plot(one, y, look.marker(place), color=look.color(place), markersize=4.6, linestyle="none",
-                  zorder=4, label=names.of("group", group), clip_on=False)  # fmt: skip
+        axes.plot(
+            one,
+            y,
+            look.marker(place),
+            color=look.color(place),
+            markersize=4.6,
+            linestyle="none",
+            zorder=4,
+            label=names.of("group", group),
+            clip_on=False,
+        )
     longest = LONGEST if beside else 2.0
     axes.set_yticks(range(len(rows)), [wrap(names.of("dimension", name), longest) for name in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)

@@ -49,11 +49,15 @@ def rater_model(result: Drawable, style: Style) -> Forest:
     names, frame = style.names, result.frame
     kept = frame[frame["quantity"].isin(OF_GROUPS)]
     return forest(
-        kept, panel=kept["quantity"].map(OF_GROUPS), row=names.all("group", kept["group"]),
+        kept,
+        panel=kept["quantity"].map(OF_GROUPS),
+        row=names.all("group", kept["group"]),
         panels=[text for name, text in OF_GROUPS.items() if name in set(kept["quantity"])],
-        xlabel=_posterior(result), what="Agreement with the consensus of people",
-        baseline={OF_GROUPS[name]: 0.5 for name in HALF}, across=2,
-    )  # fmt: skip
+        xlabel=_posterior(result),
+        what="Agreement with the consensus of people",
+        baseline={OF_GROUPS[name]: 0.5 for name in HALF},
+        across=2,
+    )
 
 
 @figure("rater_model", part="judges", when=lambda result: "judges" in result.extra)
@@ -70,12 +74,20 @@ def rater_judges(result: Drawable, style: Style) -> Forest:
     kind = kept["group"].isin(models).map({True: "Model", False: "Person"})
     series = [name for name in ("Person", "Model") if name in set(kind)]
     return forest(
-        kept, panel=kept["quantity"].map(OF_JUDGES), row=names.all("judge", kept["judge"]), series=kind,
-        panels=list(OF_JUDGES.values()), rows=names.all("judge", shown), order=series,
-        places=[("Person", "Model").index(name) for name in series], xlabel=_posterior(result),
+        kept,
+        panel=kept["quantity"].map(OF_JUDGES),
+        row=names.all("judge", kept["judge"]),
+        series=kind,
+        panels=list(OF_JUDGES.values()),
+        rows=names.all("judge", shown),
+        order=series,
+        places=[("Person", "Model").index(name) for name in series],
+        xlabel=_posterior(result),
         what="Severity (points of the scale below the average of people) and discrimination of raters",
-        baseline={OF_JUDGES["severity_points"]: 0.0}, share_x=False, across=2,
-    )  # fmt: skip
+        baseline={OF_JUDGES["severity_points"]: 0.0},
+        share_x=False,
+        across=2,
+    )
 
 
 def _posterior(result: Drawable) -> str:
@@ -112,8 +124,15 @@ def _check_alt(result: Drawable, style: Style) -> str:
     )
 
 
-@figure("rater_model", "dimension_model", "label_model", "choice_model", part="check", alt=_check_alt,
-        when=lambda result: not predicted_shares(result).empty)  # fmt: skip
+@figure(
+    "rater_model",
+    "dimension_model",
+    "label_model",
+    "choice_model",
+    part="check",
+    alt=_check_alt,
+    when=lambda result: not predicted_shares(result).empty,
+)
 def check(result: Drawable, style: Style) -> Figure:
     """The predictive check: a panel per group (and dimension), a row per rating or label."""
     names, shares = style.names, predicted_shares(result)
@@ -125,18 +144,28 @@ def check(result: Drawable, style: Style) -> Figure:
     nothing = float("nan")
     stacked = pd.concat(
         [
-            shares.assign(series=PRIOR, estimate=shares["prior_expected"], lower=shares["prior_lower"],
-                          upper=shares["prior_upper"]),
+            shares.assign(
+                series=PRIOR,
+                estimate=shares["prior_expected"],
+                lower=shares["prior_lower"],
+                upper=shares["prior_upper"],
+            ),
             shares.assign(series=FITTED, estimate=shares["expected"]),
             shares.assign(series=OBSERVED, estimate=shares["observed"], lower=nothing, upper=nothing),
         ]
-    )  # fmt: skip
+    )
     known = [OBSERVED, FITTED, PRIOR] if shares["prior_lower"].notna().any() else [OBSERVED, FITTED]
     across = shares["dimension"].nunique()
     made = forest(
-        stacked, panel=stacked["panel"], row=stacked["row"], series=stacked["series"], order=known,
-        xlabel="Share", what="Observed and predicted shares", across=across if across > 1 else 4,
-    )  # fmt: skip
+        stacked,
+        panel=stacked["panel"],
+        row=stacked["row"],
+        series=stacked["series"],
+        order=known,
+        xlabel="Share",
+        what="Observed and predicted shares",
+        across=across if across > 1 else 4,
+    )
     return made.draw(style)
 
 
@@ -244,8 +273,16 @@ def _draw_worths(axes: Axes, frame: pd.DataFrame, raters: pd.DataFrame | None, l
         y = np.array([place[key] for key in keys], dtype=float)
         faint = float(np.clip(12 * max(len(frame), 1) / len(raters), 0.08, 0.6))
         spread = np.random.default_rng(1).uniform(-0.26, 0.26, len(y))
-        axes.scatter(raters["estimate"], y + spread, s=7, color=look.color(1), alpha=faint, linewidths=0,
-                     zorder=2, rasterized=True)  # fmt: skip
+        axes.scatter(
+            raters["estimate"],
+            y + spread,
+            s=7,
+            color=look.color(1),
+            alpha=faint,
+            linewidths=0,
+            zorder=2,
+            rasterized=True,
+        )
         handles.append(Line2D([], [], linestyle="none", marker="o", markersize=3.4, color=look.color(1)))
     bars = axes.errorbar(
         frame["estimate"], np.arange(len(frame)),

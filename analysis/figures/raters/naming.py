@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...vocabulary import HUMAN, ONE_PERSON, OVERALL
 from ..labels import LabelKey, Labels, display_order

@@ -113,8 +113,15 @@ def rating_lines(
     return drawn
 
 
-def _draw_lines(axes: Axes, points: pd.DataFrame, bands: pd.DataFrame, series: Sequence[str], look: Theme,
-                jitter: float, random: np.random.Generator) -> None:  # fmt: skip
+def _draw_lines(
+    axes: Axes,
+    points: pd.DataFrame,
+    bands: pd.DataFrame,
+    series: Sequence[str],
+    look: Theme,
+    jitter: float,
+    random: np.random.Generator,
+) -> None:
     many = len(points) > MANY
     for place, name in enumerate(series):
         here, band = points[points["series"] == name], bands[bands["series"] == name]
@@ -128,9 +135,17 @@ def _draw_lines(axes: Axes, points: pd.DataFrame, bands: pd.DataFrame, series: S
         at, line, lower, upper = (band[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
         axes.fill_between(at, lower, upper, color=color, alpha=0.25, linewidth=0, zorder=4)
         axes.plot(at, line, color=look.background, linewidth=2.6, zorder=5)
-        axes.plot(at, line, color=color, linewidth=1.5, zorder=5.5, linestyle=dash(place, look),
-                  marker=look.marker(place), markevery=[0, -1] if len(at) else None,
-                  markersize=3.4)  # fmt: skip
+        axes.plot(
+            at,
+            line,
+            color=color,
+            linewidth=1.5,
+            zorder=5.5,
+            linestyle=dash(place, look),
+            marker=look.marker(place),
+            markevery=[0, -1] if len(at) else None,
+            markersize=3.4,
+        )
 
 
 def _recovery_alt(result: Drawable, style: Style) -> str:
@@ -342,8 +357,9 @@ def tier_accuracy(result: Drawable, style: Style, *, dimension: str | None = Non
     return drawn
 
 
-def _draw_tiers(axes: Axes, frame: pd.DataFrame, judges: list[str], ties: list[str], look: Theme,
-                high: float) -> None:  # fmt: skip
+def _draw_tiers(
+    axes: Axes, frame: pd.DataFrame, judges: list[str], ties: list[str], look: Theme, high: float
+) -> None:
     stripe(axes, judges, look)
     for number, name in enumerate(ties):
         one = frame[frame["ties"] == name]

@@ -40,8 +40,12 @@ ANSWERS = {
     "better_than_human": "Model: P(follows more closely)",
     "accuracy_difference": "Model: accuracy less a person's",
 }
-NO_DIFFERENCE = {"winning_rate": 0.5, "closer_than_human": 0.5, "better_than_human": 0.5,
-                 "accuracy_difference": 0.0}  # fmt: skip
+NO_DIFFERENCE = {
+    "winning_rate": 0.5,
+    "closer_than_human": 0.5,
+    "better_than_human": 0.5,
+    "accuracy_difference": 0.0,
+}
 
 
 def _test_alt(result: Drawable, style: Style) -> str:
@@ -104,8 +108,11 @@ def alt_test(
         pair[0].set_yticks(range(len(models)), texts)
         pair[0].set_ylim(len(models) - 0.5, -0.5)
         if len(dimensions) > 1:
-            pair[0].set_title(wrap(names.of("dimension", dimension), TWO_COLUMNS / 2, bold=True), loc="left",
-                              fontweight="bold")  # fmt: skip
+            pair[0].set_title(
+                wrap(names.of("dimension", dimension), TWO_COLUMNS / 2, bold=True),
+                loc="left",
+                fontweight="bold",
+            )
     left, right = grid[-1]
     left.set_xlim(-0.03, 1.03)
     left.set_xlabel("Winning rate (passes from 0.5)")
@@ -141,8 +148,15 @@ def _panel_name(dimension: str, scoring: str, names: Names, *, several: bool) ->
     return f"{label}, {measure.lower()}" if several else label
 
 
-def _draw_quantity(axes: Axes, frame: pd.DataFrame, quantity: str, models: Sequence[str],
-                   scorings: Sequence[str], look: Theme, high: float) -> None:  # fmt: skip
+def _draw_quantity(
+    axes: Axes,
+    frame: pd.DataFrame,
+    quantity: str,
+    models: Sequence[str],
+    scorings: Sequence[str],
+    look: Theme,
+    high: float,
+) -> None:
     stripe(axes, models, look)
     for number, scoring in enumerate(scorings):
         one = frame[frame["scoring"] == scoring].set_index("model").reindex(list(models))
@@ -225,17 +239,32 @@ def _draw_annotators(axes: Axes, part: pd.DataFrame, texts: Mapping[str, str], l
     middle, lower, upper = (part[name].to_numpy(dtype=float) for name in ("difference", "lower", "upper"))
     for own, color, filled in ((wins & ~out, look.color(0), True), (~wins & ~out, look.color(1), False)):
         axes.hlines(y[own], lower[own], upper[own], color=color, linewidth=1.3, zorder=3)
-        axes.plot(middle[own], y[own], "o" if filled else "s", color=color, markersize=4.6, zorder=4,
-                  linestyle="none", markerfacecolor=color if filled else look.background)  # fmt: skip
+        axes.plot(
+            middle[own],
+            y[own],
+            "o" if filled else "s",
+            color=color,
+            markersize=4.6,
+            zorder=4,
+            linestyle="none",
+            markerfacecolor=color if filled else look.background,
+        )
     for at in y:
         text, x = (
             (f"excluded: {part['left_out'].iloc[at]}", 0.01)
             if out[at]
             else (f"{part['n_items'].iloc[at]:,} items", 1.01)
         )
-        axes.annotate(text, (x, at), va="center", fontsize=7.5, xycoords=("axes fraction", "data"),
-                      style="italic" if out[at] else "normal", color=look.muted,
-                      annotation_clip=False)  # fmt: skip
+        axes.annotate(
+            text,
+            (x, at),
+            va="center",
+            fontsize=7.5,
+            xycoords=("axes fraction", "data"),
+            style="italic" if out[at] else "normal",
+            color=look.muted,
+            annotation_clip=False,
+        )
     axes.axvline(0.0, color=look.grid, linewidth=0.9, zorder=1)
     axes.axvline(float(part["epsilon"].iloc[0]), color=look.muted, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_yticks(y, [texts[name] for name in part["annotator"]])
@@ -321,8 +350,9 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
     return drawn
 
 
-def _draw_epsilon(axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], places: Mapping[str, int],
-                  look: Theme) -> None:  # fmt: skip
+def _draw_epsilon(
+    axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], places: Mapping[str, int], look: Theme
+) -> None:
     low, high = float(part["epsilon"].min()), float(part["epsilon"].max())
     for number, (model, place) in enumerate(places.items()):
         one = part[part["model"] == model].sort_values("epsilon")
@@ -331,8 +361,16 @@ def _draw_epsilon(axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], pl
                   linewidth=WIDTHS[number % len(WIDTHS)], zorder=3)  # fmt: skip
         first = float(smallest.get(model, np.nan))
         if low <= first <= high:
-            axes.plot([first], [0.5], look.marker(place), color=color, markersize=5,
-                      markeredgecolor=look.background, markeredgewidth=0.7, zorder=4)  # fmt: skip
+            axes.plot(
+                [first],
+                [0.5],
+                look.marker(place),
+                color=color,
+                markersize=5,
+                markeredgecolor=look.background,
+                markeredgewidth=0.7,
+                zorder=4,
+            )
     axes.axhline(0.5, color=look.muted, linewidth=0.9, zorder=1)
     axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
     axes.locator_params(axis="x", nbins=4)

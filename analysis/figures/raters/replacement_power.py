@@ -89,8 +89,13 @@ def alt_power(result: Drawable, style: Style) -> Figure:
         axes.remove()
     drawn.supxlabel("Items rated", fontsize=8.5)
     drawn.supylabel("Probability of passing", fontsize=8.5)
-    drawn.legend(handles=_power_handles(sizes, set(frame["scenario"]), look), loc="outside right upper",
-                 frameon=False, handlelength=2.2, labelcolor=look.foreground)  # fmt: skip
+    drawn.legend(
+        handles=_power_handles(sizes, set(frame["scenario"]), look),
+        loc="outside right upper",
+        frameon=False,
+        handlelength=2.2,
+        labelcolor=look.foreground,
+    )
     add_legend(drawn, [], [], 1, title, look)
     return drawn
 
@@ -106,8 +111,8 @@ def _draw_power(axes: Axes, frame: pd.DataFrame, sizes: Sequence[int], target: f
             axes.plot(items, one["pass_rate"], linestyle=style, color=color, linewidth=1.4, zorder=3,
                       marker=look.marker(number), markersize=3.6)  # fmt: skip
             if is_stated:
-                ends = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
-                axes.fill_between(items, *ends, color=color, alpha=0.15, linewidth=0, zorder=2)
+                lower, upper = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
+                axes.fill_between(items, lower, upper, color=color, alpha=0.15, linewidth=0, zorder=2)
     axes.axhline(target, color=look.muted, linewidth=0.9, zorder=1)
     axes.set_ylim(-0.03, 1.03)
     tidy(axes, "both", ("top", "right"))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
 
 from ...results import Result
 from ..items import names_of

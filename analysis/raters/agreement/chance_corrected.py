@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...numerics.panel import Panel
 from ...numerics.types import Floats

@@ -11,10 +11,8 @@ import numpy as np
 from ...numerics.panel import Panel
 from ...numerics.types import Floats
 from . import chance_corrected as corrected
-from . import chance_corrected as krippendorff_alpha
 from . import icc, pairs
-from . import icc as components
-from .comparisons import Comparison
+from .comparisons import Comparison, Sides
 from .icc import kendall_w
 
 CATEGORICAL = ("percent", "cohen", "conger", "fleiss", "krippendorff", "gwet", "brennan_prediger")
@@ -73,7 +71,7 @@ def _single(name: str, weighting: Weighting, of: Callable[[Floats], Floats], inf
     return Family(((name, weighting.name, np.nan),), lambda drawn: of(drawn)[:, None], influence[:, None])
 
 
-def _of_sides(sides: pairs.Sides, name: str, weighting: Weighting) -> Family:
+def _of_sides(sides: Sides, name: str, weighting: Weighting) -> Family:
     weights = weighting.of(name)
     of = partial(pairs.paired, sides, weights, kind=name)
     return _single(name, weighting, of, pairs.paired_influence(sides, weights, name))
@@ -82,8 +80,8 @@ def _of_sides(sides: pairs.Sides, name: str, weighting: Weighting) -> Family:
 def _of_panel(panel: Panel, name: str, weighting: Weighting) -> Family:
     weights = weighting.of(name)
     if weights is None or name == "krippendorff":
-        of = partial(krippendorff_alpha.krippendorff, panel, weights)
-        return _single(name, weighting, of, krippendorff_alpha.krippendorff_influence(panel, weights))
+        of = partial(corrected.krippendorff, panel, weights)
+        return _single(name, weighting, of, corrected.krippendorff_influence(panel, weights))
     if name == "percent":
         influence = np.where(panel.pairable, corrected.observed_influence(panel, weights), np.nan)
         return _single(name, weighting, partial(corrected.observed, panel, weights), influence)
@@ -155,13 +153,13 @@ def _complete_icc(panel: Panel, names: Sequence[str], alpha: float) -> Family:
 
 def variances_of(panel: Panel) -> Callable[[Floats], Floats]:
     """Variances of items, raters and residual in samples, shape (b, 3)."""
-    return partial(components.restricted, panel, crossed=components.is_crossed(panel))
+    return partial(icc.restricted, panel, crossed=icc.is_crossed(panel))
 
 
 def _by_variances(panel: Panel, names: Sequence[str]) -> Family:
     """Coefficients of incomplete designs and generalisability, from variances; these come along as well."""
     k = panel.usual_raters
-    crossed = components.is_crossed(panel)
+    crossed = icc.is_crossed(panel)
     of_variances = variances_of(panel)
 
     def of(drawn: Floats) -> Floats:
@@ -170,7 +168,7 @@ def _by_variances(panel: Panel, names: Sequence[str]) -> Family:
         for name in names:
             absolute = name in ("icc2", "icc2k", "g_absolute")
             raters = k if name.endswith("k") or name in GENERAL else 1.0
-            found = components.generalisability(variances, raters)[:, 1 if absolute else 0]
+            found = icc.generalisability(variances, raters)[:, 1 if absolute else 0]
             columns.append(found if crossed or name in GENERAL else np.full(len(found), np.nan))
         return np.concatenate([np.stack(columns, axis=1), variances], axis=1)
 

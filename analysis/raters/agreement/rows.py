@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...numerics.bootstrap import Samples, clustered_errors, percentile_limits
 from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import as_text
 
 from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
 from ...numerics.multiplicity import adjusted

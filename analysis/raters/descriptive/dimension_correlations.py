@@ -123,9 +123,15 @@ def dimension_correlations(
     table = pd.concat(mains, ignore_index=True)
     table = table[[*keys, *(name for name in table.columns if name not in keys)]]
     settings = {
-        "main": chosen, "by": by, "coefficient": kind, "cluster": cluster, "alpha": alpha,
-        "draws": draws, "seed": seed, "dimensions": list(scores.dimensions),
-    }  # fmt: skip
+        "main": chosen,
+        "by": by,
+        "coefficient": kind,
+        "cluster": cluster,
+        "alpha": alpha,
+        "draws": draws,
+        "seed": seed,
+        "dimensions": list(scores.dimensions),
+    }
     every = ordered(pd.concat(tables, ignore_index=True), keys)
     alike = without_spread(every.pop("alike"))
     every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))

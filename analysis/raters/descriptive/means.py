@@ -75,9 +75,15 @@ def means(
     """
     by = names_of(by)
     scores = item_scores(
-        judgments, items, by, dimensions=dimensions, cluster=cluster, scale=scale, people=False,
+        judgments,
+        items,
+        by,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        people=False,
         drawn=(alpha, draws, seed),
-    )  # fmt: skip
+    )
     strata = scores.overall_and_cells(by) if overall else list(scores.cells(by))
     rows, sums = [], []
     for d, dimension in enumerate(scores.dimensions):

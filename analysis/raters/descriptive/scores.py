@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
 
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import Interval, check_alpha, check_draws
@@ -106,7 +107,7 @@ class Scores:
         return len(np.unique(self.cluster[used]))
 
 
-def levels_of(column: pd.Series) -> list[str]:  # type: ignore[type-arg]
+def levels_of(column: pd.Series[Any]) -> list[str]:
     """Levels of a column of items, in display order; InputError for one that is called ``overall``."""
     present = levels_present(column)
     if OVERALL in present:
@@ -154,9 +155,17 @@ def item_scores(
     if cluster is not None:
         codes = item_clusters(np.arange(len(known)), strata[cluster], known)
     return Scores(
-        mean, n_ratings, tuple(one.dimension for one in ratings), tuple(known), tuple(groups), tuple(kinds),
-        strata, codes, tuple(ratings), (*notes, *_partial(mean, groups)),
-    )  # fmt: skip
+        mean,
+        n_ratings,
+        tuple(one.dimension for one in ratings),
+        tuple(known),
+        tuple(groups),
+        tuple(kinds),
+        strata,
+        codes,
+        tuple(ratings),
+        (*notes, *_partial(mean, groups)),
+    )
 
 
 def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:

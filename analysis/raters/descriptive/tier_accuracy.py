@@ -10,8 +10,8 @@ from math import factorial
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import as_text
 
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import wilson

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtrc
 
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import listed
 
 from ...numerics.types import Codes, Floats
 from .sampling import library

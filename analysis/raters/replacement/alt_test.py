@@ -168,7 +168,11 @@ def alt_test(
         for one in scorings_of(scoring, ratings):
             compared = compare(panel, pair_score(one, ratings), min_humans)
             table, each, more = _test(panel, compared, plan)
-            keys = {"dimension": ratings.dimension, "scoring": name_of(one), "epsilon": epsilon}
+            keys: dict[str, str | float] = {
+                "dimension": ratings.dimension,
+                "scoring": name_of(one),
+                "epsilon": epsilon,
+            }
             rows.append(_keyed(table, keys))
             people.append(_keyed(each, keys))
             of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]
@@ -189,9 +193,11 @@ def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame
         )
     tested = only(found, kept)
     tests = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
-    drawn = draw(
-        units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed
-    ) if plan.draws else None  # fmt: skip
+    drawn = (
+        draw(units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed)
+        if plan.draws
+        else None
+    )
     limits = bounds(drawn, len(panel.models), plan.alpha)
     frame = model_rows(panel, compared, tested, kept, tests, limits, plan)
     notes = [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]

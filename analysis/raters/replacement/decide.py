@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.multiplicity import adjusted
@@ -247,9 +246,15 @@ class Drawn:
 
 
 def draw(
-    units: Units, kept: Mask, epsilon: float, q_fdr: float, multiplicity: Multiplicity, draws: int,
-    resample: Resample, seed: int,
-) -> Drawn:  # fmt: skip
+    units: Units,
+    kept: Mask,
+    epsilon: float,
+    q_fdr: float,
+    multiplicity: Multiplicity,
+    draws: int,
+    resample: Resample,
+    seed: int,
+) -> Drawn:
     """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
     rng = np.random.default_rng(seed)
     even = np.full(units.n_clusters, 1 / units.n_clusters)

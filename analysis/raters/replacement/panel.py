@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean
+from conjury.inference.errors import InputError, did_you_mean
 
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings

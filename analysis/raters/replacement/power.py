@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ...numerics.intervals import check_alpha, wilson
 from ...numerics.types import Codes, Floats

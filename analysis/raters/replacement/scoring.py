@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings

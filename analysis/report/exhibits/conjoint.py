@@ -13,8 +13,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
-from ...figures.benchmark.answers import SERIES
-from ...figures.conjoint.effects import quantity, series_in_words
+from ...figures.conjoint.effects import SERIES, quantity, series_in_words
 from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
 from ...frames.formula import parse
 from ...results import Result

@@ -209,8 +209,8 @@ def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT
         ]
         rows["Level"] = [f"{level}, {pair}" for level, pair in zip(rows["Level"], pairs, strict=True)]
     for engine in names:
-        pairs = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
-        rows[engine] = [_estimate(value, error) for value, error in pairs]
+        both = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
+        rows[engine] = [_estimate(value, error) for value, error in both]
     return styled_table(rows, groups="Attribute")
 
 

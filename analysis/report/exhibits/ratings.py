@@ -86,7 +86,7 @@ def _closest(result: Result, record: Recorded, report: ReportData) -> str:
     overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
     if overall["estimate"].isna().all():
         return ""
-    row = overall.loc[overall["estimate"].idxmax()]
+    row = overall.nlargest(1, "estimate").iloc[0]
     name = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))
     dimension = plain(dimension_of(report.names, row["dimension"]))
     limits = f" {interval(row.get('lower'), row.get('upper'), 2)}".rstrip()

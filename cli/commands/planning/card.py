@@ -11,9 +11,9 @@ from rich.table import Table as Grid
 
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.errors import listed
 from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
-from conjury.inference.tables.columns import listed
 
 from ...printing import console, wide_console
 from .page import Drawing, write_page
@@ -104,15 +104,15 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path
     ]
     if groups:
         found, group = card.powers[0], groups[0]
-        options = {"part": "plan", "effect": SMALL, "plan": group.pairs}
+        options: dict[str, Any] = {"part": "plan", "effect": SMALL, "plan": group.pairs}
         made.append(
             _save(
                 POWER,
                 draw(found, labels=labels, **options),
                 folder / "plan",
                 alt(found, labels, **options),
-                f"{group.label}: minimum detectable effects by the number of pairs. Each attribute has the line of its "
-                "hardest level.",
+                f"{group.label}: minimum detectable effects by the number of pairs. Each attribute has "
+                "the line of its hardest level.",
             )
         )
     return made

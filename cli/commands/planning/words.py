@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.errors import listed
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells
-from conjury.inference.tables.columns import listed
 
 from .planned import Judged, Prices, paid_for, size_of
 from .warnings import in_words, notes_on, warnings_of

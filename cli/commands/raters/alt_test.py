@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from conjury.analysis.results import Result
 
 COLUMNS = [
-    "dimension", "scoring", "model", "winning_rate", "advantage_probability", "passes", "smallest_epsilon",
+    "dimension",
+    "scoring",
+    "model",
+    "winning_rate",
+    "advantage_probability",
+    "passes",
+    "smallest_epsilon",
     "n_annotators",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a provider says instead of an answer, told in the kinds of :mod:`conjury.inference.ledger.exchanges`."""
+"""Kinds of failures of a provider, those of :mod:`conjury.inference.ledger.exchanges`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
 
 
 def kind_of(failure: Failure) -> str:
-    """Name the kind of a failure; see ``TRANSIENT`` and ``FINAL`` of :mod:`conjury.inference.ledger.exchanges`."""
+    """Name the kind of a failure: ``TRANSIENT`` or ``FINAL`` of :mod:`conjury.inference.ledger.exchanges`."""
     if failure.status == 413 or failure.code in TOO_LONG:
         return "too_large"
     if failure.status == 429:

@@ -135,7 +135,7 @@ def next_limit(limit: float, refused: float, most: int) -> float:
 
 
 def asked_wait(status: int, headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait that a provider asks for by Retry-After or by spent rate limits; 0 for none."""
+    """Return how many seconds a provider asks to wait, by Retry-After or spent rate limits; 0 for none."""
     if status in BUSY:
         return _retry_after(headers)
     waits = [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import InputError
-from ...tables.columns import listed
+from ...errors import InputError, listed
 
 
 def served_model(base_url: str, key_variable: str) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from ...errors import InputError
+from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Roles
 from ...study.models import Study
-from ...tables.columns import did_you_mean, listed
 from ..profiles import stimulus_ids
 from .insults import load_insults
 from .people import load_people

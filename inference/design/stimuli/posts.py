@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Cues, Roles
-from ...tables.columns import did_you_mean, listed
 from .people import Integers, People, Person, draw_below
 from .wording import REPLIES, Texts, fill
 

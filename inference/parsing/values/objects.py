@@ -93,7 +93,7 @@ def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Recor
 
 
 def is_placeholder(value: Any) -> bool:
-    """Whether a value is a copy of the form that was asked for: ``<one type>``, ``...``, ``label1``, ``[]``."""
+    """Whether a value copies the form that was asked for: ``<one type>``, ``...``, ``label1``, ``[]``."""
     if isinstance(value, list):
         return all(isinstance(item, str) and _PLACEHOLDER.fullmatch(item) for item in value)
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None

@@ -36,7 +36,7 @@ def greedy(text: str, key: str) -> Any:
 
 
 def first_object(text: str, key: str) -> Any:
-    """Value of ``key`` in the first JSON object that can be decoded and holds it; None where there is none."""
+    """Value of ``key`` in the first JSON object that can be decoded and contains it, or None."""
     decoder, start, last, left = json.JSONDecoder(), text.find("{"), text.rfind(f'"{key}"'), MOST_DECODED
     while 0 <= start <= last and left > 0:
         try:

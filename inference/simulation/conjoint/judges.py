@@ -125,7 +125,9 @@ def read_truth_table(source: Path | pd.DataFrame, study: Study) -> list[RaterMod
         _check_prompt(row)
         _check_term(row, study)
     raters = table.values(EVERY_ROW, ("feature", "level"))
-    return [_rater(table.place, *key, values) for key, values in raters.items()]
+    return [
+        _rater(table.place, judge, kind, prompt, values) for (judge, kind, prompt), values in raters.items()
+    ]
 
 
 def select_raters(

@@ -14,9 +14,10 @@ from ...study.models import LINE, ItemStudy
 from ...tables.columns import as_text
 from ...tables.schema import STATUSES, require_columns
 from ...tables.streams import UNPERTURBED
+from ..truth_table import HUMAN
 from .draws import Answering, Integers, confusion, shifted
 from .items import Units
-from .truth_table import HUMAN, LabelTruth
+from .truth_table import LabelTruth
 
 
 @dataclass(frozen=True)

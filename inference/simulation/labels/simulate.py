@@ -20,12 +20,12 @@ from ...readers.labels import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ...tables.streams import UNPERTURBED, stream
-from ..truth_table import require_samples, selected_judges, truth_path
+from ..truth_table import HUMAN, MODEL, require_samples, selected_judges, truth_path
 from .asking import Question, World, answering, statuses_of, under
 from .draws import Floats, Integers, categories, persistent, uniforms
 from .items import Units, make_up, perturbed
 from .truth import true_labels
-from .truth_table import FILE, HUMAN, MODEL, LabelTruth, columns_of, read_label_truth
+from .truth_table import FILE, LabelTruth, columns_of, read_label_truth
 
 OK = STATUSES.index("ok")
 NO_ANSWER = -1

@@ -18,9 +18,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...study.models import ItemStudy
-from ...tables.columns import listed
 from ...tables.schema import STATUSES
 from ..truth_table import HUMAN, MODEL, Rule, one_panel, read_rows
 
@@ -173,7 +172,7 @@ def _known(study: ItemStudy) -> dict[str, list[str]]:
         "task": tasks,
         "gold": gold,
         "label": [*answers, *gold],
-        "missing.label": STATUSES[1:],
+        "missing.label": list(STATUSES[1:]),
         **{stratum.id: [level.id for level in stratum.levels] for stratum in study.strata},
     }
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from ...errors import InputError
+from ...errors import InputError, did_you_mean, listed
 from ...study.models import ItemStudy
-from ...tables.columns import as_text, did_you_mean, listed, refuse
+from ...tables.columns import as_text, refuse
 from ...tables.files import read_table
 from ...tables.schema import require_columns
 from ...tables.streams import stream

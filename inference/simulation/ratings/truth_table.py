@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...study.models import ItemStudy
 from ...study.problems import suggestion
-from ...tables.columns import listed
 from ..truth_table import HUMAN, MODEL, Rule, Values, one_panel, read_rows
 from .raters import Floats, Rater, RatingTruth
 

@@ -7,10 +7,9 @@ import pandas as pd
 from ...design.stimuli import load_posts, profile_values
 from ...design.stimuli.posts import rows_of
 from ...design.subjects import label_fields
-from ...errors import InputError
+from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Cues
 from ...study.models import Study
-from ...tables.columns import did_you_mean, listed
 from ..faces import Faces, load_faces
 
 MONTHS = (

@@ -13,11 +13,10 @@ import yaml
 from pydantic import Field
 
 from ...design.stimuli.source import read_checked
-from ...errors import InputError
+from ...errors import InputError, did_you_mean, listed
 from ...study.base import Amount, Part, Text
 from ...study.problems import suggestion
 from ...study.yaml import Location
-from ...tables.columns import did_you_mean, listed
 from ...tables.files import LAYOUTS, ROOT
 from .parts import (
     RGB,

@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...design.stimuli.source import TOLD
+from ...errors import listed
 from ...study.base import Amount, Count, Part, Text
 from ...study.problems import suggestion
 from ...study.yaml import Location
-from ...tables.columns import listed
 from .templates import Template, parse_template
 
 RGB = tuple[int, int, int]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import InputError
-from ...tables.columns import did_you_mean
+from ...errors import InputError, did_you_mean
 from ..text.typesetting import TextBlock, TextStyle
 from .layouts import BACKGROUND, FIELD, VALUE, Layout
 from .parts import (

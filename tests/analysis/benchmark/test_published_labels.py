@@ -18,7 +18,9 @@ def test_the_dashed_line_of_pooled_scores_is_the_most_frequent_label_of_each_str
     by_stratum = frame[frame["judge"] == "majority class"].assign(
         judge="majority class by stratum", estimate=0.45
     )
-    figure = figure_of(Result(pd.concat([frame, by_stratum], ignore_index=True), "scores", settings={"by": []}))
+    figure = figure_of(
+        Result(pd.concat([frame, by_stratum], ignore_index=True), "scores", settings={"by": []})
+    )
     drawn = {text.get_text() for text in figure.legends[0].get_texts()}
     assert drawn == {"Always the most frequent label of each stratum", "Random label"}
 

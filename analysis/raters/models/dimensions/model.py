@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ....numerics.intervals import check_alpha
 from ...items import with_items

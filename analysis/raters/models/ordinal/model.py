@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean
+from conjury.inference.errors import InputError, did_you_mean
 
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes
