@@ -260,7 +260,8 @@ def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Pa
             write_table(frame, folder / "tables" / f"{table}.parquet")
         records.append(entry_of(named))
     whole = {
-        "format": 2, "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [],
+        "format": 2, "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes",
+        "data": [],
         "notes": [], "files": [], "results": records,
         "labels": {"judges": {"gpt_4_1": "GPT-4.1"}, "levels": {"dimension": {"fun": "Overall fun"}}},
         **given,

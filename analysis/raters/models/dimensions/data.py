@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ....numerics.types import Codes, Floats

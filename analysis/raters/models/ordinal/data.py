@@ -225,8 +225,10 @@ def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tup
             f"'{first.index[missing][0]}'; fill it in."
         )
     dtype = first[name].dtype
-    categorical = isinstance(dtype, pd.CategoricalDtype)
-    order = [str(level) for level in dtype.categories] if categorical else sorted(text.unique())
+    if isinstance(dtype, pd.CategoricalDtype):
+        order = [str(level) for level in dtype.categories]
+    else:
+        order = sorted(text.unique())
     seen = set(text)
     present = tuple(level for level in order if level in seen)
     if len(present) < 2:

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError, listed
 
 from ....numerics.types import Floats
 from ..priors import Prior, Priors
