@@ -232,7 +232,7 @@ def dimension_model(
     points = len(rows) * (GAP + STEP * strongest["group"].nunique()) + 0.85 if rows else 0.0
     shown = names.all("group", dict.fromkeys(strongest["group"]))
     columns = 1 if len(panels) == 1 else legend_columns(shown, TWO_COLUMNS - 2.5, 4)
-    points += 0.2 * (-(-len(shown) // columns) - 1)
+    points += 0.2 * (-(-len(shown) // columns) - 1) if rows else 0.0
     drawn, upper, lower = _parts(high, points, room, maps.side + maps.size + 1.25, len(panels))
     grid = upper.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -469,3 +470,20 @@ def test_a_server_that_is_not_there_is_said_to_be_unreachable(study, run):
     told = r"http://127\.0\.0\.1:9/v1 cannot be reached \(.*refused.*\); check the address, and that a server"
     with pytest.raises(InputError, match=told):
         collect(study, run, judge="new", base_url="http://127.0.0.1:9/v1")
+
+
+def test_transient_failures_are_asked_again_within_a_run(study, run, server):
+    server.configure(faults={"truncated_json": 0.3})
+    assert collect(study, run, base_url=server.url) == 0
+    assert table(run, "judgments")["status"].eq("ok").all()
+    counts = server.counts()
+    assert counts["faults"]["truncated_json"] > 10
+    assert set(counts["answered"].values()) == {1}
+
+
+def test_two_judges_share_no_requests_and_one_ledger(study, run):
+    for judge in ("judge", "other"):
+        assert collect(study, run, judge=judge, backend="simulated") == 0
+    responses = table(run, "responses")
+    assert Counter(responses["judge_id"]) == {"judge": REQUESTS, "other": REQUESTS}
+    assert responses["request_key"].is_unique
