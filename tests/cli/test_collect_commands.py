@@ -282,7 +282,9 @@ ASK = ("collect", "towns", "--judge", "judge")
         ((*ASK, "--backend", "replay", "--recorded", "gone.parquet"), r"gone\.parquet"),
         ((*ASK, "--backend", "replay", "--recorded", "towns/truth.csv"), "column 'study' is missing"),
         ((*ASK, "--recorded", "gone.parquet"), "--backend replay"),
-        ((*ASK, "--base-url", "http://127.0.0.1:9/v1"), "cannot be reached"),
+        pytest.param(  # waits for the retries of a connection that is refused
+            (*ASK, "--base-url", "http://127.0.0.1:9/v1"), "cannot be reached", marks=pytest.mark.long
+        ),
         ((*ASK, "--base-url", "http://[::1/v1"), "is no address"),
         ((*ASK, "--base-url", "nonsense"), "is no address"),
         ((*ASK, "--base-url", ""), "--base-url"),

@@ -66,6 +66,7 @@ def test_money_spent_counts_all_rounds_each_by_its_interface(study, server, tmp_
     assert f"spent so far {2 * once:,.2f}" in capsys.readouterr().out
 
 
+@pytest.mark.long  # waits for the retries of a connection that is refused
 def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(study, tmp_path, server):
     run = tmp_path / "run"
     with pytest.raises(InputError):
