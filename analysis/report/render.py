@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
@@ -21,7 +22,7 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 
-from ..pipeline.manifest import FIT
+from ..pipeline.manifest import FIT, results_of
 from .page import CELL, failed_cell, render_page
 
 QUARTO_TIMEOUT = 1800
@@ -110,13 +111,19 @@ def _refuse_another_study(name: str, results: Path, quoted: str) -> None:
     manifest = ReportData(results).manifest
     found = manifest.get("study")
     if found != name:
-        of_items = ANY_BENCHMARK if manifest.get("benchmark") else ANY_RATINGS
-        general = of_items if "results" in manifest else ANY_STUDY
-        instead = f"conjury report {general} --results {quoted}"
+        instead = f"conjury report {_general_report(manifest)} --results {quoted}"
         raise InputError(
-            f"The report {name!r} speaks of the study of that name only, and these results are of the study "
+            f"The report {name!r} is about the study of that name only, and these results are of the study "
             f"{found!r}; run `{instead}`."
         )
+
+
+def _general_report(manifest: Mapping[str, Any]) -> str:
+    """The report for any study of the kind of a manifest's results."""
+    kinds = {one.kind for one in results_of(manifest)}
+    if kinds & {"readings", "scores"}:
+        return ANY_BENCHMARK
+    return ANY_RATINGS if kinds & {"coverage", "distributions", "means"} else ANY_STUDY
 
 
 def _set_title(source: Path, results: Path, escape: bool) -> None:

@@ -235,7 +235,7 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
     result = str(text)
     for key, label in labels.items():
         if isinstance(key, tuple) and "_" in key[1]:
-            result = re.sub(rf"\b{re.escape(key[1])}\b", label, result)
+            result = re.sub(rf"\b{re.escape(key[1])}\b", lambda _, text=label: text, result)  # type: ignore[misc]
     return re.sub(ID, lambda match: match[0].replace("_", " "), result)
 
 
