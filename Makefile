@@ -51,7 +51,7 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
 
 test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and with known truth
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/test_examples.py
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/analysis/conjoint/bayes tests/test_examples.py
 
 test-long: $(READY) ## run whole studies from the command line, and the coverage of intervals
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests
