@@ -95,7 +95,9 @@ def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndar
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
         half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    return np.clip(center - half, 0.0, 1.0), np.clip(center + half, 0.0, 1.0)
+    # Rounding may leave a limit of a share of 0 or 1 next to it, and the true value outside.
+    lower = np.where(share <= 0, 0.0, np.clip(center - half, 0.0, 1.0))
+    return lower, np.where(share >= 1, 1.0, np.clip(center + half, 0.0, 1.0))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
+from conjury.analysis.numerics.intervals import wilson
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -181,3 +182,11 @@ def test_winning_rates_that_every_draw_gives_have_no_interval() -> None:
     assert np.isnan(only["winning_rate_lower"])
     assert only["advantage_probability_lower"] < only["advantage_probability_upper"] <= 1
     assert "Winning rates: 1 row has no interval: every bootstrap draw gives the same value." in found.notes
+
+
+@pytest.mark.parametrize("trials", [3.0, 20.0, 1117.0])
+def test_wilsons_limits_of_shares_of_zero_and_one_end_there_exactly(trials: float) -> None:
+    lower, upper = wilson(np.array([0.0, 1.0]), np.array([trials, trials]), 0.05)
+    assert (lower[0], upper[1]) == (0.0, 1.0)
+    assert 0 < upper[0] < 1
+    assert 0 < lower[1] < 1
