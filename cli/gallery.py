@@ -22,7 +22,7 @@ MOST = 400  # profiles that a page shows without being slow
 def gallery(
     study: StudyName,
     look: Look,
-    n: Annotated[int, typer.Option(min=1, max=MOST, help="How many profiles are shown.")] = 40,
+    n: Annotated[int, typer.Option(min=1, max=MOST, help="Number of profiles to show.")] = 40,
     cues: Annotated[
         list[str] | None,
         typer.Option(help="both (the default), name, face or none; several are shown side by side."),
@@ -30,7 +30,7 @@ def gallery(
     out: Annotated[
         Path | None, typer.Option(help="Folder of the page and the picture; by default runs/STUDY.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of which profiles are shown.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the selection of profiles.")] = 1,
 ) -> None:
     """Show some vignettes, all levels about equally often, as a page and as one picture."""
     from conjury.inference.study import load_study

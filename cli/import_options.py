@@ -68,8 +68,8 @@ class ExportOptions:
         str | None, about_conjoint("Outcome of the task that was shown again, as NAME or NAME=TASK.")
     ] = None
     flipped: Annotated[bool, about_conjoint("Whether that task had its profiles swapped.")] = True
-    first: Annotated[str | None, about_conjoint("Answer that stands for the first profile.")] = None
-    second: Annotated[str | None, about_conjoint("Answer that stands for the second profile.")] = None
+    first: Annotated[str | None, about_conjoint("Answer that means the first profile.")] = None
+    second: Annotated[str | None, about_conjoint("Answer that means the second profile.")] = None
     labels: Annotated[
         Path | None, about_conjoint("CSV with attribute and level, in order, the reference level first.")
     ] = None

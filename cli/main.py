@@ -105,7 +105,7 @@ def _file_read(error: BaseException) -> object:
 
 
 def _fail(error: ConjuryError) -> None:
-    """Print one line that a terminal shows as it is, whatever a file holds, and exit with code 2."""
+    """Print one line that a terminal shows as it is, whatever a file contains, and exit with code 2."""
     text = " ".join(str(error).split())
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"

@@ -26,7 +26,7 @@ def at_most(limit: int) -> Callable[[typer.CallbackParam, Any], Any]:
 
 StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
 LevelsFile = Annotated[
-    Path | None, typer.Option("--levels", help="Level order of columns that a CSV cannot hold.")
+    Path | None, typer.Option("--levels", help="Level order of columns in a CSV, which cannot store it.")
 ]
 Renames = Annotated[list[str] | None, typer.Option("--rename", help="Column of the file as THEIRS=OURS.")]
 Alpha = Annotated[float, typer.Option("--alpha", help="One minus the confidence level.")]
@@ -35,7 +35,7 @@ RunFolderPath = Annotated[
     Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")
 ]
 PriceTable = Annotated[Path | None, typer.Option(help="Table of prices in place of the one that ships.")]
-Rule = Annotated[str, typer.Option(help="How answers are read: default, strict, lenient, token.")]
+Rule = Annotated[str, typer.Option(help="Parsing rule: default, strict, lenient, token.")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -39,17 +39,19 @@ def perturb(
         Path | None,
         typer.Option(help="Gold labels, carried over to the copies; by default those of the study."),
     ] = None,
-    language_column: Annotated[str, typer.Option(help="Column of items that holds en or es.")] = "language",
+    language_column: Annotated[
+        str, typer.Option(help="Column of items that contains en or es.")
+    ] = "language",
     rate: Annotated[
         list[str] | None,
         typer.Option(help="Share of the span's words to change: 0.2, or drift=0.3; can be repeated."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0, max=1, help="How far the share may be off, beyond whole words.")
+        float, typer.Option(min=0, max=1, help="Tolerance of the share, beyond whole words.")
     ] = 0.05,
     dialect: Annotated[
         list[str] | None,
-        typer.Option(help="Where dialect leads: en=uk (default) or en=us, es=latam (default) or es=spain."),
+        typer.Option(help="Target dialect: en=uk (default) or en=us, es=latam (default) or es=spain."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 1,
     allow_noops: Annotated[

@@ -18,7 +18,7 @@ class Selection:
     cues: Annotated[
         list[str] | None,
         typer.Option(
-            help="What of an author's identity is shown: both (the default), name, face or none; can be "
+            help="Cues of an author's identity: both (the default), name, face or none; can be "
             "repeated. Prompts say which they need under `cues`.",
             rich_help_panel=WHICH,
         ),
@@ -71,13 +71,13 @@ class Delivery:
     ] = "png"
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes that draw; by default one a core.", rich_help_panel=DELIVERY),
+        typer.Option(min=1, help="Processes that draw; by default one per core.", rich_help_panel=DELIVERY),
     ] = None
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Tell how many pictures, how long and how large; keep none.",
+            help="Show the number, time and size of pictures; keep none.",
             rich_help_panel=DELIVERY,
         ),
     ] = False

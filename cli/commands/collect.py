@@ -32,10 +32,12 @@ class AskingOptions:
     ] = None
     model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None
     base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None
-    key_variable: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None
+    key_variable: Annotated[str | None, typer.Option(help="Environment variable that contains the key.")] = (
+        None
+    )
     answer: Annotated[str | None, typer.Option(help="auto, token, choice, json or free.")] = None
     samples: Annotated[
-        int | None, typer.Option(min=1, help="Answers to each request.", callback=at_most(SAMPLES))
+        int | None, typer.Option(min=1, help="Answers per request.", callback=at_most(SAMPLES))
     ] = None
 
 
@@ -53,8 +55,8 @@ class RunningOptions:
     concurrency: Annotated[
         int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
     ] = 64
-    batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False
-    wait: Annotated[bool, typer.Option("--wait", help="Stay until batches have ended.")] = False
+    batch: Annotated[bool, typer.Option("--batch", help="Use OpenAI's batch interface.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until batches have ended.")] = False
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
     ] = None
@@ -145,7 +147,7 @@ def show_plan(run: Prepared) -> None:
         lines["Time"] = "within 24 hours of submission, as the provider promises"
     elif ask.backend == "openai":
         time = duration(sent * SECONDS_AN_ANSWER / running.concurrency)
-        lines["Time"] = f"about {time}, if an answer takes a second and {running.concurrency} are in flight"
+        lines["Time"] = f"about {time}, at one second per answer with {running.concurrency} in flight"
     console.print(job.study.title)
     for name, text in lines.items():
         console.print(f"  {name:<9} {text}")
@@ -188,7 +190,7 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
 
 
 def show_end(done: Collected, study: str) -> None:
-    """Print what a run brought, why it stopped and what comes next."""
+    """Print the results of a run, why it stopped and what comes next."""
     from conjury.inference.study import Study
 
     made, tally = done.prepared, done.tally

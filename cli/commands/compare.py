@@ -60,7 +60,7 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     loaded, source = load_choices_of(known, choices)
     group = next(groups(loaded.variants), None)
     if group is None:
-        raise InputError("The choices hold no task that is not a repeat, so there is nothing to compare.")
+        raise InputError("The choices contain only repeated tasks, so there is nothing to compare.")
     analysis = known.analyses[0] if comparing.analysis is None else known.analysis(comparing.analysis)
     engines = [name.strip() for name in comparing.engines.split(",") if name.strip()]
     console.print(

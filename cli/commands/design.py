@@ -28,7 +28,7 @@ class Drawing:
         typer.Option(help="Pairs that every model judges; else the study's.", callback=at_most(PAIRS)),
     ] = None
     swapped_share: Annotated[
-        float | None, typer.Option(help="Share of these pairs that come again with the sides swapped.")
+        float | None, typer.Option(help="Share of these pairs that are repeated with positions swapped.")
     ] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same design.")] = None
     people: Annotated[
@@ -39,7 +39,7 @@ class Drawing:
         ),
     ] = None
     repeats: Annotated[
-        float | None, typer.Option(help="Share of a person's items that come twice; else the study's.")
+        float | None, typer.Option(help="Share of a person's items that are repeated; else the study's.")
     ] = None
 
 

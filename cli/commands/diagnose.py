@@ -55,7 +55,7 @@ class Checking:
 
     filter: Annotated[
         list[str] | None,
-        typer.Option(help="Column that says who passed an attention check; can be repeated."),
+        typer.Option(help="Column that records who passed an attention check; can be repeated."),
     ] = None
     alpha: Annotated[float, typer.Option("--alpha", help="Level of the tests.")] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1
@@ -63,7 +63,7 @@ class Checking:
 
 @grouped
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
-    """Check design, respondents and answers; write tables and figures of what was found."""
+    """Check design, respondents and answers; write tables and figures of the findings."""
     from conjury.analysis.diagnostics.diagnose import NAMES
     from conjury.analysis.diagnostics.diagnose import diagnose as run_checks
     from conjury.analysis.numerics.intervals import check_alpha
@@ -76,7 +76,7 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     folder = ResultsFolder(choices.results)
     if choices.data is None and not folder.manifest:
         raise InputError(
-            f"{choices.results} holds no results (manifest.json is missing); run `conjury fit` first, or "
+            f"{choices.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
             "name the choices with --data."
         )
     loaded, source = load_choices_of(known, choices)
@@ -128,7 +128,7 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
         try:
             return robustness(loaded.study, choices, alpha=checking.alpha, seed=checking.seed, progress=step)
         except InputError as error:
-            return Fitted([], [f"Errors, reliability and power were left out: {error}"])
+            return Fitted([], [f"Standard errors, reliability and power were not estimated: {error}"])
 
 
 def _add_summary(fitted: Fitted, checks: Sequence[Check], settings: Mapping[str, Any]) -> None:

@@ -47,7 +47,7 @@ class Files:
     ] = None
     reading: Annotated[
         list[Path] | None,
-        typer.Option("--reading", help="The same answers read by another rule; can be repeated."),
+        typer.Option("--reading", help="The same answers parsed by another rule; can be repeated."),
     ] = None
 
 
@@ -63,7 +63,7 @@ class Fitting:
         typer.Option(help="Cluster column in place of the study's; repeat it for columns that cross."),
     ] = None
     vcov: Annotated[
-        str | None, typer.Option(help="Errors: survey (cregg's), CR0, CR1, CR1S, CR2, HC0 to HC3.")
+        str | None, typer.Option(help="Standard errors: survey (cregg's), CR0, CR1, CR1S, CR2, HC0 to HC3.")
     ] = None
     alpha: Alpha = 0.05
     draws: Annotated[
@@ -72,7 +72,7 @@ class Fitting:
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1
     interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile"
     outcome: Annotated[
-        str | None, typer.Option(help="What analyses are about: chosen, or probability (of being chosen).")
+        str | None, typer.Option(help="Outcome of the analyses: chosen, or probability (of being chosen).")
     ] = None
     epsilon: Annotated[
         float, typer.Option(help="Advantage that people must have over a model that may replace them.")

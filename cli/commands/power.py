@@ -36,9 +36,9 @@ class Sizes:
         typer.Option(help="Size of the human panel; else the study's.", callback=at_most(RESPONDENTS)),
     ] = None
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None
-    cost_per_pair: Annotated[float | None, typer.Option(help="Cost of a pair, for all models.")] = None
+    cost_per_pair: Annotated[float | None, typer.Option(help="Cost per pair, for all models.")] = None
     cost_per_respondent: Annotated[
-        float | None, typer.Option(help="Cost of a respondent, repeats included.")
+        float | None, typer.Option(help="Cost per respondent, including repeats.")
     ] = None
 
 
@@ -46,19 +46,19 @@ class Sizes:
 class Tests:
     """How effects are tested, and how answers vary."""
 
-    power: Annotated[float, typer.Option(help="Wanted probability of a significant estimate.")] = 0.8
+    power: Annotated[float, typer.Option(help="Target probability of a significant estimate.")] = 0.8
     alpha: Annotated[float, typer.Option("--alpha", help="Two-sided significance level.")] = 0.05
     tests: Annotated[int, typer.Option(help="Number of tests that share alpha (Bonferroni, Holm).")] = 1
     icc: Annotated[float, typer.Option(help="Correlation of the scores of two tasks of one respondent.")] = (
         0.0
     )
     reliability: Annotated[
-        float | None, typer.Option(help="Share of repeated pairs that a respondent answers alike.")
+        float | None, typer.Option(help="Share of repeated pairs that a respondent answers in the same way.")
     ] = None
     repeats: Annotated[
         int | None,
         typer.Option(
-            help="Repeated tasks of each respondent, to correct effects by the reliability.",
+            help="Repeated tasks per respondent, to correct effects for unreliable answers.",
             callback=at_most(TASKS),
         ),
     ] = None
@@ -84,7 +84,7 @@ class Written:
 
 @grouped
 def power(study: StudyName, sizes: Sizes, tests: Tests, written: Written) -> None:
-    """Tell which effects a study can find, the sizes that others need, and what they cost."""
+    """Show minimum detectable effects, the sample sizes that other effects require, and their costs."""
     from conjury.inference.study import load_study
     from conjury.inference.tables.files import write_table
 

@@ -11,7 +11,7 @@ from conjury.inference.errors import listed
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
 from ..printing import console
 
-ledger = typer.Typer(no_args_is_help=True, help="Look after the ledger of a run.")
+ledger = typer.Typer(no_args_is_help=True, help="Check the ledger of a run.")
 
 
 def status(study: StudyName, out: RunFolderPath = None) -> None:

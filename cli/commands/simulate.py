@@ -30,7 +30,7 @@ class Answers:
     samples: Annotated[
         int | None,
         typer.Option(
-            help="Answers of every model to each pair or item; by default one, or the study's.",
+            help="Answers per model and pair or item; by default one, or the study's.",
             callback=at_most(SAMPLES),
         ),
     ] = None
@@ -45,7 +45,7 @@ class Answers:
         int | None, typer.Option(help="Topics of a study of ratings.", callback=at_most(ITEMS))
     ] = None
     repeats: Annotated[
-        float | None, typer.Option(help="Share of a person's items that come twice, in a study of ratings.")
+        float | None, typer.Option(help="Share of a person's items that are repeated, in a study of ratings.")
     ] = None
     items: Annotated[
         int | None, typer.Option(help="Items of a study of labels.", callback=at_most(ITEMS))
@@ -63,7 +63,7 @@ class Pairs:
         int | None, typer.Option(help="Pairs that every model judges.", callback=at_most(PAIRS))
     ] = None
     swapped_share: Annotated[
-        float, typer.Option(help="Share of these pairs that models see again with the sides swapped.")
+        float, typer.Option(help="Share of these pairs that models judge again with positions swapped.")
     ] = 0.0
     noise: Annotated[
         float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
@@ -99,7 +99,7 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
 
 
 def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
-    """Simulate choices and write them with the true values beside them."""
+    """Simulate choices and write them with the true values next to them."""
     from conjury.inference.simulation.conjoint.simulate import simulate as draw
     from conjury.inference.tables.companions import companion
 
@@ -128,7 +128,7 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
 
 
 def _ratings(study: ItemStudy, out: Path, answers: Answers) -> None:
-    """Simulate ratings and write them with items and true values beside them."""
+    """Simulate ratings and write them with items and true values next to them."""
     from conjury.inference.simulation.ratings import simulate_ratings
     from conjury.inference.tables.companions import companion
 
@@ -151,7 +151,7 @@ def _ratings(study: ItemStudy, out: Path, answers: Answers) -> None:
 
 
 def _labels(study: ItemStudy, out: Path, answers: Answers) -> None:
-    """Simulate labels and write them with items, gold labels and true values beside them."""
+    """Simulate labels and write them with items, gold labels and true values next to them."""
     from conjury.inference.simulation.labels import simulate_labels
     from conjury.inference.tables.companions import companion
 

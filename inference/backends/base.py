@@ -15,7 +15,7 @@ class Recorder(Protocol):
         """Take the end of a request; it is written soon after, from any thread; waits where many queue up."""
 
     def stopping(self) -> bool:
-        """Whether no further requests should be sent, since the user or the budget said so."""
+        """Whether no further requests should be sent, because of the user or the budget."""
 
     def full(self) -> bool:
         """Whether the next request has to wait until others have ended, so that a limit on costs is kept."""
@@ -37,7 +37,7 @@ class Backend(Protocol):
     """
 
     def settings(self) -> dict[str, Any]:
-        """What can be told of the model and its engine, free of secrets; kept with the run."""
+        """Description of the model and its engine, without secrets; kept with the run."""
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests."""

@@ -40,7 +40,7 @@ class RayBackend:
         self._option_ids: dict[tuple[str, ...], list[int] | None] = {}
 
     def settings(self) -> dict[str, Any]:
-        """Tell Ray's version, the processor's and the engine's arguments."""
+        """Return Ray's version, the processor's and the engine's arguments."""
         ray = _ray()
         return {
             "backend": "ray",

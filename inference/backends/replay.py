@@ -42,7 +42,7 @@ class ReplayBackend:
         self._columns = {name: table[name].tolist() for name in COLUMNS if name in table}
 
     def settings(self) -> dict[str, Any]:
-        """Tell the file."""
+        """Return the file."""
         return {"backend": "replay", "recorded": self._path.name}
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:

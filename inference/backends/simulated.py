@@ -39,7 +39,7 @@ class SimulatedRatingsBackend:
             self._ratings.setdefault((str(item), int(sample)), {})[str(dimension)] = int(value)
 
     def settings(self) -> dict[str, Any]:
-        """Tell the seed."""
+        """Return the seed."""
         return {"backend": SIMULATED, "seed": self._seed}
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
@@ -48,7 +48,7 @@ class SimulatedRatingsBackend:
             ratings = self._ratings.get((request.subject_id, request.sample))
             if ratings is None:
                 recorder.record(
-                    Outcome(request.key, kind="rejected", error="the simulation holds no such item")
+                    Outcome(request.key, kind="rejected", error="the simulation contains no such item")
                 )
                 continue
             text = json.dumps(ratings)
@@ -82,7 +82,7 @@ class SimulatedItemsBackend:
         self._lines = lines_of(study, items, study.items)
 
     def settings(self) -> dict[str, Any]:
-        """Tell the seed."""
+        """Return the seed."""
         return {"backend": SIMULATED, "seed": self._seed}
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
@@ -134,7 +134,7 @@ class SimulatedBackend:
         self._seed = drawn["seed"]
 
     def settings(self) -> dict[str, Any]:
-        """Tell the seed."""
+        """Return the seed."""
         return {"backend": SIMULATED, "seed": self._seed}
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
@@ -142,7 +142,7 @@ class SimulatedBackend:
         for request in requests:
             chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))
             if chosen is None:
-                error = "the truth table holds no such judge, prompt and task"
+                error = "the truth table contains no such judge, prompt and task"
                 recorder.record(Outcome(request.key, kind="rejected", error=error))
                 continue
             text = self._options[0 if chosen else 1]

@@ -64,7 +64,7 @@ class VLLMBackend:
         return self._loaded
 
     def settings(self) -> dict[str, Any]:
-        """Tell the engine's version and settings as it uses them, the model's type and device."""
+        """Return the engine's version and settings as it uses them, the model's type and device."""
         config = self._llm.llm_engine.vllm_config
         return {
             "backend": "vllm",

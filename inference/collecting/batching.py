@@ -86,7 +86,7 @@ def import_results(job: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally
         lines = read_results(path, ledger, recorder)
         ledger.flush()
     if not recorder.tally.answered and not recorder.tally.failed:
-        raise InputError(f"{path} holds no new answer to a request of this run ({lines}); check the file.")
+        raise InputError(f"{path} contains no new answer to a request of this run ({lines}); check the file.")
     return recorder.tally
 
 

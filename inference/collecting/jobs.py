@@ -95,7 +95,7 @@ class Plan:
 
 
 def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
-    """Tell how much there is to ask and what it will cost; nothing is sent."""
+    """Return the number of requests and their expected cost; nothing is sent."""
     wanted = {prompt.id for prompt in job.prompts}
     counts = [] if ledger is None else ledger.counts()
     mine = [count for count in counts if count.judge_id == job.judge_id and count.prompt_id in wanted]

@@ -32,7 +32,7 @@ def open_run(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Stud
     folder = run_folder(known, out)
     if not folder.ledger.is_file():
         raise InputError(
-            f"{folder.path} holds no run; start one with `conjury collect` or name it with --out."
+            f"{folder.path} contains no run; start one with `conjury collect` or name it with --out."
         )
     return known, folder
 
@@ -122,7 +122,7 @@ def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Statu
     Raises
     ------
     InputError
-        Where the folder holds no run.
+        Where the folder contains no run.
 
     Examples
     --------

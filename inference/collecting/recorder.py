@@ -97,7 +97,7 @@ class Recorder:
         return self._ledger.media(sha256)
 
     def stopping(self) -> bool:
-        """Whether the user said stop."""
+        """Whether the user asked to stop."""
         if self._stop.is_set():
             self.tally.stopped = "interrupted"
         return self._stop.is_set()

@@ -1,4 +1,4 @@
-"""What a run depends on, as the study files said it when the run began; later changes are refused."""
+"""What a run depends on, as in the study files when the run began; later changes are refused."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class DrawnDesign:
     Attributes
     ----------
     tasks : DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows a task.
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows per task.
     profiles : DataFrame
         ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
     posts : DataFrame

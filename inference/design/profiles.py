@@ -26,7 +26,7 @@ def level_probabilities(study: Study) -> pd.DataFrame:
     Derived attributes get the probability of the source levels that imply them: where
     benign speech is one of seven kinds of speech, it has probability 1/7, not 1/2. Where the design has
     restrictions these are the shares that they leave: levels are drawn independently, and a combination
-    that is left out is drawn again, so levels that it names become rarer than the study file says.
+    that is excluded is drawn again, so its levels become rarer than in the study file.
     """
     shown = {
         (name, level): float(share)
@@ -88,7 +88,7 @@ def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
     """Draw pairs of profiles without replacement, within pairs and across them.
 
     When all profiles are used up, a new round over all of them begins, so no profile is
-    shown more than once more often than another. A pair never holds a profile twice.
+    shown more than once more often than another. A pair never contains a profile twice.
     """
     rows = draw_pairs(_probabilities(profiles), n, np.random.default_rng(seed))
     return shared_table(profiles["profile_id"].to_numpy()[rows])
@@ -100,7 +100,7 @@ def assign_tasks(
     """Draw the tasks of a panel: each respondent gets random pairs of two different profiles.
 
     Pairs of different tasks are independent draws from all profiles. With ``repeat_first``
-    the first pair comes again as task ``tasks + 1`` with its sides swapped, as in the
+    the first pair is repeated as task ``tasks + 1`` with its positions swapped, as in the
     intra-respondent reliability design of Clayton, Horiuchi, Kaufman, King & Komisarchik
     ("Correcting Measurement Error Bias in Conjoint Survey Experiments").
     """
@@ -156,14 +156,14 @@ def draw_panel(
 
 
 def with_swapped_repeat(rows: Integers) -> Integers:
-    """Append the first pair of each respondent with sides swapped; (r, t, 2) becomes (r, t + 1, 2)."""
+    """Append the first pair of each respondent with positions swapped; (r, t, 2) becomes (r, t + 1, 2)."""
     return np.concatenate([rows, rows[:, :1, ::-1]], axis=1)
 
 
 def shared_table(profile_ids: Integers, swapped: Sequence[int] | Integers = ()) -> pd.DataFrame:
     """Tasks that all models share in long form, from profiles of shape (pairs, 2).
 
-    The pairs numbered ``swapped``, from 0, come once more at the end with their sides swapped, as
+    The pairs numbered ``swapped``, from 0, are repeated at the end with their positions swapped, as
     ``pair_000001_swapped`` and so on, marked as repeats of ``pair_000001`` and so on.
     """
     again = np.asarray(swapped, dtype=np.int64)
@@ -211,7 +211,7 @@ def _task_table(
 
 
 def add_derived(study: Study, table: pd.DataFrame) -> pd.DataFrame:
-    """Add the derived attributes to a table that holds the attributes they follow from."""
+    """Add the derived attributes to a table that contains the attributes they follow from."""
     added: dict[str, pd.Categorical[str]] = {}
     for derived in study.derived:
         source = table[derived.source].astype("category").cat

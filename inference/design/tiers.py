@@ -37,12 +37,12 @@ class TierSelection:
     ----------
     items : DataFrame
         ``item_id, topic_id, response, response_type, generator, votes`` and what else was known of a topic;
-        four rows a topic, topics in order of their best response's votes.
+        four rows per topic, topics in order of their best response's votes.
     topics : DataFrame
         Every topic of the candidates: ``topic_id, n_responses, top_votes, outcome``, where the outcome is
         "chosen", or why not.
     notes : tuple of str
-        What was left out or could not be told apart.
+        Topics that were excluded, and responses with equal votes.
     """
 
     items: pd.DataFrame
@@ -108,7 +108,7 @@ def select_tiers(
         )
     items = _items(table, chosen["topic_id"].tolist(), seed)
     counts = known["outcome"].value_counts()
-    notes += [f"{n:,} topics were left out: {why}." for why, n in counts.items() if why != "chosen"]
+    notes += [f"{n:,} topics were excluded: {why}." for why, n in counts.items() if why != "chosen"]
     notes += _told_apart(items)
     return TierSelection(items, known.reset_index(drop=True), tuple(notes))
 
@@ -138,7 +138,7 @@ def _checked(candidates: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[
 
 
 def _summary(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a topic, the one with the most popular best response first."""
+    """One row per topic, the one with the most popular best response first."""
     groups = table.groupby("topic_id", sort=True)
     known = groups.agg(n_responses=("response", "size"), top_votes=("votes", "max")).reset_index()
     if "modality" in table:

@@ -95,7 +95,7 @@ def read_qualtrics(
     flipped : whether the repeated task had its profiles swapped
     labels : CSV with ``attribute`` and ``level`` in display order, the reference level first, and perhaps
         ``attribute_id`` and ``level_id``; by default levels are in order of first appearance
-    first, second : the answers that stand for the two profiles; by default they end in A and B, 1 and 2,
+    first, second : the answers that mean the two profiles; by default they end in A and B, 1 and 2,
         left and right, or first and second. Other answers are an error, unless both are given: then they
         become status unparsed.
     covariates : columns of respondents to keep; by default all but those that identify people

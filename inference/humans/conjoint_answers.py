@@ -74,7 +74,7 @@ def find_repeat(export: Export, outcomes: Sequence[str], column: str | None = No
 
 
 def find_sides(export: Export, columns: Sequence[str]) -> tuple[str, str]:
-    """Find the two answers that stand for the first and the second profile, such as Community A and B."""
+    """Find the two answers that mean the first and the second profile, such as Community A and B."""
     texts = sorted(set(export.table[list(columns)].stack().dropna().to_numpy().tolist()))
     ends = [re.split(r"\W+", text.casefold().rstrip(". "))[-1] for text in texts]
     sides = [[text for text, end in zip(texts, ends, strict=True) if end in side] for side in SIDES]
@@ -89,7 +89,7 @@ def find_sides(export: Export, columns: Sequence[str]) -> tuple[str, str]:
         index = int((picks == UNPARSED).any(axis=0).argmax())
         bad = picks[:, index] == UNPARSED
         text = export.table[columns[index]].iloc[int(bad.argmax())]
-        problem = f"holds '{text}', which is neither '{first}' nor '{second}'"
+        problem = f"contains '{text}', which is neither '{first}' nor '{second}'"
         remedy = "correct it, or name --first and --second to count all other answers as unparsed"
         refuse(export.source, columns[index], bad, problem, remedy)
     return first, second

@@ -136,7 +136,7 @@ def shown_levels(export: Export, labels: pd.DataFrame) -> pd.DataFrame:
     cells, known = export.cells, labels["attribute"].unique().tolist()
 
     def unknown(among: list[str], what: str, kind: str) -> Callable[[pd.Series[Any]], str]:
-        return lambda cell: f"holds '{cell[kind]}', which is no {what}{did_you_mean(cell[kind], among)}"
+        return lambda cell: f"contains '{cell[kind]}', which is no {what}{did_you_mean(cell[kind], among)}"
 
     remedy = f"use one of: {listed(known)}; or correct the labels table"
     is_unknown = ~cells["attribute"].isin(known)

@@ -25,7 +25,7 @@ SEPARATOR = "/"
 def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | None = None) -> Imported:
     """Read the scores of every sample in evaluation logs of Inspect.
 
-    The item is the sample, ``sample`` the epoch, the dimension the score, or, where a score holds several
+    The item is the sample, ``sample`` the epoch, the dimension the score, or, where a score contains several
     values, the key of each. The judge is the model that a scorer asks (named in its options or in the role
     ``grader``; without either the model under evaluation grades itself), else the scorer. ``generator`` is
     the model under evaluation, and ``task`` the evaluation. Samples that ended with an error have status

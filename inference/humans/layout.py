@@ -36,7 +36,7 @@ class Layout:
     covariates : sequence of str
         Columns of the person to keep.
     kind : str, optional
-        Column that says whether a judge is a person or a model.
+        Column that records whether a judge is a person or a model.
     models : sequence of str
         Judges that are models.
     people : bool

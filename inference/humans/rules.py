@@ -67,7 +67,7 @@ class Rules:
     min_seconds : float, optional
         Ratings of respondents who took less are marked.
     again : str
-        What becomes of a second rating of an item by the same judge: ``refuse``, ``sample`` (it gets the
+        Treatment of repeated ratings of an item by the same judge: ``refuse``, ``sample`` (it gets the
         next number) or ``exclude`` (it gets the next number and is marked).
     ignore : sequence of str
         Reasons of the program that do not count, such as "unfinished".
@@ -113,7 +113,7 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
 
 
 def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
-    """Read the numbers that words of an export stand for.
+    """Read the numbers for the words of an export.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
         known, unread = _read_cells(cells, anchors)
         if unread:
             first = rows[rows["raw"] == unread[0]].iloc[0]
-            where = f"{source}: row {first['row']} of column '{first['column']}' holds '{unread[0]}'"
+            where = f"{source}: row {first['row']} of column '{first['column']}' contains '{unread[0]}'"
             raise InputError(f"{where}, {_unread_problem(unread, anchors)}")
         for at, cell in zip(place, rows["raw"], strict=True):
             values[at] = known.get(cell)

@@ -268,7 +268,7 @@ def _seconds(cells: pd.Series[Any], source: str) -> pd.Series[Any]:
     bad = (numbers.isna() & cells.notna()).to_numpy(dtype=bool)
     if bad.any():
         value = cells.iloc[int(bad.argmax())]
-        refuse(source, str(cells.name), bad, f"holds '{value}', which is no number", "give seconds")
+        refuse(source, str(cells.name), bad, f"contains '{value}', which is no number", "give seconds")
     return numbers
 
 
@@ -309,7 +309,7 @@ def _kinds_of_column(
     unknown = words.isna().to_numpy()
     if unknown.any():
         cell = table[column].iloc[int(unknown.argmax())]
-        problem = "is empty" if pd.isna(cell) else f"holds '{cell}'"
+        problem = "is empty" if pd.isna(cell) else f"contains '{cell}'"
         refuse(source, column, unknown, problem, f"write {HUMAN} or {MODEL}, or use --models NAME")
     kinds = pd.Series(words.to_numpy(dtype=object)[rows], index=judges.index)
     several = kinds.groupby(judges).nunique()

@@ -1,4 +1,4 @@
-"""What SQLite and the disk refuse, told in one sentence each."""
+"""Errors of SQLite and the disk, as one sentence each."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def _sentence(error: sqlite3.Error) -> str:
     if name.startswith("SQLITE_NOTADB"):
         return "this file is no ledger; name the folder of a run, or move the file away."
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"another program holds the ledger ({error}); close it, then run the same command again."
+        return f"another program has locked the ledger ({error}); close it, then run the same command again."
     if name.startswith("SQLITE_TOOBIG"):
         return f"what is to be written is too large for the ledger ({error}); make it smaller."
     return (
-        f"the ledger holds what it should not, or cannot be used like this ({error}); see what "
+        f"the ledger contains invalid data, or cannot be used in this way ({error}); see what "
         "`conjury ledger verify` finds."
     )

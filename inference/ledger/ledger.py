@@ -59,7 +59,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, *, write: bool = True) -> Ledger:
-        """Open a ledger to write, making it where it is missing, or to read beside a writer.
+        """Open a ledger to write, making it where it is missing, or to read it during writing.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Ledger:
     def record(self, outcome: Outcome) -> None:
         """Take the end of a request, to be committed soon; wait while too much is queued.
 
-        The first answer of a round stays. Another one is kept beside it, a failure after it too, and the
+        The first answer of a round stays. Another one is kept next to it, a failure after it too, and the
         same bytes once more are noted as an attempt.
 
         Raises

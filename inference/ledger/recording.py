@@ -1,4 +1,4 @@
-"""The end of a request, written down: the first answer of a round counts, and all else is kept beside it."""
+"""The end of a request, recorded: the first answer of a round counts, and all others are kept next to it."""
 
 from __future__ import annotations
 

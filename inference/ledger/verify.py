@@ -81,7 +81,7 @@ class Ticker:
 def find_problems(path: Path, progress: Callable[[int, int], None] | None = None) -> list[str]:
     """Say what is damaged in a ledger, one sentence each, of each sort 20 at most.
 
-    Everything is read in the state of one moment, also beside a writer.
+    Everything is read in the state of one moment, also during writing.
     """
     db = connect_reader(path)
     problems: list[str] = []

@@ -71,7 +71,9 @@ def _named(frame: pd.DataFrame, study: ItemStudy, source: str) -> tuple[pd.DataF
     frame = rename_columns(frame.reset_index(drop=True), study)
     require_columns(frame, list(NEEDED), source)
     if frame.empty:
-        raise InputError(f"{source}: there is no completion in it; name a table with one row a completion.")
+        raise InputError(
+            f"{source}: the table contains no completion; name a table with one row per completion."
+        )
     judges, unknown = name_judges(frame["judge_id"], study, source)
     sample = coerce(frame["sample"], "integer", source) if "sample" in frame else 1
     frame = frame.assign(
@@ -149,7 +151,7 @@ def _items(
                 remedy = "add a row <item_id>__<condition> with its text for each copy"
                 refuse(source, "item_id", missing, f"{copies[name]}, but {path} has no such item", remedy)
             refuse(
-                source, "item_id", missing, f"holds '{name}', which is not in {path}", "add the item to it"
+                source, "item_id", missing, f"contains '{name}', which is not in {path}", "add the item to it"
             )
         notes.append(
             "The items are not those of the study, so how many lines they have and what answers repeat of "
@@ -182,7 +184,7 @@ def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems, sou
             bad = mine & ~held.isin(values).to_numpy(dtype=bool)
             if bad.any():
                 value = held.iloc[int(bad.argmax())]
-                problem = f"holds '{value}', which prompt '{prompt.id}' does not take"
+                problem = f"contains '{value}', which prompt '{prompt.id}' does not take"
                 remedy = f"use {listed(values)}, or add it to 'only' of the prompt"
                 refuse(source, column, bad, problem, remedy)
 
@@ -239,7 +241,7 @@ class JudgedItems:
     Attributes
     ----------
     lines : dict of str to dict of str to int
-        By column that holds lines, the number of lines of each item.
+        By column that contains lines, the number of lines of each item.
     texts : dict of str to list of str
         By item, what an answer may repeat of it word for word.
     strata : dict of str to dict of str to str

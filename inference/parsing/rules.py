@@ -128,7 +128,7 @@ def rules(form: str | None = None) -> tuple[str, ...]:
 
 
 def explain(rule: str) -> str:
-    """Tell in one sentence what a rule reads.
+    """Describe a parsing rule in one sentence.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an answer may hold and what was read from it: the types of this folder."""
+"""Valid contents of an answer and the values parsed from it: the types of this folder."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ResponseSpec:
 
     @property
     def json_key(self) -> str:
-        """The key that a JSON answer holds the verdict under."""
+        """The key of the verdict in a JSON answer."""
         return self.key or {"choice": "choice", "label": "label", "line_labels": "labels"}.get(self.form, "")
 
 

@@ -305,7 +305,7 @@ def languages_of(items: pd.DataFrame, column: str) -> list[str]:
     unknown = ~codes.isin(LANGUAGES).to_numpy(dtype=bool)
     if unknown.any():
         value = items[column].iloc[int(unknown.argmax())]
-        problem = f"holds '{value}', and perturbations are for {' and '.join(LANGUAGES)}"
+        problem = f"contains '{value}', and perturbations are for {' and '.join(LANGUAGES)}"
         refuse("items", column, unknown, problem, "exclude other items, or use --language-column")
     return [str(code) for code in codes]
 

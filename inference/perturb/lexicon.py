@@ -35,7 +35,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Replacements by the words that they stand for.
+    """Replacements by the words that they replace.
 
     Attributes
     ----------

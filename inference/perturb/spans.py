@@ -140,12 +140,12 @@ def _ranges(item_id: str, text: str, cell: object, column: str) -> list[tuple[in
         pairs = parse_json(cell) if isinstance(cell, str) else np.asarray(cell).tolist()
         ranges = [(int(start), int(end)) for start, end in pairs]
     except (ValueError, TypeError, OverflowError):
-        raise InputError(f"{where} holds {shorten(repr(cell), 60)}; write [[start, end], ...].") from None
+        raise InputError(f"{where} contains {shorten(repr(cell), 60)}; write [[start, end], ...].") from None
     for start, end in ranges:
         if not 0 <= start < end <= len(text):
             raise InputError(
-                f"{where} holds [{start}, {end}], which is no part of its {len(text)} characters; count from "
-                "0, the end not included."
+                f"{where} contains [{start}, {end}], which is no part of its {len(text)} characters; count "
+                "from 0, the end not included."
             )
     return ranges
 

@@ -45,7 +45,7 @@ def name_prompts(values: pd.Series[str], study: ItemStudy, source: str) -> pd.Se
             source,
             str(values.name),
             unknown,
-            f"holds '{name}', which is no prompt of study {study.name}{did_you_mean(name, known)}",
+            f"contains '{name}', which is no prompt of study {study.name}{did_you_mean(name, known)}",
             f"use one of {listed(known)}",
         )
     return text.map(found).astype("string")

@@ -91,7 +91,7 @@ def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.
 def _judge_kinds(
     frame: pd.DataFrame, source: str, known: Mapping[str, str]
 ) -> tuple[pd.Series[str], list[str]]:
-    """Tell the kind of every judge of a file that does not; the second value says what was assumed."""
+    """Return the kind of every judge of a file without kinds; the second value reports the assumption."""
     kinds = frame["judge_id"].astype("string").map(known).astype("string")
     rest, note = kinds.isna(), f"{Path(source).name}: there is no judge_kind, so "
     if not rest.any():

@@ -14,9 +14,9 @@ NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
 
 
 def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Why each row is left out, missing where it is used.
+    """The reason why each row is excluded, missing where it is used.
 
-    A column ``excluded`` holds reasons, or flags: true, yes and 1 leave a row out without a reason of their
+    A column ``excluded`` contains reasons, or flags: true, yes and 1 exclude a row without a reason of their
     own, false, no, 0, none and nothing do not leave it out, and any other text is the reason.
     """
     text = as_text(column).str.strip()

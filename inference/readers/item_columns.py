@@ -1,4 +1,4 @@
-"""What columns of items say: their strata, their lines, and texts where a cell holds a list."""
+"""Columns of items: their strata, their lines, and texts where a cell contains a list."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _refuse_untaken(study: ItemStudy, items: pd.DataFrame, taken: Any, source: s
         if str(items[column].iloc[row]) not in values
     )
     known = dict.fromkeys(value for prompt in study.prompts for value in prompt.only.get(column, []))
-    problem = f"holds '{items[column].iloc[row]}', which no prompt of study {study.name} takes"
+    problem = f"contains '{items[column].iloc[row]}', which no prompt of study {study.name} takes"
     remedy = f"use one of {listed(known)}, or add a prompt for it"
     refuse(source, column, ~taken, problem, remedy)
 

@@ -118,8 +118,8 @@ def _selected(frame: pd.DataFrame, where: Mapping[str, str], source: str) -> pd.
         if not kept.any():
             known = [str(name) for name in texts.dropna().unique()]
             raise InputError(
-                f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, known)}; it holds "
-                f"{listed(known)}."
+                f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, known)}; it "
+                f"contains {listed(known)}."
             )
         frame = frame[kept]
     return frame.reset_index(drop=True)

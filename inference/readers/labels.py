@@ -145,7 +145,9 @@ def _by_id(labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str]
     if bad.any():
         name = str(labels["label_set"].iloc[int(bad.argmax())])
         sets = [f"{LINE}_1, {LINE}_2, ..." if task == LINE else task for task in known]
-        refuse(source, "label_set", bad, f"holds '{name}'{did_you_mean(name, known)}", f"use {listed(sets)}")
+        refuse(
+            source, "label_set", bad, f"contains '{name}'{did_you_mean(name, known)}", f"use {listed(sets)}"
+        )
     names = {task: _names(study, task) for task in known}
     pairs = list(zip(tasks, raw, strict=True))
     found = {pair: names[pair[0]].get(plain(pair[1])) for pair in dict.fromkeys(pairs)}

@@ -99,7 +99,7 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
                     f"panel {held}; write model into judge_kind, or ask for that panel."
                 )
             hint = did_you_mean(wanted, known)
-            raise InputError(f"The choices hold no {column.name} {wanted!r}{hint}; they hold {held}.")
+            raise InputError(f"The choices contain no {column.name} {wanted!r}{hint}; they contain {held}.")
         choices = choices[(column == wanted).to_numpy()]
     return choices
 
@@ -142,7 +142,7 @@ def _derive(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
         if bad.any():
             row = int(bad.argmax())
             problem = (
-                f"holds '{given.iloc[row]}', while '{derived.source}' is "
+                f"contains '{given.iloc[row]}', while '{derived.source}' is "
                 f"'{choices[derived.source].iloc[row]}' there, which implies '{ours.iloc[row]}'"
             )
             refuse(source, derived.id, bad, problem, "correct one of the two, or leave the column out")

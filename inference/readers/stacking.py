@@ -53,7 +53,7 @@ def _one_type(name: str, holding: Mapping[str, pd.Series]) -> dict[str, pd.Serie
             stray = set(column.dropna().unique()) - set(dtype.categories)
             if stray:
                 raise InputError(
-                    f"Column {name!r} has a level order in {next(iter(ordered))}, and {file} holds "
+                    f"Column {name!r} has a level order in {next(iter(ordered))}, and {file} contains "
                     f"{min(map(str, stray))!r} beyond it; give the order of both with --levels."
                 )
         return {file: column.astype(dtype) for file, column in holding.items()}
@@ -87,7 +87,7 @@ def _refuse_repeated(one: str, first: pd.DataFrame, other: str, second: pd.DataF
         judge, prompt, pair = twice.iloc[0]
         under = "" if pd.isna(prompt) else f" under prompt {prompt!r}"
         raise InputError(
-            f"{one} and {other} both hold the choice of judge {judge!r}{under} in pair {pair!r}"
+            f"{one} and {other} both contain the choice of judge {judge!r}{under} in pair {pair!r}"
             f"{_more(len(twice))}; leave one of the files out, or name the judge of one of them differently."
         )
 
@@ -112,7 +112,7 @@ def _refuse_other_profiles(
             here, there = (f"{row[key]} in {file}" for key, file in ((name, one), (name + OTHER, other)))
             raise InputError(
                 f"Position {row['position']} of pair {row['pair_id']!r} has {name} {here} and {there}"
-                f"{_more(int(differs.sum()))}; a name must stand for one pair, so rename the pairs of one "
+                f"{_more(int(differs.sum()))}; a name must refer to one pair, so rename the pairs of one "
                 "file."
             )
 

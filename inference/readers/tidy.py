@@ -53,7 +53,7 @@ def choices_from_tidy(
     unknown = (picked.notna() & ~picked.isin(codes)).to_numpy()
     if unknown.any():
         value = picked.iloc[int(np.flatnonzero(unknown)[0])]
-        problem = f"holds '{value}', which is neither {codes[0]!r} nor {codes[1]!r}"
+        problem = f"contains '{value}', which is neither {codes[0]!r} nor {codes[1]!r}"
         refuse("long table", choice, unknown, problem, "name the two values with codes=(first, second)")
     choices = long.rename(columns={id: "judge_id", "pair": "pair_id", "profile": "position"})
     first, second = (picked.isin([code]).to_numpy() for code in codes)

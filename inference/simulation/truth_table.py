@@ -51,7 +51,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class TruthRow:
-    """A parameter, the cells that are filled in beside it, and its value; ``at`` is its place for errors."""
+    """A parameter, the cells that are filled in with it, and its value; ``at`` is its place for errors."""
 
     at: str
     parameter: str
@@ -186,7 +186,7 @@ def truth_path(study: AnyStudy, file: str, what: str, columns: Sequence[str]) ->
     if not path.is_file():
         raise InputError(
             f"Study {study.name!r} has no truth table, so its {what} cannot be simulated; write the "
-            f"parameters of its judges to {file} beside the study file, with the columns "
+            f"parameters of its judges to {file} next to the study file, with the columns "
             f"{', '.join(columns)}."
         )
     return path

@@ -12,7 +12,7 @@ from .base import Amount, Count, Identifier, Part, Share, Text
 
 
 class Choice(Part):
-    """A forced choice between the two profiles of a pair; the first option stands for position A."""
+    """A forced choice between the two profiles of a pair; the first option means position A."""
 
     form: Literal["choice"]
     options: list[Text] = Field(default=["A", "B"], min_length=2, max_length=2)
@@ -58,7 +58,7 @@ class Label(Part):
     """One label out of several, for the dimension ``id``.
 
     ``key`` is the key of the label in a JSON answer, by default the dimension; ``reasoning`` that of a text
-    which stands beside it, where one is asked for.
+    next to it, where one is asked for.
     """
 
     form: Literal["label"]
@@ -131,7 +131,7 @@ class Roles(Part):
 
 
 class Content(Part):
-    """What the levels of a design look like: files of texts, people and insults beside the study file.
+    """What the levels of a design look like: files of texts, people and insults next to the study file.
 
     ``faces`` is a file that says how faces are drawn, or a folder with a folder of images for each group.
     """
@@ -146,7 +146,7 @@ class Content(Part):
 
 
 class Vignette(Part):
-    """How a profile is drawn as a picture: a layout that ships, or a file beside the study, and its theme."""
+    """The picture of a profile: a layout that ships, or a file next to the study, and its theme."""
 
     layout: Text
     theme: Text = "light"
@@ -156,7 +156,7 @@ Cues = Literal["both", "name", "face", "none"]  # what of an author's identity a
 
 
 class Video(Part):
-    """How clips are shown to judges that do not take them whole: as frames, and the sound beside them.
+    """How clips are shown to judges that do not take them whole: as frames, and the sound with them.
 
     A clip that has more frames than ``most_frames`` at this rate is shown by so many, evenly spread. Frames
     are scaled down to ``longest_side`` pixels. ``audio`` goes to judges that take it, with clips or frames.
@@ -174,7 +174,7 @@ class Collecting(Part):
     ``pair`` shows both profiles of a task, ``single`` one profile at a time. Judged text is shown as JSON or
     between delimiters that it cannot contain. ``noun`` is what a subject is called, by default "Profile" in a
     conjoint and "Item" in a study of items; ``swapped_share`` is the share of pairs that come again with
-    their sides swapped.
+    their positions swapped.
     """
 
     form: Literal["pair", "single"] = "pair"
@@ -206,7 +206,7 @@ class Sampling(Part):
     """How a model is asked: where it is reached, and the settings that change its answers.
 
     ``answer`` is "auto" for the way that suits the response form; :func:`with_answer` puts that in its place.
-    ``takes`` says what besides text the model takes: whole clips (video) or their frames (image), and sound.
+    ``takes`` lists inputs other than text that the model accepts: clips (video), frames (image), and sound.
     ``settings`` go with every request (temperature, max_tokens, ...); where they name a ``seed``, every
     request gets one of its own, drawn from it. ``engine`` goes to the engine that loads the model.
     """

@@ -154,12 +154,12 @@ def _layout(study: Study) -> Iterator[Problem]:
         yield Problem(
             ("vignette", "layout"),
             f"vignette: there is no layout '{name}'{did_you_mean(name, shipped)}; use {listed(shipped)}, "
-            "or a layout file beside the study file.",
+            "or a layout file next to the study file.",
         )
 
 
 def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
-    """Return the problem that stands first in the file, or None."""
+    """Return the first problem in the file, or None."""
     checks = (
         _names,
         _probabilities,
@@ -326,7 +326,7 @@ def _formula(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem
             yield Problem(location, f"{analysis.name}: {suggestion(name, study.features)}")
         if name in analysis.by:
             yield Problem(
-                (*at, "by"), f"{analysis.name}: '{name}' stands in the formula and in by; remove one of them."
+                (*at, "by"), f"{analysis.name}: '{name}' is in the formula and in by; remove one of them."
             )
     for derived in study.derived:
         if derived.id in analysis.features and derived.source in analysis.features:

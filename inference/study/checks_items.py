@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
-    """Return the problem that stands first in the file, or None."""
+    """Return the first problem in the file, or None."""
     of_items = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment)
     checks = (*of_items, _only, _label_sets, _gold, _missing)
     found = [problem for check in checks for problem in check(study)]

@@ -51,7 +51,7 @@ class AnyStudy(Part):
 
     @property
     def folder(self) -> Path:
-        """The folder that holds the study file, its prompts and its truth table."""
+        """The folder that contains the study file, its prompts and its truth table."""
         return self._file.parent
 
     @property
@@ -140,13 +140,13 @@ class Study(AnyStudy):
 
 
 class ItemStudy(AnyStudy):
-    """A study of items that are judged one at a time, listed in the table ``items`` beside the study file.
+    """A study of items that are judged one at a time, listed in the table ``items`` next to the study file.
 
     ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
-    items, ``strata`` are those by which results are told apart, ``cluster`` names items that belong together
-    (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
+    items, ``strata`` are those by which results are reported separately, ``cluster`` names related
+    items (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
     ``gold`` says which labels are right. ``missing`` says what an answer without a label counts as, by its
-    status: "wrong", "missing" (left out, as statuses that are not named), or a label of the answers.
+    status: "wrong", "missing" (excluded, as statuses that are not named), or a label of the answers.
     ``main`` is the scale that matters most; ``tiers`` are levels of a
     stratum in their order of quality, and ``unrelated`` is the one whose items do not fit their context.
     Levels in ``set_aside`` (responses that are not meant to be funny) take no part in comparisons of who

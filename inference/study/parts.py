@@ -47,7 +47,7 @@ class Derived(Part):
 
 
 class Stimulus(Part):
-    """Interchangeable renderings of each level of an attribute, such as ten texts a topic.
+    """Interchangeable renderings of each level of an attribute, such as ten texts per topic.
 
     ``number_column`` names the column of raw data that counts them from 0.
     """
@@ -87,7 +87,7 @@ class Prompt(Part):
     """An instruction given to models; ``aliases`` are names it carries in raw data.
 
     ``template`` is the file of the system message, ``user`` that of the user message; a prompt with
-    ``stimuli: images`` differs from others in the pictures alone and is left out where text is shown;
+    ``stimuli: images`` differs from others in the pictures alone and is excluded where text is shown;
     ``cues`` says what of an author's identity its pictures show.
     ``response`` is what it asks for where that is not the study's own; ``only`` names columns of items with
     the values of those to which it is put.
@@ -119,7 +119,7 @@ class Judge(Part):
 
 
 class Gold(Part):
-    """The labels that are right: a table ``item_id, label_set, label`` beside the study file.
+    """The labels that are right: a table ``item_id, label_set, label`` next to the study file.
 
     ``levels`` are the gold labels in words where they are not those of the answers; ``covers`` names, for a
     label of the answers, the gold labels that count as it (by default the one of the same name).
@@ -180,7 +180,7 @@ class Costs(Part):
 
 
 class Analysis(Part):
-    """One analysis of the study; ``exclude`` leaves out rows that hold the given levels.
+    """One analysis of the study; ``exclude`` excludes rows that contain the given levels.
 
     ``by: [judge_id]`` compares each model with all people; ``h0`` is the value that marginal means are
     tested against, by default 0.5 for a choice between two.
@@ -207,7 +207,7 @@ class Analysis(Part):
 
     @property
     def joined(self) -> list[tuple[str, str]]:
-        """Pairs of names that stand next to each other with ``*`` in the formula."""
+        """Pairs of names that are joined with ``*`` in the formula."""
         _, _, right = self.formula.partition("~")
         terms = [[name.strip() for name in term.split("*")] for term in right.split("+")]
         return [pair for names in terms for pair in pairwise(names)]
@@ -229,7 +229,7 @@ class Category(Part):
 
 
 class Stratum(Part):
-    """A column of items by which results are told apart, such as who wrote a response."""
+    """A column of items by which results are reported separately, such as who wrote a response."""
 
     id: Identifier
     label: Text
@@ -237,7 +237,7 @@ class Stratum(Part):
 
 
 class Tiers(Part):
-    """Levels of a stratum that stand in an order of quality, the best first."""
+    """Levels of a stratum in their order of quality, the best first."""
 
     column: Identifier
     levels: list[Identifier] = Field(min_length=2)

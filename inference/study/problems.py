@@ -64,5 +64,5 @@ def missing_file(
         sort = "file or folder" if or_folder else "file"
         yield Problem(
             at,
-            f"{what}: there is no {sort} {name} beside the study file; write it or correct the path.",
+            f"{what}: there is no {sort} {name} next to the study file; write it or correct the path.",
         )

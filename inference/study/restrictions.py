@@ -31,7 +31,7 @@ Flags = NDArray[np.bool_]
 
 
 def drawn_shares(study: Study) -> dict[str, Floats]:
-    """Probability with which each level of each attribute is drawn, before any combination is left out."""
+    """Probability with which each level of each attribute is drawn, before any combination is excluded."""
     return {
         attribute.id: np.array([level.probability or 1 / len(attribute.levels) for level in attribute.levels])
         for attribute in study.attributes

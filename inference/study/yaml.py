@@ -1,4 +1,4 @@
-"""YAML read together with the line on which every value stands."""
+"""YAML read together with the line of every value."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _measure(
         return known[id(node)]
     at = f"{path}:{node.start_mark.line + 1}"
     if id(node) in around or len(around) > DEPTH:
-        problem = "an alias stands inside of what it names" if id(node) in around else _TOO_DEEP
+        problem = "an alias is inside the value that it names" if id(node) in around else _TOO_DEEP
         raise InputError(f"{at}: {problem}; write the values out.")
     if isinstance(node, yaml.ScalarNode):
         _check_scalar(at, node)
@@ -106,7 +106,7 @@ def _check_scalar(at: str, node: yaml.ScalarNode) -> None:
             f"{at}: a number has {len(node.value):,} digits, and the limit is {DIGITS}; correct it."
         )
     if HALF_A_PAIR.search(node.value):
-        raise InputError(f"{at}: a text holds half of a surrogate pair; write the character itself.")
+        raise InputError(f"{at}: a text contains half of a surrogate pair; write the character itself.")
 
 
 def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> Iterator[tuple[Location, int]]:

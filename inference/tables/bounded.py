@@ -67,7 +67,7 @@ def exhausted(source: object, error: BaseException) -> InputError:
     """Say which limit of the machine a file exceeds, and what to do."""
     problems: dict[type[BaseException], str] = {
         RecursionError: "its content is nested too deeply; write it flat",
-        OverflowError: "it holds a number that is too large; correct it",
+        OverflowError: "it contains a number that is too large; correct it",
     }
     problem = problems.get(
         type(error), "it needs more memory than there is; split it, or write it as Parquet"
@@ -107,7 +107,7 @@ def read_content(path: Path, limit: int) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
     if len(content) > limit:
         raise InputError(
-            f"{path}: the file holds more than {_size(limit)}, the limit for such files; split it or take "
+            f"{path}: the file contains more than {_size(limit)}, the limit for such files; split it or take "
             "out what is not needed."
         )
     return content
@@ -126,8 +126,8 @@ def check_text_size(path: Path) -> None:
             since_break = since_break + len(block) if last < 0 else len(block) - last - 1
             if total > TABLE_BYTES:
                 raise InputError(
-                    f"{path}: the CSV holds more than {_size(TABLE_BYTES)} of text, the limit for CSV; write "
-                    "it as Parquet, which has no limit of size."
+                    f"{path}: the CSV contains more than {_size(TABLE_BYTES)} of text, the limit for CSV; "
+                    "write it as Parquet, which has no limit of size."
                 )
             if since_break > LINE_BYTES:
                 raise InputError(

@@ -27,7 +27,7 @@ def where(column: str, bad: Mask) -> str:
 
 
 def refuse(source: str, column: str, bad: Mask, problem: str, remedy: str) -> NoReturn:
-    """Raise the InputError for the first row where ``bad`` is true; ``bad`` has one entry a row."""
+    """Raise the InputError for the first row where ``bad`` is true; ``bad`` has one entry per row."""
     raise InputError(f"{source}: {where(column, bad)} {problem}; {remedy}.")
 
 
@@ -48,7 +48,7 @@ def as_text(values: Column[Any]) -> Column[Any]:
 
 
 def _distinct(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
-    """Codes and distinct values; lists and other nested values are told apart by their text."""
+    """Codes and distinct values; lists and other nested values are distinguished by their text."""
     try:
         return pd.factorize(values)
     except TypeError:  # unhashable
@@ -72,7 +72,7 @@ def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column
     unknown = np.append(known < 0, False)[codes]
     if unknown.any():
         value = texts[codes[np.flatnonzero(unknown)[0]]]
-        problem = f"holds '{value}', which is not one of its levels{did_you_mean(value, levels)}"
+        problem = f"contains '{value}', which is not one of its levels{did_you_mean(value, levels)}"
         refuse(source, str(values.name), unknown, problem, f"use one of: {listed(levels)}")
     new = pd.Categorical.from_codes(
         np.append(known, -1)[codes], categories=pd.Index(list(levels), dtype="str"), ordered=False
@@ -88,7 +88,7 @@ def _numbers(values: Column[Any], source: str) -> Column[Any]:
     if bad.any():
         value = values.iloc[int(np.flatnonzero(bad)[0])]
         remedy = "write a number or leave the cell empty"
-        refuse(source, str(values.name), bad, f"holds '{value}', which is not a number", remedy)
+        refuse(source, str(values.name), bad, f"contains '{value}', which is not a number", remedy)
     return parsed
 
 
@@ -103,7 +103,7 @@ def _to_integer(values: Column[Any], source: str) -> Column[Any]:
         bad = ~np.isnan(floats) & ((floats != np.rint(floats)) | (np.abs(floats) > EXACT))
         if bad.any():
             value = floats[np.flatnonzero(bad)[0]]
-            problem = f"holds {value:g}, which is not a whole number"
+            problem = f"contains {value:g}, which is not a whole number"
             refuse(source, str(values.name), bad, problem, "write a whole number or leave the cell empty")
     return parsed.astype("Int64")
 
@@ -117,7 +117,7 @@ def _to_binary(values: Column[Any], source: str) -> Column[Any]:
     bad = ~np.isnan(numbers) & (numbers != 0) & (numbers != 1)
     if bad.any():
         value = numbers[np.flatnonzero(bad)[0]]
-        refuse(source, str(values.name), bad, f"holds {value:g}, which is neither 0 nor 1", remedy)
+        refuse(source, str(values.name), bad, f"contains {value:g}, which is neither 0 nor 1", remedy)
     return pd.Series(numbers, index=values.index, name=values.name).astype("Int8")
 
 
@@ -129,21 +129,21 @@ def _to_boolean(values: Column[Any], source: str) -> Column[Any]:
     bad = np.asarray(parsed.isna() & values.notna())
     if bad.any():
         value = values.iloc[int(np.flatnonzero(bad)[0])]
-        refuse(source, str(values.name), bad, f"holds '{value}'", "write true or false")
+        refuse(source, str(values.name), bad, f"contains '{value}'", "write true or false")
     return parsed
 
 
 def _to_timestamp(values: Column[Any], source: str) -> Column[Any]:
     if pd.api.types.is_numeric_dtype(values.dtype) and bool(values.notna().any()):
         bad = np.asarray(values.notna())
-        refuse(source, str(values.name), bad, "holds a bare number", "write ISO 8601 times in UTC")
+        refuse(source, str(values.name), bad, "contains a bare number", "write ISO 8601 times in UTC")
     plain = values if pd.api.types.is_datetime64_any_dtype(values.dtype) else values.astype(object)
     parsed: Column[Any] = pd.to_datetime(plain, utc=True, errors="coerce", format="ISO8601")
     bad = np.asarray(parsed.isna() & values.notna())
     if bad.any():
         value = values.iloc[int(np.flatnonzero(bad)[0])]
         remedy = "write ISO 8601 times in UTC, such as 2026-01-31T12:00:00Z"
-        refuse(source, str(values.name), bad, f"holds '{value}', which is not a time", remedy)
+        refuse(source, str(values.name), bad, f"contains '{value}', which is not a time", remedy)
     return parsed.astype("datetime64[us, UTC]")
 
 

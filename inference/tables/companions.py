@@ -1,4 +1,4 @@
-"""Files that belong to a table and lie beside it, such as the true values of simulated choices."""
+"""Files that belong to a table and are next to it, such as the true values of simulated choices."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def read_table(
     r"""Read a table from Parquet, CSV or gzipped CSV (comma separated, UTF-8, with a header).
 
     Parquet carries the order of levels. For a CSV it comes from ``levels``, else from NAME.levels.json
-    beside NAME.csv, else text columns that the table does not declare get their levels in alphabetical
+    next to NAME.csv, else text columns that the table does not declare get their levels in alphabetical
     order (by code point), as R's ``factor()`` gives them. Empty cells, NA, NaN and <NA> are missing, except
     where they are levels, and None is text; in the text of items and responses only an empty cell is
     missing.
@@ -65,7 +65,7 @@ def read_table(
 
     Returns
     -------
-    DataFrame with one row a data row of the file.
+    DataFrame with one row per data row of the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Levels files: the order of the levels of each label column, for files that cannot hold it themselves."""
+"""Levels files: the order of the levels of each label column, for files that cannot store it themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def load_levels(path: str | Path) -> dict[str, list[str]]:
     """Read a JSON levels file.
 
     Three shapes are known: ``{"slur": ["none", ...], ...}``, ``{"factor_levels": {"slur": [...]}}`` and
-    ``{"columns": {"slur": {"levels": [...]}, ...}}``, where columns without levels may hold null.
+    ``{"columns": {"slur": {"levels": [...]}, ...}}``, where columns without levels may contain null.
     """
     path = Path(path)
     try:

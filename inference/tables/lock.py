@@ -17,7 +17,7 @@ class Held(Exception):
 
 
 class Lock:
-    """Holds ``path`` until ``release``; the file says who holds or held it.
+    """Locks ``path`` until ``release``; the file names the process that locked it.
 
     The file stays, or is removed on release where it is ``passing``.
     """

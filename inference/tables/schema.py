@@ -3,7 +3,7 @@
 All tables are long, one observation a row. Columns beyond the declared ones (attributes, strata,
 covariates) are free. In every error a row is a data row counted from 1, the header not included.
 
-A model may be asked the same pair with the same sides several times: ``sample`` counts its answers, and
+A model may be asked the same pair in the same positions several times: ``sample`` counts its answers, and
 where it is absent or missing there is one. Choices between the two profiles of an earlier pair have a
 ``pair_id`` of their own, ``repeat`` true, and the earlier ``pair_id`` in ``repeat_of``, for people and models
 alike. A repeat without ``repeat_of`` is linked by its ``pair_id``, which may be the earlier one or end in
@@ -43,7 +43,7 @@ JUDGE_KINDS = ("human", "model")
 
 @dataclass(frozen=True)
 class Field:
-    """One declared column: its kind (see ``columns.coerce``) and what it may hold."""
+    """One declared column: its kind (see ``columns.coerce``) and its valid values."""
 
     kind: str
     required: bool = False
@@ -276,7 +276,7 @@ def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
             if field.maximum is None
             else f"from {field.minimum:g} to {field.maximum:g}"
         )
-        refuse(source, column, bad, f"holds {value}", f"write a value {able}")
+        refuse(source, column, bad, f"contains {value}", f"write a value {able}")
 
 
 def _check_subject(frame: pd.DataFrame, table: str, source: str) -> None:

@@ -64,7 +64,7 @@ def with_cell(frame: pd.DataFrame, column: str, row: int, value: object) -> pd.D
 
 CHANGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[str]]] = {
     "text in chosen": (lambda f: with_cell(f, "chosen", 3, "yes"), ["row 4", "'chosen'", "'yes'", "write 1"]),
-    "chosen is 2": (lambda f: with_cell(f, "chosen", 3, 2), ["row 4", "'chosen'", "holds 2", "write 1"]),
+    "chosen is 2": (lambda f: with_cell(f, "chosen", 3, 2), ["row 4", "'chosen'", "contains 2", "write 1"]),
     "both are chosen": (lambda f: f.assign(chosen=1), ["row 1", "'chosen'", "both profiles"]),
     "no pair_id": (lambda f: f.drop(columns="pair_id"), ["'pair_id' is missing", "add or rename"]),
     "empty pair_id": (lambda f: with_cell(f, "pair_id", 5, None), ["row 6", "'pair_id'", "is empty"]),
@@ -237,13 +237,13 @@ def test_unknown_names_are_refused(made: pd.DataFrame, refused: Refused) -> None
 
 def test_reports_need_results(refused: Refused) -> None:
     Path("file").write_text("not a folder", encoding="utf-8")
-    assert "holds no results" in refused("report", "moderation", "--results", "absent")
-    assert "holds no results" in refused("report", "moderation", "--results", "file")
+    assert "contains no results" in refused("report", "moderation", "--results", "absent")
+    assert "contains no results" in refused("report", "moderation", "--results", "file")
     assert "no report 'nonsense'" in refused("report", "nonsense", "--results", "absent")
     assert "absent holds no choices" in refused("compare", "moderation", "--results", "absent")
-    for words in (("report", "moderation"), ("compare", "moderation")):
-        told = refused(*words)
-        assert told.startswith("conjury: results holds no")
+    for command, problem in (("report", "contains no results"), ("compare", "holds no choices")):
+        told = refused(command, "moderation")
+        assert told.startswith(f"conjury: results {problem}")
         assert "--results" in told
 
 
@@ -278,7 +278,7 @@ def test_bad_input_ends_the_process_with_code_2_and_one_line(
     with_cell(made, "chosen", 3, "yes").to_csv(tmp_path / "choices.csv", index=False)
     done = conjury(*FIT, "choices.csv", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("conjury: choices.csv: row 4 of column 'chosen' holds 'yes'")
+    assert done.stderr.startswith("conjury: choices.csv: row 4 of column 'chosen' contains 'yes'")
     assert done.stderr.count("\n") == 1
 
 

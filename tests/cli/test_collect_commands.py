@@ -147,7 +147,7 @@ def test_the_commands_work_together_from_design_to_choices(
     study: Path, tmp_path: Path, server: FakeServer, conjury: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     made = conjury("design", study, "--pairs", 5, "--swapped-share", 0.2, "--seed", 2, cwd=tmp_path)
-    assert "6 tasks, 1 of them with sides swapped" in made.stdout
+    assert "6 tasks, 1 of them with positions swapped" in made.stdout
     asked = ("--base-url", server.url, "--prompt", "plain")
     made = conjury("collect", study, "--judge", "judge", *asked, cwd=tmp_path)
     assert (made.returncode, made.stderr) == (0, "")
@@ -294,10 +294,10 @@ ASK = ("collect", "towns", "--judge", "judge")
         ),
         (("collect", "posts", "--judge", "judge", "--answer", "token"), "longer than one token"),
         (("collect", "posts", "--judge", "judge", "--backend", "simulated"), "'posts' has no truth table"),
-        (("status", "towns"), "holds no run"),
-        (("retry", "towns", "--status", "error"), "holds no run"),
-        (("parse", "towns"), "holds no run"),
-        (("ledger", "verify", "towns"), "holds no run"),
+        (("status", "towns"), "contains no run"),
+        (("retry", "towns", "--status", "error"), "contains no run"),
+        (("parse", "towns"), "contains no run"),
+        (("ledger", "verify", "towns"), "contains no run"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(

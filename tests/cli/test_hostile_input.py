@@ -247,7 +247,7 @@ ROWS: dict[str, Row] = {
         line(MERGES),
         "with aliases followed",
     ),
-    "alias inside itself": (STUDY_COMMANDS["design"], line("x: &x [*x]"), "an alias stands inside"),
+    "alias inside itself": (STUDY_COMMANDS["design"], line("x: &x [*x]"), "an alias is inside"),
     "unhashable key": (STUDY_COMMANDS["design"], line("? [a, b]\n: c"), "a key is a list"),
     "explicit tag without a value": (STUDY_COMMANDS["design"], line("x: !!int ''"), "not valid YAML"),
     "explicit tag of a time": (STUDY_COMMANDS["design"], line("x: !!timestamp noon"), "not valid YAML"),

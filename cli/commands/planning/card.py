@@ -1,4 +1,4 @@
-"""What ``conjury design`` tells of a conjoint: its card on the terminal, as a page, and as a table."""
+"""The summary of a conjoint design: its card on the terminal, as a page, and as a table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "qua
 
 
 def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
-    """Print the card of a design and write it beside its tables.
+    """Print the card of a design and write it next to its tables.
 
     Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
     """
@@ -79,7 +79,7 @@ def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
 
 
 def _shown(design: DrawnDesign) -> pd.DataFrame:
-    """Profiles of the pairs that were drawn, A and B of each pair next to each other, repeats left out."""
+    """Profiles of the pairs that were drawn, A and B of each pair next to each other, without repeats."""
     first = design.tasks[~design.tasks["repeat"].astype(bool)]
     ordered = first["profile_id"].to_numpy()
     return design.profiles.set_index("profile_id").loc[ordered].reset_index(drop=True)
@@ -211,7 +211,7 @@ def draw(
     swapped = int(design.tasks["repeat"].sum()) // 2
     console.print(f"{known.title}: the design in {folder.path / 'design'}")
     console.print(
-        f"  tasks.parquet     {len(design.tasks) // 2:,} tasks, {swapped:,} of them with sides swapped"
+        f"  tasks.parquet     {len(design.tasks) // 2:,} tasks, {swapped:,} of them with positions swapped"
     )
     console.print(f"  profiles.parquet  {len(design.profiles):,} profiles with their attributes")
     console.print(f"  posts.parquet     what a judge is shown of them: {listed(design.posts.columns[1:])}")

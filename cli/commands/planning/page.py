@@ -48,7 +48,7 @@ def write_page(told: Told, drawings: Sequence[Drawing], style: str) -> str:
         _section("Warnings", f'<ul class="warnings">\n{warnings}\n</ul>') if told.warnings else "",
         *(_section(table.title, figures.get(table.title, "") + _table(table)) for table in told.tables),
         _section("Notes", "\n".join(f"<p>{_text(text)}</p>" for text in told.notes)) if told.notes else "",
-        '<p class="note">All numbers are in card.csv beside this page.</p>',
+        '<p class="note">All numbers are in card.csv next to this page.</p>',
     ]
     title = escape(told.title)
     return f"""<!DOCTYPE html>

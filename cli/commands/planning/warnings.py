@@ -38,7 +38,7 @@ def warnings_of(study: Study, card: DesignCard) -> list[str]:
             told.append(
                 f"Implausible: {in_words(study, combination)}{because}. Expected in {row['profiles']:,.0f} "
                 f"profiles and {100 * row['pairs'] / card.n_pairs:.1f}% of pairs, drawn in "
-                f"{row['profiles_drawn']:,} profiles and {row['pairs_drawn']:,} pairs. To leave it out, move "
+                f"{row['profiles_drawn']:,} profiles and {row['pairs_drawn']:,} pairs. To exclude it, move "
                 "its entry from implausible to restrictions in the study file."
             )
     labels = study.feature_labels
@@ -81,7 +81,7 @@ def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[s
     told = list(dict.fromkeys(note for found in card.powers for note in found.design_notes))
     if any(group.kind == "human" for group in groups):
         told.append(
-            "Respondents count as alike in their effects; `conjury power` with --icc plans for others."
+            "Effects are assumed to be equal across respondents; `conjury power` with --icc plans for others."
         )
     if study.stimuli and groups:
         told.append("Stimuli count as fixed; `conjury power` with --stimulus-sd plans for others like them.")

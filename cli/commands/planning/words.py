@@ -87,7 +87,7 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
         )
         named += f"; rendered by {several}, they make {n_profiles:,} profiles"
     swapped = int(design.tasks["repeat"].sum()) // 2
-    again = f", {swapped:,} of them once more with sides swapped" if swapped else ""
+    again = f", {swapped:,} of them repeated with positions swapped" if swapped else ""
     seen = int(design.tasks["profile_id"].nunique())
     told = [
         f"{named}.",
@@ -97,7 +97,9 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
     panels = [group for group in groups if group.kind == "human"]
     told += [f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}." for group in panels]
     if study.collect.form == "single":
-        told.append("Profiles are judged one at a time, and power is planned for pairs only: it is left out.")
+        told.append(
+            "Power is not reported: profiles are judged one at a time, and power is planned for pairs only."
+        )
     return told
 
 
@@ -105,7 +107,9 @@ def _repeat(group: Judged) -> str:
     if not group.repeats:
         return ""
     return (
-        ", the first once more with sides swapped" if group.repeats == 1 else f", {group.repeats} once more"
+        ", the first repeated with positions swapped"
+        if group.repeats == 1
+        else f", {group.repeats} once more"
     )
 
 
@@ -143,7 +147,7 @@ def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
 
 
 def _worth(found: Sequence[Mapping[Hashable, Any] | None], reference: bool) -> list[str]:
-    """Effective size for the first group, and what each of them finds; empty where nothing is told."""
+    """Effective size of the first group, and the minimum detectable effect of each group, if any."""
     first = found[0] if found else None
     size = "reference" if reference else "" if first is None else f"{first['effective']:,.0f}"
     effects = ["" if one is None else _effect(float(one["detectable"])) for one in found]

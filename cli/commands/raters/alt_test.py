@@ -48,7 +48,8 @@ class Testing:
     power: Annotated[
         bool,
         typer.Option(
-            "--power", help="Also simulate how often models pass with such a panel; some seconds a dimension."
+            "--power",
+            help="Also simulate how often models pass with such a panel; some seconds per dimension.",
         ),
     ] = False
 

@@ -38,7 +38,7 @@ class Assuming:
     ] = None
     min_count: Annotated[
         int | None,
-        typer.Option(min=0, help="Labels that occur less often, and are rare, are set aside (default 10)."),
+        typer.Option(min=0, help="Labels that occur less often, and are rare, are excluded (default 10)."),
     ] = None
 
     def read(self) -> Assumptions:

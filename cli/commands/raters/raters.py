@@ -36,7 +36,7 @@ class Sampling:
         int | None,
         typer.Option(
             min=4,
-            help="Draws of a chain; of ordinal 1,600, of small panels 2,500.",
+            help="Draws per chain; 1,600 for ordinal models, 2,500 for small panels.",
             callback=at_most(DRAWS),
         ),
     ] = None
@@ -44,7 +44,7 @@ class Sampling:
         int | None,
         typer.Option(
             min=1,
-            help="Draws to adapt in, of a chain; of ordinal 250, of small panels 500.",
+            help="Warm-up draws per chain; 250 for ordinal models, 500 for small panels.",
             callback=at_most(DRAWS),
         ),
     ] = None
@@ -52,7 +52,7 @@ class Sampling:
         int | None,
         typer.Option(
             min=1,
-            help="Chains; of ordinal 2, of small panels (up to ten people or 2,000 ratings) 4.",
+            help="Chains; 2 for ordinal models, 4 for small panels (up to ten people or 2,000 ratings).",
             callback=at_most(CHAINS),
         ),
     ] = None

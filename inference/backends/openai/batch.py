@@ -61,7 +61,7 @@ class BatchBackend:
         )
 
     def settings(self) -> dict[str, Any]:
-        """Tell model, address and limits, free of secrets."""
+        """Return model, address and limits, without secrets."""
         return {
             "backend": "openai_batch",
             "model": self.model,
@@ -299,7 +299,7 @@ class BatchBackend:
         told = progress.complaints[0].message if progress.complaints else "no reason given"
         return (
             f"{self.endpoint.shown_url} refused the batch of {len(keys):,} requests in shard {shard} "
-            f"({told}); put that right, then run the same command again."
+            f"({told}); correct that, then run the same command again."
         )
 
 

@@ -56,7 +56,7 @@ class Endpoint:
     base_url, shown_url : str
         The address, and what of it may be told.
     key_variable, key : str
-        The environment variable that holds the key, and the key; empty where none is sent.
+        The environment variable that contains the key, and the key; empty where none is sent.
     """
 
     base_url: str = field(repr=False)
@@ -95,7 +95,7 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(
-            f"The environment variable {key_variable} holds characters that no key has; set it again."
+            f"The environment variable {key_variable} contains characters that no key has; set it again."
         )
     return Endpoint(url, shown(url), key_variable, key)
 

@@ -62,7 +62,7 @@ class OpenAIBackend:
         self.pace = Pace(concurrency, requests_per_minute)
 
     def settings(self) -> dict[str, Any]:
-        """Tell model, address and limits, free of secrets."""
+        """Return model, address and limits, without secrets."""
         return {
             "backend": "openai",
             "model": self.model,

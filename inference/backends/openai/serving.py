@@ -27,8 +27,7 @@ def served_model(base_url: str, key_variable: str) -> str:
     except openai.OpenAIError as error:
         said = redact(str(error), endpoint.secrets)
         raise InputError(
-            f"{endpoint.shown_url}: the server does not say which models it has ({said}); name one with "
-            "--model."
+            f"{endpoint.shown_url}: the server does not list its models ({said}); name one with --model."
         ) from None
     if len(models) != 1:
         raise InputError(

@@ -25,7 +25,7 @@ def load_insults(path: Path, categories: Sequence[str]) -> dict[str, dict[str, s
             raise InputError(f"{path}:{line}: category {suggestion(category, categories)}")
         if category in lines:
             raise InputError(
-                f"{path}:{line}: category '{category}' stands on line {lines[category]} too; keep one row."
+                f"{path}:{line}: category '{category}' is also on line {lines[category]}; keep one row."
             )
         for form in FORMS:
             if not row[form]:

@@ -19,7 +19,7 @@ Values = Mapping[str, Sequence[str]]
 
 
 def profile_values(study: Study) -> dict[str, list[str]]:
-    """Return what each column of the profiles of a study may hold: level ids, and ids of stimuli.
+    """Return what each column of the profiles of a study may contain: level ids, and ids of stimuli.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
     ----------
     folder : the folder of the study file, against which the paths of ``content`` are taken
     content : the section ``content`` of the study file
-    values : what each column of the profiles may hold; see :func:`profile_values`
+    values : what each column of the profiles may contain; see :func:`profile_values`
 
     Raises
     ------
     InputError
-        A file is malformed or does not hold what the study asks for; names file, line and remedy.
+        A file is malformed or does not contain what the study requires; names file, line and remedy.
 
     Examples
     --------

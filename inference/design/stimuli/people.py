@@ -121,7 +121,7 @@ def _check_patterns(handles: Handles, marked: MarkedYaml) -> None:
                 names = ", ".join(f"{{{place}}}" for place in sorted(places))
                 raise marked.error(
                     ("handles", kind, position),
-                    f"'{pattern}' must hold {NUMBER} once and a part of the name; use the places {names}.",
+                    f"'{pattern}' must contain {NUMBER} once and a part of the name; use the places {names}.",
                 )
 
 

@@ -37,7 +37,7 @@ class PostKit:
     Attributes
     ----------
     texts, people, insults
-        As the files of the study hold them.
+        As in the files of the study.
     likes : dict
         The fewest and the most likes by level.
     days : tuple
@@ -75,7 +75,7 @@ class PostKit:
         Raises
         ------
         InputError
-            A column is missing, or holds a value that the kit does not know.
+            A column is missing, or contains a value that the kit lacks.
         """
         table = self.signed(profiles, seed)
         told = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
@@ -102,7 +102,7 @@ class PostKit:
         Raises
         ------
         InputError
-            As :meth:`posts`, or an author that is to be hidden has no anonymous one to stand in.
+            As :meth:`posts`, or there is no anonymous author to replace a hidden one.
         """
         ids = _column(profiles, "profile_id").to_numpy(dtype=np.int64)
         authors = list(self.people.authors.values())
@@ -136,7 +136,7 @@ class PostKit:
         return [f"{REPLIER}_{number:02d}" for number in range(len(self.people.repliers))]
 
     def _stand_ins(self) -> Integers:
-        """Position of the anonymous author who stands in for each author, shape (authors,)."""
+        """Position of the anonymous author who replaces each author, shape (authors,)."""
         ids = list(self.people.authors)
         positions = {name: position for position, name in enumerate(ids)}
         numbers = [name.rpartition("_")[2] for name in ids]
@@ -235,7 +235,7 @@ def _codes(profiles: pd.DataFrame, name: str, known: Sequence[str]) -> Integers:
     if (codes < 0).any():
         wrong = column[codes < 0].iloc[0]
         raise InputError(
-            f"The profiles' column '{name}' holds '{wrong}'{did_you_mean(str(wrong), known)}, not in "
+            f"The profiles' column '{name}' contains '{wrong}'{did_you_mean(str(wrong), known)}, not in "
             f"the files of the study; use one of {listed(known)}."
         )
     return codes

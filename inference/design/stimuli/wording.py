@@ -51,9 +51,7 @@ def load_texts(path: Path, ids: Sequence[str]) -> Texts:
             if sentence is not None:
                 raise marked.error(at, f"{topic} {position}: {sentence}")
             if template.text in first:
-                raise marked.error(
-                    at, f"this text already stands on line {first[template.text]}; write another."
-                )
+                raise marked.error(at, f"this text is already on line {first[template.text]}; write another.")
             first[template.text] = marked.line(at)
             for reply in REPLIES:
                 if "{" in getattr(template, reply):
@@ -111,7 +109,7 @@ def problem(text: str) -> str | None:
     if unknown:
         return f"'{unknown[0].strip()}' is no place in a text; write one of {', '.join(known)} in the braces."
     if re.search(r"[{}]", _SLOT.sub("", text)):
-        return "a brace of a place is missing or its words hold a bar or a brace; write {singular|guy}."
+        return "a brace of a place is missing or its words contain a bar or a brace; write {singular|guy}."
     insults = [name for name in names if name in FORMS]
     for found, what, example in (
         (len(insults), "the insult", "{singular|guy}, {plural|people} or {adjective}"),

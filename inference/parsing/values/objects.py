@@ -1,4 +1,4 @@
-"""JSON values inside text, and the verdicts that they hold."""
+"""JSON values inside text, and the verdicts that they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer says itself, told apart from what it quotes."""
+"""The statements of an answer, separated from its quotations."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ A profile of cell i meets one of cell j with weight ``w_ij``, and is then chosen
     P_ij = E_z[ (F(d_ij + s_ij z + b) + F(d_ij + s_ij z - b)) / 2 ],   F(x) = 1 / (1 + exp(-x)),
 
 where ``d_ij`` is the difference of mean utilities, ``s_ij`` its standard deviation between respondents
-and stimuli, ``b`` the position bias (half of the profiles stand in position A) and z standard normal. A
+and stimuli, ``b`` the position bias (half of the profiles are in position A) and z standard normal. A
 share ``pi`` of inattentive respondents and flips with probability ``tau`` turn it into
 
     Q_ij = (1 - pi) (tau + (1 - 2 tau) P_ij) + pi / 2.
@@ -54,7 +54,7 @@ class CellChoice:
     first : float
         Probability that the profile in position A is chosen.
     reliability : float
-        Probability that the same profile is chosen when the sides are swapped.
+        Probability that the same profile is chosen when the positions are swapped.
     """
 
     weight: Floats
@@ -107,7 +107,7 @@ def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellCho
 
 
 def choice_at_hand(study: Study, rater: RaterModel, seed: int) -> CellChoice | None:
-    """Choice probabilities of c cells with the stimuli at hand, averaged over the profiles of each cell.
+    """Choice probabilities of c cells with the given stimuli, averaged over the profiles of each cell.
 
     The mean of ``F(u - u_j)`` over all opponents j is a smooth function of u, interpolated between
     GRID exact values. Returns None for a panel with random part-worths, where it depends on more than u.

@@ -118,7 +118,7 @@ def simulate(
     respondents, pairs : int, optional
         Size of each panel, and pairs that every model judges; by default the study's design.
     swapped_share : float
-        Share of the models' pairs, drawn at random, that come once more with their sides swapped, as
+        Share of the models' pairs, drawn at random, that are repeated with positions swapped, as
         repeats with a ``pair_id`` of their own.
     samples : int
         Answers of each model to each pair and its swapped repeat. With more than one, column ``sample``
@@ -128,13 +128,13 @@ def simulate(
         table's.
     stimulus_seed : int, optional
         Seed of the effects of the stimuli, by default ``seed``: with one of its own, several simulations
-        share the stimuli at hand.
+        share the same stimuli.
     judges, prompts : sequence of str, optional
         Draw only these.
     profiles : DataFrame, optional
-        The study's profiles, if they are at hand already.
+        The study's profiles, if they are already computed.
     raters : Path or DataFrame, optional
-        Truth table; by default ``truth.csv`` beside the study file.
+        Truth table; by default ``truth.csv`` next to the study file.
     truth : bool
         Whether to compute the true values.
 

@@ -53,7 +53,7 @@ class StimulusTerm:
 def stimulus_terms(rater: RaterModel, study: Study) -> list[StimulusTerm]:
     """Random effects of stimuli that a rater responds to, in the order of its truth table.
 
-    A slope without a level holds for all levels but the reference.
+    A slope without a level applies to all levels but the reference.
     """
     terms: dict[tuple[str, str], Floats] = {}
     for (name, level), sd in rater.stimulus_sd.items():
@@ -68,7 +68,7 @@ def stimulus_terms(rater: RaterModel, study: Study) -> list[StimulusTerm]:
 
 
 def stimulus_effects(study: Study, raters: Sequence[RaterModel], seed: int) -> pd.DataFrame:
-    """Effects of the stimuli at hand on the utility scale."""
+    """Effects of the given stimuli on the utility scale."""
     rows = [
         (rater.judge, rater.prompt, term.stimulus, name, term.feature, level, float(effect))
         for rater in raters
@@ -86,7 +86,7 @@ def stimulus_effects(study: Study, raters: Sequence[RaterModel], seed: int) -> p
 def stimulus_utility(
     study: Study, rater: RaterModel, profiles: pd.DataFrame, codes: Integers, seed: int
 ) -> Floats:
-    """Utility that the stimuli at hand add to each of n profiles, shape (n,)."""
+    """Utility that the given stimuli add to each of n profiles, shape (n,)."""
     total = np.zeros(len(profiles))
     for term in stimulus_terms(rater, study):
         effects = _standard(study, term, seed) * term.sd

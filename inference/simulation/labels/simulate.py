@@ -83,7 +83,7 @@ def simulate_labels(
         Answers of every model to each item, by default as the study file asks it; perturbed copies are
         answered once.
     table : Path or DataFrame, optional
-        Truth table; by default ``label_truth.csv`` beside the study file.
+        Truth table; by default ``label_truth.csv`` next to the study file.
 
     Returns
     -------

@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cells:
-    """Where n items stand: their type, their modality and their topic, each of shape (n,)."""
+    """Cells of n items: their type, their modality and their topic, each of shape (n,)."""
 
     type: Integers
     modality: Integers

@@ -85,7 +85,7 @@ def _leveled(values: pd.Series[str], levels: list[str], source: str) -> pd.Serie
     bad = ~text.isin(levels).to_numpy(dtype=bool)
     if bad.any():
         value = text.iloc[int(bad.argmax())]
-        problem = "is empty" if pd.isna(value) else f"holds '{value}'{did_you_mean(str(value), levels)}"
+        problem = "is empty" if pd.isna(value) else f"contains '{value}'{did_you_mean(str(value), levels)}"
         refuse(source, str(values.name), bad, problem, f"use one of {listed(levels)}")
     return pd.Series(pd.Categorical(text, categories=levels), index=values.index, name=values.name)
 

@@ -52,7 +52,7 @@ class RatingSimulation:
     ----------
     judgments : DataFrame
         One row per judge, item, dimension and sample, in the contract's columns; ``panel`` names the panel
-        of a person, ``origin`` is "simulated", and ``repeat`` marks what a person rated a second time.
+        of a person, ``origin`` is "simulated", and ``repeat`` marks repeated ratings of a person.
     items : DataFrame
         ``item_id, modality, topic_id, topic, response, media, response_type, generator, votes``.
     truth : DataFrame
@@ -99,7 +99,7 @@ def simulate_ratings(
         Items to be rated in place of made-up ones: ``item_id, modality`` and the columns that the
         assignment names.
     raters : Path or DataFrame, optional
-        Truth table; by default ``truth.csv`` beside the study file.
+        Truth table; by default ``truth.csv`` next to the study file.
 
     Returns
     -------

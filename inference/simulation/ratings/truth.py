@@ -29,7 +29,7 @@ def true_ratings(
 ) -> pd.DataFrame:
     """What analyses of simulated ratings should find.
 
-    Latent values stand on the logit scale of one rating. "Quality" is the latent value that people agree
+    Latent values are on the logit scale of one rating. "Quality" is the latent value that people agree
     on, their consensus.
 
     Parameters
@@ -37,7 +37,7 @@ def true_ratings(
     study : ItemStudy
     truth : RatingTruth
     judges : sequence of str
-        Whose truth is told.
+        Judges in the table.
     share : ndarray, shape (M, T)
         Share of items in each modality and type.
     people : names and parameters of the people drawn, optional

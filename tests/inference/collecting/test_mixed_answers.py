@@ -168,7 +168,9 @@ def test_a_changed_answer_of_a_prompt_is_another_run(tmp_path, server):
 def test_items_that_no_prompt_takes_are_refused(tmp_path):
     study = mixed(tmp_path / "poems")
     change_study(study, lambda content: content["prompts"].pop(0))
-    with pytest.raises(InputError, match=r"row 3 of column 'language' holds 'de', which no prompt .* takes"):
+    with pytest.raises(
+        InputError, match=r"row 3 of column 'language' contains 'de', which no prompt .* takes"
+    ):
         collect(study, tmp_path / "run", dry_run=True)
     (study / "items.csv").write_text("item_id,poem\na,One.\n")
     with pytest.raises(InputError, match=r"items\.csv: column 'language' is missing"):

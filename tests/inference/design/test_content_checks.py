@@ -39,7 +39,7 @@ def refusal(path: Path, words: str) -> str:
 def test_faces_may_be_a_file_or_a_folder_beside_the_study(tmp_path):
     path = changed(tmp_path, ("faces: stimuli/faces.yaml", "faces: stimuli/people"))
     assert refusal(path, "faces:") == (
-        "content: there is no file or folder stimuli/people beside the study file; write it or correct the "
+        "content: there is no file or folder stimuli/people next to the study file; write it or correct the "
         "path."
     )
     (tmp_path / "stimuli" / "people").mkdir()
@@ -64,7 +64,7 @@ def test_an_unknown_layout_is_refused(tmp_path):
     path = changed(tmp_path, ("layout: post,", "layout: pots,"))
     sentence = refusal(path, "vignette:")
     assert sentence.startswith("vignette: there is no layout 'pots' (did you mean 'post'?); use post,")
-    assert sentence.endswith("or a layout file beside the study file.")
+    assert sentence.endswith("or a layout file next to the study file.")
 
 
 def test_a_layout_file_beside_the_study_will_do(tmp_path):

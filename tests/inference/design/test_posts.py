@@ -218,7 +218,9 @@ def test_other_attribute_names_do_as_well(study, some, kit):
 
 def test_a_profile_that_the_kit_does_not_know_is_refused(some, kit):
     unknown = some.assign(user=some["user"].astype(str).replace("white_male_03", "white_mole_03"))
-    with pytest.raises(InputError, match=r"'user' holds 'white_mole_03' \(did you mean 'white_male_03'\?\)"):
+    with pytest.raises(
+        InputError, match=r"'user' contains 'white_mole_03' \(did you mean 'white_male_03'\?\)"
+    ):
         kit.posts(unknown, seed=1)
     with pytest.raises(InputError, match="no column 'curse'"):
         kit.posts(some.drop(columns="curse"), seed=1)

@@ -69,11 +69,17 @@ def line_of(file: str, words: str) -> int:
         ("people.yaml", "Jake Larson", "Brad Mueller", "Jake Larson", "called"),
         ("people.yaml", "[CF, ", "[BN, ", "repliers", "change one of the two names"),
         ("people.yaml", "Jake Larson", "Jake van der Larson", "Jake Larson", "one or two words"),
-        ("people.yaml", "{first}_{last}{number}", "{first}_{last}", "two_words", "must hold {number} once"),
+        (
+            "people.yaml",
+            "{first}_{last}{number}",
+            "{first}_{last}",
+            "two_words",
+            "must contain {number} once",
+        ),
         ("people.yaml", "Jake Larson", "NO", "Jake Larson", "put words in quotes"),
         ("insults.csv", "racism,out", "rascism,out", "racism,out", "did you mean 'racism'?"),
         ("insults.csv", "sexism,shrew,shrews", "sexism,shrew,", "sexism,", "no plural form"),
-        ("insults.csv", "sexism,", "generic,", "sexism,", "line 2 too"),
+        ("insults.csv", "sexism,", "generic,", "sexism,", "is also on line 2"),
         ("insults.csv", "sexism,shrew,", "sexism,", "sexism,", "3 cells"),
         ("insults.csv", "category,", "kind,", "category,", "correct the header"),
         ("insults.csv", "generic,idiot,idiots,idiotic\n", "", "category,", "add a row"),
@@ -89,7 +95,7 @@ def test_a_text_that_stands_twice_is_refused(tmp_path):
     lines = (STUDY.folder / "stimuli" / "texts.yaml").read_text(encoding="utf-8").splitlines()
     texts = [line.strip() for line in lines if line.strip().startswith("- text:")]
     sentence = refusal(tmp_path, "texts.yaml", texts[7], texts[3])
-    assert f"already stands on line {line_of('texts.yaml', texts[3])}" in sentence
+    assert f"is already on line {line_of('texts.yaml', texts[3])}" in sentence
     assert sentence.startswith(f"texts.yaml:{line_of('texts.yaml', texts[7])}: ")
 
 

@@ -51,7 +51,7 @@ def test_the_filters_of_the_paper_keep_popular_topics_and_large_ones():
         "few": "too few responses or votes",
         "dull": "too few responses or votes",
     }
-    assert made.notes == ("2 topics were left out: too few responses or votes.",)
+    assert made.notes == ("2 topics were excluded: too few responses or votes.",)
 
 
 def test_ties_do_not_depend_on_the_order_of_rows():

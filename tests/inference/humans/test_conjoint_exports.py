@@ -104,7 +104,7 @@ def test_levels_come_in_order_of_appearance_or_of_the_labels_table(survey: Surve
     assert choices["curse"].tolist()[:2] == ["att1_2", "att1_1"]
     assert choices["likes"].cat.categories.tolist() == ["few", "many"]
     labels.write_text("attribute,level\nCurse word,No\nCurse word,Yes\nNumber of likes,0 to 5\n")
-    cell = "row 2 of column 'F-1-1-1' holds '25 to 50', which is no level of 'Number of likes'"
+    cell = "row 2 of column 'F-1-1-1' contains '25 to 50', which is no level of 'Number of likes'"
     assert cell in refusal(EXPORT, labels=labels)
 
 
@@ -122,7 +122,7 @@ def test_other_answers_are_refused_or_unparsed_where_the_two_are_named(
     survey: Survey, tmp_path: Path
 ) -> None:
     path = edited(tmp_path, "second,Post A,Post B", "second,Post A,Neither")
-    assert "row 2 of column 'vote2' holds 'Neither'" in refusal(path)
+    assert "row 2 of column 'vote2' contains 'Neither'" in refusal(path)
     named = read_qualtrics(path, first="Post A", second="Post B")
     assert rows_of(named, "R_2", 2)["status"].tolist() == ["unparsed", "unparsed"]
     assert "Answers that name neither of the two profiles (status unparsed): 1." in named.notes

@@ -140,7 +140,11 @@ def test_a_column_says_who_is_a_model(write: Write, column: str) -> None:
         (MIXED, wit(models=["gpt-4"]), r"no judge 'gpt-4' \(did you mean 'gpt-4o'\?\); correct --models"),
         (MIXED, wit(models=["tiny"], people=True), "--models and --people both say who is a model"),
         (("rater,type,item,rating", "ann,human,a,1", "x,model,a,2"), wit(), "'type' .* --judge-kind type if"),
-        (("rater,type,item,rating", "ann,robotic,a,1"), wit(kind="type"), "holds 'robotic'; write human or"),
+        (
+            ("rater,type,item,rating", "ann,robotic,a,1"),
+            wit(kind="type"),
+            "contains 'robotic'; write human or",
+        ),
         (("rater,type,item,rating", "ann,human,a,1", "b,,a,2"), wit(kind="type"), "row 2 .*'type' is empty"),
         (
             ("rater,type,item,rating", "ann,human,a,1", "ann,model,b,1"),

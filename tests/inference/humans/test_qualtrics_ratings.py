@@ -90,7 +90,7 @@ def test_anonymised_judgments_contain_no_id() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ('Very funny,4,"It', 'Hilarious,4,"It', "row 1 of column 'j1_funny' holds 'Hilarious'"),
+        ('Very funny,4,"It', 'Hilarious,4,"It', "row 1 of column 'j1_funny' contains 'Hilarious'"),
         ("ResponseId,Dist", "Respondent,Dist", "'ResponseId' is missing (did you mean 'Respondent'?)"),
     ],
 )

@@ -104,9 +104,9 @@ def test_anchors_cover_words_and_let_numbers_between_them_pass(
 @pytest.mark.parametrize(
     ("cells", "anchors", "problem"),
     [
-        (["4", "6"], "4=0,5=1", "row 2 of column 'Q1' holds '6', which --anchors does not cover"),
+        (["4", "6"], "4=0,5=1", "row 2 of column 'Q1' contains '6', which --anchors does not cover"),
         (["Somewat", "7", "Very"], "Somewhat=1,Very=4", "'Somewat'.*did you mean 'Somewhat'.*'7'"),
-        (["3", "N/A"], None, "row 2 of column 'Q1' holds 'N/A', while other cells"),
+        (["3", "N/A"], None, "row 2 of column 'Q1' contains 'N/A', while other cells"),
         (["Very"], "Very", "has no '='"),
         (["Very"], "Very=", "lacks a label or a value"),
         (["a"], "A=1,a=2", "'a' is given twice"),

@@ -144,7 +144,7 @@ def test_a_copy_that_the_items_lack_is_told_with_the_columns_that_name_it(tmp_pa
     assert "items.csv has no such item" in told
     assert "row <item_id>__<condition> with its text for each copy" in told
     own = [completion('{"category": "dry"}', "en_77", perturbation="cultural", base_item_id="en_04")]
-    with pytest.raises(InputError, match="holds 'en_77', which is not in"):
+    with pytest.raises(InputError, match="contains 'en_77', which is not in"):
         read(tmp_path, study, *own, items=tmp_path / "items.csv")
 
 
@@ -187,7 +187,7 @@ GOOD = completion('{"category": "dry"}')
         ([{k: v for k, v in GOOD.items() if k != "model"}], "column 'judge_id' is missing"),
         (
             [GOOD, {**GOOD, "task": 3}],
-            "row 2 of column 'prompt_id' holds '3', which is no prompt",
+            "row 2 of column 'prompt_id' contains '3', which is no prompt",
         ),
         (
             [GOOD, {**GOOD, "raw_completion": "x"}],
@@ -195,14 +195,14 @@ GOOD = completion('{"category": "dry"}')
         ),
         (
             [{**GOOD, "language": "fr"}],
-            "row 1 of column 'language' holds 'fr', which prompt 'joke' does not take",
+            "row 1 of column 'language' contains 'fr', which prompt 'joke' does not take",
         ),
         ([GOOD, {**GOOD, "item_id": None}], "row 2 of column 'item_id' is empty"),
         ([GOOD, {**GOOD, "model": None}], "row 2 of column 'judge_id' is empty"),
         ([GOOD, {**GOOD, "run": None}], "row 2 of column 'sample' is empty"),
         (
             [{**GOOD, "run": "first"}],
-            "row 1 of column 'sample' holds 'first', which is not a whole number|number",
+            "row 1 of column 'sample' contains 'first', which is not a whole number|number",
         ),
     ],
 )
@@ -214,12 +214,12 @@ def test_bad_completions_are_refused_in_one_sentence(tmp_path, study, rows, told
 
 
 def test_unknown_items_and_rules_and_empty_tables_are_refused(tmp_path, study):
-    with pytest.raises(InputError, match=r"holds 'en-1', which is not in .*items\.csv"):
+    with pytest.raises(InputError, match=r"contains 'en-1', which is not in .*items\.csv"):
         read(tmp_path, study, completion("x", "en-1"), items=study.folder / study.items)
     with pytest.raises(InputError, match="there is no rule 'lax'"):
         read(tmp_path, study, GOOD, rule="lax")
     pd.DataFrame([GOOD]).iloc[:0].to_parquet(tmp_path / "none.parquet")
-    with pytest.raises(InputError, match="there is no completion in it"):
+    with pytest.raises(InputError, match="the table contains no completion"):
         read_completions(tmp_path / "none.parquet", study)
 
 

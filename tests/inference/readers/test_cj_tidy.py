@@ -55,7 +55,7 @@ def test_choice_of_a_side_becomes_chosen_of_a_profile(wide):
 
 def test_unknown_choice_code_is_named_with_its_row(wide):
     long = cj_tidy(wide, PROFILE_VARIABLES, TASK_VARIABLES, id="who")
-    with pytest.raises(InputError, match=r"row 2 of column 'pick' \(and 5 more rows\) holds 'right'"):
+    with pytest.raises(InputError, match=r"row 2 of column 'pick' \(and 5 more rows\) contains 'right'"):
         choices_from_tidy(long, id="who", choice="pick", codes=("left", "Right"))
 
 

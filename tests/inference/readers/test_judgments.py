@@ -53,7 +53,7 @@ def test_the_same_judgment_in_two_files_is_refused(tmp_path):
     [
         ({"judge_kind": None}, {}, "'judge_kind' is empty|judge_kind"),
         ({}, {"where": {"tusk": "a"}}, r"column 'tusk' is missing \(did you mean 'task'\?\)"),
-        ({}, {"where": {"task": "c"}}, "no row has 'c' in column 'task'; it holds a, b"),
+        ({}, {"where": {"task": "c"}}, "no row has 'c' in column 'task'; it contains a, b"),
         ({}, {"renames": {"valu": "value"}}, r"no column 'valu' to rename \(did you mean 'value'\?\)"),
     ],
 )

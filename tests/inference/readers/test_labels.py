@@ -61,8 +61,11 @@ def test_a_gold_label_that_is_no_level_stays_and_is_reported(tmp_path, study):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ("a,joke_typ,dark\n", r"row 1 of column 'label_set' holds 'joke_typ' \(did you mean 'joke_type'\?\)"),
-        ("a,line_0,setup\n", "row 1 of column 'label_set' holds 'line_0'"),
+        (
+            "a,joke_typ,dark\n",
+            r"row 1 of column 'label_set' contains 'joke_typ' \(did you mean 'joke_type'\?\)",
+        ),
+        ("a,line_0,setup\n", "row 1 of column 'label_set' contains 'line_0'"),
         ("a,joke_type,dark\na,joke_type,dry\n", "repeats an earlier row"),
         ("a,joke_type,\n", "column 'label' is empty"),
     ],

@@ -106,7 +106,7 @@ def test_stimuli_that_have_names_keep_them(study, tmp_path):
 
 def test_stimulus_numbers_that_are_no_numbers_are_refused_by_row(study, tmp_path):
     frame = pairs().assign(scenario_id=["7", "seven", "1", "2"])
-    with pytest.raises(InputError, match=r"choices\.csv: row 2 of column 'scenario_id' holds 'seven'"):
+    with pytest.raises(InputError, match=r"choices\.csv: row 2 of column 'scenario_id' contains 'seven'"):
         load_choices(study, written(frame, tmp_path))
 
 
@@ -242,7 +242,7 @@ def test_many_judges_with_few_pairs_are_not_taken_as_models(study, tmp_path):
 
 def test_derived_columns_that_contradict_their_source_are_refused_by_row(study, tmp_path):
     frame = pairs().assign(speech=["slur", "benign", "slur", "slur"])
-    with pytest.raises(InputError, match=r"row 4 of column 'speech' holds 'slur', while 'slur' is 'none'"):
+    with pytest.raises(InputError, match=r"row 4 of column 'speech' contains 'slur', while 'slur' is 'none'"):
         load_choices(study, written(frame, tmp_path))
 
 

@@ -62,7 +62,7 @@ def test_notes_say_which_rows_are_from_which_file(files):
 def test_one_judge_with_one_pair_in_two_files_is_refused(study, files):
     files["b/choices.parquet"] = files["a/choices.parquet"].tail(6)
     told = (
-        "a/choices.parquet and b/choices.parquet both hold the choice of judge 'gpt4o' under prompt "
+        "a/choices.parquet and b/choices.parquet both contain the choice of judge 'gpt4o' under prompt "
         r"'baseline' in pair 'pair_000038' \(and 2 more\); leave one of the files out"
     )
     with pytest.raises(InputError, match=told):
@@ -82,7 +82,7 @@ def test_a_pair_with_other_profiles_in_another_file_is_refused(study, files, col
     files["b/choices.parquet"] = changed
     told = (
         rf"Position A of pair 'pair_000003' has {column} .+ in a/choices.parquet and {other} in "
-        "b/choices.parquet; a name must stand for one pair"
+        "b/choices.parquet; a name must refer to one pair"
     )
     with pytest.raises(InputError, match=told):
         stack_choices(study, files)
@@ -116,6 +116,6 @@ def test_labels_without_an_order_take_that_of_the_other_file(study, files):
     both = stack_choices(study, {"a.parquet": ordered, "b.parquet": second.assign(party="right")})
     assert list(both["party"].cat.categories) == ["right", "left"]
     with pytest.raises(
-        InputError, match=r"level order in a\.parquet, and b\.parquet holds 'green' beyond it"
+        InputError, match=r"level order in a\.parquet, and b\.parquet contains 'green' beyond it"
     ):
         stack_choices(study, {"a.parquet": ordered, "b.parquet": second.assign(party="green")})

@@ -134,10 +134,10 @@ def test_a_simulated_judge_answers_by_the_truth_table(study, tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
-        ("response_type", "hihg", "row 1 of column 'response_type' holds 'hihg' .did you mean 'high'"),
-        ("generator", "gpt_5", "row 1 of column 'generator' holds 'gpt_5'.*use one of human, gpt_4_1"),
+        ("response_type", "hihg", "row 1 of column 'response_type' contains 'hihg' .did you mean 'high'"),
+        ("generator", "gpt_5", "row 1 of column 'generator' contains 'gpt_5'.*use one of human, gpt_4_1"),
         ("topic_id", None, "topic_id"),
-        ("modality", "video", "row 1 of column 'modality' holds 'video'"),
+        ("modality", "video", "row 1 of column 'modality' contains 'video'"),
     ],
 )
 def test_items_that_do_not_fit_the_study_are_told_by_row(study, tmp_path, column, value, told):

@@ -163,7 +163,7 @@ def test_value_outside_its_levels_is_named_by_row(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("city\nTurin\nTurn\n")
     message = refusal(path, levels={"city": ["Turin", "Lyon"]})
-    assert "row 2 of column 'city' holds 'Turn'" in message
+    assert "row 2 of column 'city' contains 'Turn'" in message
     assert "(did you mean 'Turin'?); use one of: Turin, Lyon" in message
 
 
@@ -348,14 +348,14 @@ def test_attribute_in_wrong_level_order_in_a_parquet_is_reordered(tmp_path):
             "1,NA,curse",
             "1,racist,curse",
             {},
-            ("row 1 of column 'slur' holds 'racist'", "use one of: generic, None, NA"),
+            ("row 1 of column 'slur' contains 'racist'", "use one of: generic, None, NA"),
         ),
         ("slur", "slurs", {}, ("column 'slur' is missing (did you mean 'slurs'?)",)),
         (
             "m1,1,B,0",
             "m1,1,B,no",
             {},
-            ("row 2 of column 'chosen' holds 'no'", "write 1 for the chosen profile"),
+            ("row 2 of column 'chosen' contains 'no'", "write 1 for the chosen profile"),
         ),
         (
             "slur",

@@ -82,7 +82,7 @@ def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(monkeypatc
     with pytest.raises(SystemExit) as stopped:
         command.main()
     assert stopped.value.code == 2
-    assert "b.csv: the file cannot be read, because it holds a number" in capsys.readouterr().err
+    assert "b.csv: the file cannot be read, because it contains a number" in capsys.readouterr().err
     assert "nested too deeply" in str(exhausted("x", RecursionError()))
 
 

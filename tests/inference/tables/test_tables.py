@@ -153,30 +153,30 @@ ITEMS = pd.DataFrame({"item_id": ["j1", "j1"], "modality": "text"})
         (
             "choices",
             choices(chosen=[1, 0, "yes", "no"] * 2),
-            "row 3 of column 'chosen' (and 3 more rows) holds 'yes'",
+            "row 3 of column 'chosen' (and 3 more rows) contains 'yes'",
         ),
-        ("choices", choices(chosen=[1, 0, 0, 2] * 2), "row 4 of column 'chosen' (and 1 more row) holds 2"),
+        ("choices", choices(chosen=[1, 0, 0, 2] * 2), "row 4 of column 'chosen' (and 1 more row) contains 2"),
         (
             "choices",
             choices(chosen=[1, 0, 0.5, 0.5] * 2),
-            "row 3 of column 'chosen' (and 3 more rows) holds 0.5",
+            "row 3 of column 'chosen' (and 3 more rows) contains 0.5",
         ),
         (
             "choices",
             choices(status=["ok"] * 7 + ["OK"]),
-            "row 8 of column 'status' holds 'OK', which is not one of its",
+            "row 8 of column 'status' contains 'OK', which is not one of its",
         ),
         ("choices", choices(status=["ok"] * 7 + ["OK"]).set_axis([5] * 8), "row 8 of column 'status'"),
         ("choices", choices(status="refusd"), "(did you mean 'refused'?); use one of: ok, refused"),
         (
             "choices",
             choices(position=["A", "left"] * 4),
-            "row 2 of column 'position' (and 3 more rows) holds 'left'",
+            "row 2 of column 'position' (and 3 more rows) contains 'left'",
         ),
         (
             "choices",
             choices(judge_kind=["robot"] + ["model"] * 7),
-            "row 1 of column 'judge_kind' holds 'robot'",
+            "row 1 of column 'judge_kind' contains 'robot'",
         ),
         ("choices", choices(judge_id=["m1", None] + ["m1"] * 6), "row 2 of column 'judge_id' is empty"),
         (
@@ -184,21 +184,21 @@ ITEMS = pd.DataFrame({"item_id": ["j1", "j1"], "modality": "text"})
             choices(pair_id=[1, 1, None, 2] * 2),
             "row 3 of column 'pair_id' (and 1 more row) is empty",
         ),
-        ("choices", choices(repeat=[False] * 7 + ["perhaps"]), "row 8 of column 'repeat' holds 'perhaps'"),
+        ("choices", choices(repeat=[False] * 7 + ["perhaps"]), "row 8 of column 'repeat' contains 'perhaps'"),
         (
             "choices",
             choices(profile_id=[3.0] * 7 + [3.5]),
-            "row 8 of column 'profile_id' holds 3.5, which is not a whole",
+            "row 8 of column 'profile_id' contains 3.5, which is not a whole",
         ),
         (
             "choices",
             choices(profile_id=[1.0, np.inf] * 4),
-            "row 2 of column 'profile_id' (and 3 more rows) holds inf",
+            "row 2 of column 'profile_id' (and 3 more rows) contains inf",
         ),
         (
             "choices",
             choices(task=[1] * 6 + [0, 0]),
-            "row 7 of column 'task' (and 1 more row) holds 0; write a value of at",
+            "row 7 of column 'task' (and 1 more row) contains 0; write a value of at",
         ),
         ("choices", choices(sample=-1), "column 'sample'"),
         ("choices", choices(sample=0.5), "column 'sample'"),
@@ -238,7 +238,7 @@ ITEMS = pd.DataFrame({"item_id": ["j1", "j1"], "modality": "text"})
             "row 1 of column 'chosen' (and 3 more rows) is empty although",
         ),
         *(
-            ("choices", choices(probability=[0.5] * 7 + [value]), "row 8 of column 'probability' holds ")
+            ("choices", choices(probability=[0.5] * 7 + [value]), "row 8 of column 'probability' contains ")
             for value in (-0.1, 1.1, np.inf)
         ),
         (
@@ -252,9 +252,9 @@ ITEMS = pd.DataFrame({"item_id": ["j1", "j1"], "modality": "text"})
         (
             "responses",
             responses(created=["2026-01-31", "yesterday"]),
-            "row 2 of column 'created' holds 'yesterday'",
+            "row 2 of column 'created' contains 'yesterday'",
         ),
-        ("responses", responses(cost=[0.1, -0.5]), "row 2 of column 'cost' holds -0.5"),
+        ("responses", responses(cost=[0.1, -0.5]), "row 2 of column 'cost' contains -0.5"),
     ],
 )
 def test_what_breaks_the_contract_is_named_by_column_row_and_value(table, frame, expected):
