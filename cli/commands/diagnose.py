@@ -76,7 +76,7 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     folder = ResultsFolder(choices.results)
     if choices.data is None and not folder.manifest:
         raise InputError(
-            f"{choices.results} holds no results (manifest.json is missing); run `conjury fit` first, or "
+            f"{choices.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
             "name the choices with --data."
         )
     loaded, source = load_choices_of(known, choices)

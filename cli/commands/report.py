@@ -39,7 +39,7 @@ def report(name: Name, page: Page) -> None:
 
     if name in reports() and not (page.results.is_dir() and ResultsFolder(page.results).manifest):
         raise InputError(
-            f"{page.results} holds no results (manifest.json is missing); run `conjury fit` first or name "
+            f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first or name "
             "another folder with --results."
         )
     rendered = render(name, page.results, page.out, page.to)  # type: ignore[arg-type]

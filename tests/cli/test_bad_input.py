@@ -237,13 +237,13 @@ def test_unknown_names_are_refused(made: pd.DataFrame, refused: Refused) -> None
 
 def test_reports_need_results(refused: Refused) -> None:
     Path("file").write_text("not a folder", encoding="utf-8")
-    assert "holds no results" in refused("report", "moderation", "--results", "absent")
-    assert "holds no results" in refused("report", "moderation", "--results", "file")
+    assert "contains no results" in refused("report", "moderation", "--results", "absent")
+    assert "contains no results" in refused("report", "moderation", "--results", "file")
     assert "no report 'nonsense'" in refused("report", "nonsense", "--results", "absent")
-    assert "absent holds no choices" in refused("compare", "moderation", "--results", "absent")
+    assert "absent contains no choices" in refused("compare", "moderation", "--results", "absent")
     for words in (("report", "moderation"), ("compare", "moderation")):
         told = refused(*words)
-        assert told.startswith("conjury: results holds no")
+        assert told.startswith("conjury: results contains no")
         assert "--results" in told
 
 
