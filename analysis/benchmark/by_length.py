@@ -68,9 +68,11 @@ def length_effects(
     table = table.assign(_rank=rank).sort_values(["_rank", BIN]).drop(columns="_rank").reset_index(drop=True)
     left_out = scored.frame["item_id"].nunique() - kept.frame["item_id"].nunique() - ungrouped
     lacking = f"no text{' or no ' + listed(within) if within else ''}"
-    notes = [f"{left_out:,} items have {lacking} and are left out."] if left_out else []
+    notes = [f"{left_out:,} items have {lacking} and are excluded."] if left_out else []
     if ungrouped:
-        notes.append(f"{ungrouped:,} items are left out: their texts make no two groups of lengths.")
+        notes.append(
+            f"{ungrouped:,} items are excluded: their texts cannot be divided into two groups by length."
+        )
     if within:
         notes.append(f"Lengths are grouped and compared within each value of {listed(within)}.")
     return Result(

@@ -31,14 +31,14 @@ EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
 MISSING_RATE = "missing_rate"
 BY_UNIT = (
-    "Conditions are compared unit by unit: where a unit has several answers, each counts one over their "
-    "number on its side, and pairs are units."
+    "Conditions are compared unit by unit: if a unit has several answers under a condition, each has "
+    "the weight 1 / number of answers. The pairs are units."
 )
 TESTS = (BOOTSTRAP, EXACT, MID_P, CLUSTERED, MIXED)
 _COUNTED = {
-    "n_left_only": "answers of {left} have no partner and are left out",
-    "n_right_only": "answers of {right} have no partner and are left out",
-    "n_missing": "pairs are left out because an answer is missing",
+    "n_left_only": "answers of {left} have no counterpart and are excluded",
+    "n_right_only": "answers of {right} have no counterpart and are excluded",
+    "n_missing": "pairs are excluded because an answer is missing",
 }
 
 
@@ -188,7 +188,8 @@ def rows_of(
     for test in (EXACT, MID_P, CLUSTERED):
         if test in tests and not pair.single:
             notes.append(
-                f"{pair.left} and {pair.right}: McNemar's tests are left out: units have several samples."
+                f"{pair.left} and {pair.right}: McNemar's tests are not computed, since units have "
+                "several samples."
             )
         elif test in tests:
             single = pair if test == CLUSTERED else pair.first_samples()
@@ -272,7 +273,9 @@ def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
     )
 
 
-def unbalanced(frame: pd.DataFrame, left: str = "the left side", right: str = "the right side") -> list[str]:
+def unbalanced(
+    frame: pd.DataFrame, left: str = "the left condition", right: str = "the right condition"
+) -> list[str]:
     """Say what could not be paired; ``left`` and ``right`` are what the sides are called."""
     names = [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
     pairs, notes = frame.drop_duplicates(names), []
@@ -290,26 +293,30 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     independent = frame[frame["test"].isin([EXACT, MID_P])]
     if (independent["n_pairs"] > independent["n_items"]).any():
         notes.append(
-            "McNemar's exact and mid-p tests take the lines of an item as independent; the bootstrap and the "
+            "McNemar's exact and mid-p tests treat the lines of an item as independent; the bootstrap and "
+            "the "
             "clustered test do not."
         )
     of_right = frame[frame["metric"] == ACCURACY]
     same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
     if len(same):
         pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
-        notes.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
+        notes.append(f"No pair of answers is discordant, so no difference can be tested: {listed(pairs)}.")
     drawn = frame[frame["test"] == BOOTSTRAP]
     tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
     idle = frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested
     if idle.any():
         notes.append(
-            f"{int(idle.sum())} of {len(frame)} comparisons have no p and are not adjusted for: the metric "
-            "is always 0, or always 1, on both sides."
+            f"{int(idle.sum())} of {len(frame)} comparisons have no p and are excluded from the "
+            "adjustment: the metric "
+            "is always 0, or always 1, in both conditions."
         )
     notes += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):
         notes.append(
-            f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."
+            f"Intervals are percentile bootstrap intervals: {plan.draws:,} draws of {plan.cluster}, the "
+            "same for "
+            "both conditions."
         )
     return notes
 

@@ -142,8 +142,8 @@ def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
         return []
     n = int(perturbed.sum())
     return [
-        f"{n:,} answers to perturbed copies are pooled with those to items as they were; name "
-        f"'{CONDITION}' in by to tell them apart."
+        f"{n:,} answers to perturbed items are pooled with those to original items; name "
+        f"'{CONDITION}' in by to separate them."
     ]
 
 

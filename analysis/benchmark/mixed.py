@@ -182,7 +182,7 @@ def fit_counted(counted: Counted, quadrature: int, notes: list[str], where: str)
         return _of_all_sides(None, used)
     fitted = fit_mixed_logit(right, asked, quadrature)
     if not fitted.converged:
-        notes.append(f"{where}: the fit did not settle on finite numbers; they are left out.")
+        notes.append(f"{where}: the fit did not converge to finite estimates; they are excluded.")
         return _of_all_sides(None, used)
     if fitted.sd == 0:
         notes.append(f"{where}: the variance of items is estimated as zero: plain logistic regression.")
@@ -198,7 +198,8 @@ def _no_fit(right: Floats, asked: Floats) -> str:
         return "every item is always right or always wrong, so the variance of items has no finite estimate"
     if _is_nested(right, asked):
         return (
-            "every item that one side gets right is right for all better sides, too, so the variance of "
+            "every item answered correctly under one condition is also correct under all better ones, so "
+            "the variance of "
             "items has no finite estimate"
         )
     return ""

@@ -141,4 +141,4 @@ def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 @analysis("benchmark", order=10)
 def _steps(answered: Any, drawn: Mapping[str, Any]) -> Iterator[Step]:  # Answered, which imports this module
-    yield Step("readings", "What became of the answers", lambda: readings(*answered.parsed))
+    yield Step("readings", "Outcomes of parsing the answers", lambda: readings(*answered.parsed))

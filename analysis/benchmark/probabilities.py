@@ -99,11 +99,11 @@ def probabilities(
             _refuse_none(kept, cell.keys["task"])
         except NoProbabilities as error:
             refused.append(error)
-            notes.append(f"{who}: no probabilities of all classes; left out.")
+            notes.append(f"{who}: excluded, since no answer has probabilities of all classes.")
             continue
         if not kept.all():
             without = f"{int((~kept).sum()):,} of {len(given):,} answers have no probabilities"
-            notes.append(f"{who}: {without} and are left out.")
+            notes.append(f"{who}: {without} and are excluded.")
         rows += _rows(cell.keys, given[kept], cell.frame.loc[kept], plan)
     if not rows:
         raise refused[0]

@@ -133,7 +133,7 @@ def robustness(
         )
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
     paired = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
-    notes = [*unbalanced(paired, "perturbed items", "items as they were"), *notes_of_tests(paired, plan)]
+    notes = [*unbalanced(paired, "perturbed items", "original items"), *notes_of_tests(paired, plan)]
     notes += [*_few(frame), *([BY_UNIT] if several else [])]
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
@@ -151,7 +151,10 @@ def _few(frame: pd.DataFrame) -> list[str]:
     few = fewest[fewest < FEW_PAIRS]
     named = listed(f"{name} ({n:,})" for name, n in few.items())
     return (
-        [f"Fewer than {FEW_PAIRS} items and their copies tell little about what changes: {named}."]
+        [
+            f"Fewer than {FEW_PAIRS} pairs of original and perturbed items are too few for precise "
+            f"estimates: {named}."
+        ]
         if len(few)
         else []
     )

@@ -96,11 +96,11 @@ def warn_of_few_clusters(plan: Plan) -> None:
             continue
         count, feature, level = found[0]
         if count == 1:
-            told = f"{feature}={level} has one, so its effect cannot be told from that of this cluster"
-            remedy = "leave the level out"
+            told = f"{feature}={level} has one, so its effect cannot be separated from that of this cluster"
+            remedy = "exclude the level"
         else:
             told = f"{feature}={level} has {count}, {len(found)} of the levels have fewer than {enough}"
-            told += "; their errors may be too small"
+            told += "; their standard errors may be too small"
             remedy = f"so {_remedy(plan, reduced)}"
         warn_caller(
             f"Few clusters of {name!r}: {told}; {remedy}, or use more values of {name!r}.",

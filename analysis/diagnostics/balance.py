@@ -28,8 +28,8 @@ POSITION_BALANCE = Question(
     20,
     "position_balance",
     "Balance over positions",
-    "Does every level stand in position A as often as in position B?",
-    "Find out how sides were assigned; where position is not random, put position into the model "
+    "Does every level occur in position A as often as in position B?",
+    "Find out how positions were assigned; where they are not random, add position to the model "
     "(AMCEs by position) or show every pair in both orders.",
 )
 SEVERE = 0.001
@@ -121,9 +121,9 @@ RESPONDENT_BALANCE = Question(
     30,
     "respondent_balance",
     "Balance over respondents",
-    "Does every respondent see the levels as often as chance has it?",
+    "Does every respondent see the levels as often as expected by chance?",
     "Look for blocks, quotas or a broken random generator in the assignment of tasks; report AMCEs "
-    "with errors clustered by respondent and with respondent fixed effects beside them.",
+    "with standard errors clustered by respondent, and compare them with respondent fixed effects.",
 )
 MODELS = "A model sees all pairs of the design, so there are no respondents to balance over."
 
@@ -177,7 +177,7 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     worst = lowest(table, table["p_adjusted"])
     p = float(worst["p_adjusted"])
     finding = (
-        f"Levels vary between respondents {worst['estimate']:.2f} times as much as chance has it "
+        f"Between-respondent variation of levels is {worst['estimate']:.2f} times that expected by chance "
         f"({worst['feature']}, {who(worst)}; chance: {worst['lower']:.2f} to {worst['upper']:.2f}), "
         f"adjusted {said_p(p)} over {table['p'].notna().sum()} tests."
     )

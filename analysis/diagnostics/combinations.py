@@ -31,12 +31,12 @@ ATTRIBUTE_INDEPENDENCE = Question(
     50,
     "attribute_independence",
     "Independence of attributes",
-    "Does the level of one attribute tell nothing about the level of another?",
+    "Is the level of one attribute independent of the level of another?",
     "Look in the program that drew the profiles, and in the join of attributes to profiles, for what ties "
     "these attributes together, and report marginal means with care: they mix the attributes.",
 )
 CLOSER = (
-    "If profiles were drawn by a quota or block design, say so beside the results; AMCEs keep their meaning."
+    "If profiles were drawn by a quota or block design, report it with the results; AMCEs keep their meaning."
 )
 
 
@@ -90,7 +90,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
         finding += f" Of pairs that restrictions tie ({tied}) the shares of the design were tested."
     closer = furthest["p_closer"] < furthest["p_worse"]
     if p < alpha and closer:
-        finding += " They are more evenly crossed than random draws would be."
+        finding += " Their levels are crossed more evenly than expected from random draws."
     verdict: Verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
     return ATTRIBUTE_INDEPENDENCE.answer(
         table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest)
@@ -151,8 +151,9 @@ IMPOSSIBLE_PROFILES = Question(
     60,
     "impossible_profiles",
     "Profiles that should not occur",
-    "Does every pair hold profiles that the study can draw, and the same one twice no more than by chance?",
-    "Leave these pairs out until their attributes are known.",
+    "Are all profiles possible under the design, and are identical profiles in a pair no more frequent "
+    "than by chance?",
+    "Exclude these pairs until their attributes are known.",
 )
 RARE = 0.001  # a larger share of broken pairs, beyond what chance gives, fails
 UNKNOWN = "attribute missing or of an unknown level"
@@ -160,8 +161,9 @@ SAME = "both profiles of a pair the same"
 VARIES = "profile_id with differing attributes"
 EXCLUDED = "combination that the design excludes"
 REMEDIES = {
-    UNKNOWN: "Correct the reading of the file, or add the level to the study.",
-    SAME: "Report AMCEs without these pairs, which tell nothing about attributes, and look for what makes "
+    UNKNOWN: "Correct how the file is parsed, or add the level to the study.",
+    SAME: "Report AMCEs without these pairs, which contain no information on attributes, and look for "
+    "what makes "
     "them more frequent than independent draws: rows that were joined to themselves, or a fault in the draw.",
     EXCLUDED: "Look in the program that drew the profiles for why it did not observe the restrictions of the "
     "study file, or correct these.",
@@ -283,7 +285,8 @@ def _same_by_chance(table: pd.DataFrame) -> str:
         return ""
     most = highest(same, same["n"])
     return (
-        f" {many(int(most['n']), 'pair holds', 'pairs hold')} the same profile twice ({who(most)}), where "
+        f" {many(int(most['n']), 'pair contains', 'pairs contain')} the same profile twice ({who(most)}), "
+        "where "
         f"independent draws give {_rounded(most['expected'])}."
     )
 

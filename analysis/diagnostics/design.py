@@ -156,7 +156,7 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
         f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
     )
     if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
-        finding += " Levels fit more closely than random draws would."
+        finding += " Levels fit more closely than expected from random draws."
     return DESIGN_PROBABILITIES.answer(
         table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding
     )

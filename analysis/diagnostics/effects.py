@@ -85,7 +85,7 @@ def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]
     parts = [frame.loc[frame[by].astype(str) == name, ["feature", "level"]].astype(str) for name in groups]
     keys = parts[0].reset_index(drop=True)
     if len(groups) < 2:
-        raise InputError(f"column {by!r} holds a single group, so there is nothing to compare.")
+        raise InputError(f"column {by!r} contains a single group, so there is nothing to compare.")
     if any(not part.reset_index(drop=True).equals(keys) for part in parts):
         raise InputError(f"some group of column {by!r} lacks a level that another group has.")
     estimate = frame["estimate"].to_numpy().reshape(len(groups), len(keys))
@@ -170,7 +170,7 @@ def _gravest(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, 
     rejected = table["p_joint_adjusted"] < alpha
     severe = rejected & (table["p_adjusted"] < alpha) & (table["estimate"].abs() > LARGE)
     if severe.any():
-        return "fail", table[severe], f" that holds after adjustment and exceeds {LARGE:g}"
+        return "fail", table[severe], f" that is significant after adjustment and exceeds {LARGE:g}"
     if rejected.any():
         return "look", table[rejected], " where a joint test rejects"
     return "pass", table, ""

@@ -72,7 +72,7 @@ def passed(column: pd.Series, name: str) -> np.ndarray:
     strange = text.notna() & ~text.isin(list(known))
     if strange.any():
         raise InputError(
-            f"Column {name!r} holds {text[strange].iloc[0]!r}; a filter holds true or false, 1 or 0, "
+            f"Column {name!r} contains {text[strange].iloc[0]!r}; a filter is true or false, 1 or 0, "
             "pass or fail."
         )
     return text.map(known).to_numpy(dtype=float, na_value=np.nan)
@@ -120,7 +120,7 @@ REPEAT_AGREEMENT = Question(
     "repeat_agreement",
     "Agreement on repeated pairs",
     "Is the same profile chosen when a pair is shown again?",
-    "Correct AMCEs for measurement error by the reliability found here, and report them beside the plain "
+    "Correct AMCEs for measurement error by this reliability, and report them with the uncorrected "
     "ones; look at respondents who disagree with themselves and at the wording of the task.",
 )
 NOT_CORRECTABLE = (
@@ -128,7 +128,7 @@ NOT_CORRECTABLE = (
     "chance, so there is no stable preference to recover. Look at the preference for a position, at the "
     "wording of the task and at respondents who disagree with themselves."
 )
-NO_REPEAT = "No pair was shown a second time, so neither noise nor inattention can be told from taste."
+NO_REPEAT = "No pair was shown a second time, so noise and inattention cannot be separated from preferences."
 LOW = 0.75
 
 
@@ -204,7 +204,7 @@ RESPONSE_TIMES = Question(
     "Report AMCEs without respondents who answered far too fast; look at slow ones for breaks, and never "
     "choose the limit by its effect on the estimates.",
 )
-NO_TIMES = "How long a model takes says nothing about its attention."
+NO_TIMES = "Response times of a model do not measure attention."
 NO_TIME_COLUMN = "The choices have no column of response times (seconds)."
 COLUMNS = ("seconds", "response_time", "duration")
 FAST = 1 / 3  # of the panel's median
@@ -243,8 +243,8 @@ def response_times(judged: Sequence[Judged]) -> Check:
     finding = (
         f"{int(counts.iloc[place]['fast'])} of {len(panel):,} respondents ({100 * worst['fast']:.1f}%) "
         f"are fast and {int(counts.iloc[place]['slow'])} slow ({who(worst)}; the median respondent takes "
-        f"{panel['seconds'].median():.1f} seconds a task; fast is below a third of it or {OUTLYING} robust "
-        "standard deviations under it)."
+        f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of it or {OUTLYING} robust "
+        "standard deviations below it)."
     )
     fast, slow = float(worst["fast"]), float(shares["slow"].max())
     verdict: Verdict = (
@@ -270,10 +270,10 @@ def _time_rows(group: Judged, column: str) -> pd.DataFrame:
     try:
         values = pd.to_numeric(group.rows[column]).to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
-        raise InputError(f"Column {column!r} holds something that is no number; correct it.") from error
+        raise InputError(f"Column {column!r} contains a value that is not a number; correct it.") from error
     seconds = values.reshape(-1, 2).max(axis=1)
     if not (np.isfinite(seconds) & (seconds > 0)).any():
-        raise InputError(f"column {column!r} holds no positive time.")
+        raise InputError(f"column {column!r} contains no positive time.")
     respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
     found = outlying_times(seconds, respondent)
     names = group.rows["judge_id"].drop_duplicates().astype("string").to_numpy()

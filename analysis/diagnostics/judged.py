@@ -100,7 +100,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
     if missing:
         raise InputError(f"The choices have no column {missing[0]!r}; add it, the study varies it.")
     if choices.empty:
-        raise InputError("The choices hold no rows; give at least one answered task.")
+        raise InputError("The choices contain no rows; give at least one answered task.")
     stimuli = [s.id for s in study.stimuli if s.id in choices and choices[s.id].notna().any()]
     keys = [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
     found = []
@@ -129,7 +129,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
             )
         )
     if not found:
-        raise InputError("The choices hold no task that is not a repeat, so there is nothing to diagnose.")
+        raise InputError("The choices contain only repeated tasks, so there is nothing to diagnose.")
     return found
 
 
@@ -153,7 +153,7 @@ def attempt(
         try:
             done.append((group, compute(group)))
         except InputError as error:
-            notes.append(f"{group.name} was left out: {error}")
+            notes.append(f"{group.name} was excluded: {error}")
     return done, notes
 
 

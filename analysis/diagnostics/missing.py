@@ -22,7 +22,7 @@ ANSWERS = Question(
     "Answers, ties and refusals",
     "Does every pair have exactly one chosen profile?",
     "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
-    "under the other policy (missing or not chosen) beside it.",
+    "under the other policy (missing or not chosen) as a comparison.",
 )
 SOME, MANY_LOST = 0.01, 0.1
 TIE = "tie"
@@ -108,9 +108,10 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     largest = highest(own, own["estimate"].abs())
     p = float(worst["p_joint_adjusted"])
     finding = (
-        f"What is shown tells which pairs go unanswered for {int((tests['p_joint_adjusted'] < alpha).sum())} "
+        f"The levels shown predict which pairs are unanswered for "
+        f"{int((tests['p_joint_adjusted'] < alpha).sum())} "
         f"of {groups(len(judged))}; smallest adjusted {said_p(p)} ({who(worst)}, "
-        f"{100 * worst['share_missing']:.2f}% missing). There the share departs most with "
+        f"{100 * worst['share_missing']:.2f}% missing). There the share deviates most for "
         f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
     )
     rejected = table[table["p_joint_adjusted"] < alpha]

@@ -27,10 +27,10 @@ TASK_ORDER = Question(
     "task_order",
     "Task-order effects",
     "Are AMCEs the same early and late in the questionnaire?",
-    "Report AMCEs of the first tasks beside those of all, look for fatigue or learning, and ask fewer "
+    "Report AMCEs of the first tasks and of all tasks, look for fatigue or learning, and ask fewer "
     "tasks of each respondent next time.",
 )
-MODELS = "A model answers each pair in a request of its own, so tasks have no order."
+MODELS = "A model answers each pair in a separate request, so tasks have no order."
 
 
 @check(TASK_ORDER)
@@ -88,15 +88,15 @@ CARRY_OVER = Question(
     100,
     "carry_over",
     "Carry-over between tasks",
-    "Is a choice free of what was shown and chosen in the task before?",
-    "Estimate AMCEs from first tasks alone beside all tasks.",
+    "Is a choice independent of what was shown and chosen in the previous task?",
+    "Compare AMCEs of first tasks with those of all tasks.",
 )
 SIDE = "same side as in the task before"
 SHOWN = "level was shown in the task before"
 REMEDIES = {
-    SIDE: "Estimate AMCEs from first tasks alone beside all tasks, draw the sides anew in every task, and "
-    "look at respondents who keep to one side.",
-    SHOWN: "Estimate AMCEs from first tasks alone beside all tasks, and keep a level from coming twice in a "
+    SIDE: "Compare AMCEs of first tasks with those of all tasks, randomise positions in every task, and "
+    "look at respondents who always choose one position.",
+    SHOWN: "Compare AMCEs of first tasks with those of all tasks, and keep a level from occurring twice in a "
     "row, or put something else between tasks, where the questionnaire is used again.",
 }
 
@@ -110,7 +110,9 @@ def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
     done, notes = attempt(people, lambda group: _carry_rows(group, alpha))
     if not done:
         return CARRY_OVER.not_applicable(" ".join(notes))
-    return judge_differences(CARRY_OVER, done, notes, alpha, "a trace of the task before", "test", REMEDIES)
+    return judge_differences(
+        CARRY_OVER, done, notes, alpha, "an effect of the previous task", "test", REMEDIES
+    )
 
 
 def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, float, int]:

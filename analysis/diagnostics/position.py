@@ -22,8 +22,8 @@ POSITION_SHARE = Question(
     "position_share",
     "Preference for a position",
     "Is the profile in position A chosen as often as the one in position B?",
-    "Show every pair in both orders and average, or add position to the model; a preference for a side "
-    "leaves AMCEs unbiased under random sides, but pulls them towards zero.",
+    "Show every pair in both orders and average, or add position to the model; a preference for a position "
+    "does not bias AMCEs under random positions, but attenuates them.",
 )
 SEVERE = 0.1
 
@@ -83,7 +83,7 @@ PROFILE_ORDER = Question(
     "profile_order",
     "Profile-order effects",
     "Are AMCEs the same for the profile in position A and the one in position B?",
-    "Report AMCEs by position beside the pooled ones, and show every pair in both orders where judges can "
+    "Report AMCEs by position and pooled, and show every pair in both orders where judges can "
     "be asked again.",
 )
 
@@ -111,11 +111,11 @@ STRAIGHT_LINING = Question(
     130,
     "straight_lining",
     "Straight-lining",
-    "Do respondents choose the same side more often in a row than chance has it?",
-    "Report AMCEs without the respondents who never changed sides; set the rule for leaving them out "
+    "Do respondents choose the same position in a row more often than expected by chance?",
+    "Report AMCEs without respondents who always chose one position; set the rule for excluding them "
     "before looking at the effects.",
 )
-MODELS = "A model's answers have no sequence; its preference for a side is a check of its own."
+MODELS = "A model's answers have no sequence; its preference for a position is a separate check."
 RARE = 0.01  # chance that a respondent's longest run reaches the length that counts as long
 MANY = 0.05
 
@@ -137,8 +137,8 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     p = float(panels["p_adjusted"].min())
     finding = (
         f"{int(worst['straight'])} of {int(worst['of'])} respondents "
-        f"({100 * worst['share_straight']:.1f}%) chose one side throughout ({who(worst)}; chance: "
-        f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a run that chance gives to "
+        f"({100 * worst['share_straight']:.1f}%) always chose one position ({who(worst)}; chance: "
+        f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a long run, expected for "
         f"{worst['long_expected']:.1f} (smallest adjusted {said_p(p)})."
     )
     found = p < alpha

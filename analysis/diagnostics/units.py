@@ -17,9 +17,10 @@ STIMULI = Question(
     170,
     "stimuli",
     "Effective number of stimuli",
-    "Do effects rest on enough texts, people or pictures to speak for more than these?",
+    "Do effects rest on enough texts, people or pictures to generalise beyond these?",
     "Cluster by the stimulus too (id=[..., 'text'], with CR2 or Student's t), or fit stimuli as a random "
-    "factor; draw more stimuli for each level next time. Without it, effects hold for these stimuli only.",
+    "factor; draw more stimuli for each level next time. Otherwise, effects generalise only to these "
+    "stimuli.",
 )
 ENOUGH, TOO_FEW = 20, 5
 STIMULI_WHY = (
@@ -35,7 +36,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
         return STIMULI.not_applicable("The study names no stimuli; every profile is its attributes.")
     shown = [group for group in judged if group.stimuli]
     if not shown:
-        return STIMULI.not_applicable("The choices do not say which stimulus stood for a level.")
+        return STIMULI.not_applicable("The choices do not show which stimulus represented a level.")
     done, notes = attempt(shown, lambda group: _stimulus_rows(study, group))
     if not done:
         return STIMULI.not_applicable(" ".join(notes))

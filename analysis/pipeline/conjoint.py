@@ -59,7 +59,7 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
     answered = [group for group in split if group.choices[study.outcome].notna().any()]
     silent = [group.name for group in split if group.choices[study.outcome].isna().all()]
     quantity = "probability" if study.outcome == PROBABILITY else "choice"
-    notes = [f"{listed(silent)}: left out, there is no answer with a {quantity}."] if silent else []
+    notes = [f"{listed(silent)}: excluded, since no answer has a {quantity}."] if silent else []
     if not answered:
         raise InputError(
             f"No judge has an answer in column {study.outcome!r} outside of repeated tasks; "
@@ -98,7 +98,7 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: 
                 refused.append(f"{where}: {error}")
     if not fitted:
         raise InputError(refused[0])
-    notes += [f"{reason} It was left out." for reason in refused]
+    notes += [f"{reason} It was excluded." for reason in refused]
     settings = settings_of(study, analysis, [(group, found) for group, _, found in fitted], options)
     return Result(stack([frame for _, frame, _ in fitted]), analysis.verb, tuple(notes), settings)
 

@@ -102,7 +102,7 @@ def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
     files = [file for one in loaded.files if (file := companion(one.file, LABELS)).is_file()]
     if not files:
         return None
-    notes = [f"Gold labels are those beside the data, {listed([file.name for file in files])}."]
+    notes = [f"Gold labels are from the files next to the data, {listed([file.name for file in files])}."]
     tables = [read_labels(file, study, notes) for file in files]
     labels = pd.concat(tables, ignore_index=True).drop_duplicates()
     return Gold(labels, files[0], tuple(dict.fromkeys(notes)))

@@ -32,7 +32,7 @@ def plan_labels(answered: Answered, options: FitOptions) -> Plan:
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)
-        steps.append(Step(BESIDE_PRINT, "Printed numbers beside recomputed ones", call))
+        steps.append(Step(BESIDE_PRINT, "Published and recomputed numbers", call))
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
     return Plan(tuple(ordered), tuple(_notes(answered)))
 
@@ -53,7 +53,7 @@ def _notes(answered: Answered) -> list[str]:
     if policy := missing_in_words(answered.study):
         notes.append(policy)
     if unused := answered.other_rules[1:]:
-        notes.append(f"Readings by {listed(unused)} are compared with nothing.")
+        notes.append(f"Answers parsed by {listed(unused)} are not compared.")
     return notes + list(answered.scored.notes) if answered.is_scored else notes
 
 
@@ -87,6 +87,6 @@ def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str,
     try:
         printed = compare_harm(results, labels)
     except InputError as error:
-        fitted.notes.append(f"Printed numbers: left out. {error}")
+        fitted.notes.append(f"Published numbers: not compared. {error}")
         return
-    fitted.add(BESIDE_PRINT, "Printed numbers beside ours", printed)
+    fitted.add(BESIDE_PRINT, "Published and recomputed numbers", printed)

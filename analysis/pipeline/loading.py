@@ -138,7 +138,7 @@ class Loaded:
             raise InputError(f"--outcome {outcome}: write {study.outcome} or {PROBABILITY}.")
         if all(choices[PROBABILITY].isna().all() for choices in self.variants.values()):
             raise InputError(
-                f"--outcome {PROBABILITY}: {' and '.join(map(str, self.paths))} hold no probability; "
+                f"--outcome {PROBABILITY}: {' and '.join(map(str, self.paths))} contain no probability; "
                 "collect answers with log-probabilities, or leave --outcome out."
             )
         return replace(self, study=with_outcome(study, outcome))
@@ -187,9 +187,9 @@ def simulated_notes(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     which = f"{count:,} rows of {listed(judges)} are simulated"
     if count == sum(map(len, judged.values())):
         which = f"These {kind} are simulated"
-    compared = "they are not compared with printed numbers"
+    compared = "they are not compared with published numbers"
     if kind == JUDGMENTS:
-        compared = "nothing about printed numbers that are compared with them"
+        compared = "nothing about published numbers that are compared with them"
     return [
         f"{which}: they say nothing about the people and models that they are named after, and {compared}."
     ]
@@ -319,7 +319,7 @@ def kept_judgments(results: Path) -> Loaded:
     judgments = folder.held(JUDGMENTS)
     if judgments is None:
         raise InputError(
-            f"{results} holds no judgments; name a file of them, or the folder of `conjury fit` with "
+            f"{results} contains no judgments; name a file of them, or the folder of `conjury fit` with "
             "--results."
         )
     items, truth = folder.held(ITEMS), results / "tables" / "truth.parquet"

@@ -284,7 +284,8 @@ class ResultsFolder:
         file = self.data_file("")
         if not file.is_file():
             raise InputError(
-                f"{self.path} holds no choices; run `conjury fit` first, name its folder with --results, or "
+                f"{self.path} contains no choices; run `conjury fit` first, name its folder with "
+                "--results, or "
                 "give --data."
             )
         return read_table(file)

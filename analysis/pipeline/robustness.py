@@ -78,7 +78,7 @@ def robustness(
             )
             power = detectable(study, analysis, group, errors.frame, alpha, wanted)
         except InputError as error:
-            notes.append(f"{group.name}, errors and power were left out: {error}")
+            notes.append(f"{group.name}: standard errors and power were not computed. {error}")
             continue
         tables["errors"].append(_of(group, errors.frame))
         tables["power"].append(_of(group, power))

@@ -157,7 +157,7 @@ def run(steps: Iterable[Step], progress: Callable[[str], None] | None = None) ->
         except InputError as error:
             if step.required:
                 raise
-            fitted.notes.append(f"{step.title}: left out. {error}")
+            fitted.notes.append(f"{step.title}: not computed. {error}")
             continue
         fitted.results.append(Named(step.name, step.title, result, time.perf_counter() - start))
     return fitted

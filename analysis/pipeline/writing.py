@@ -136,7 +136,7 @@ def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
         alike = held.equals(loaded.judgments)
     if not same or not alike:
         raise InputError(
-            f"{folder.path} holds results on other data; name another folder with --results, or leave the "
+            f"{folder.path} contains results on other data; name another folder with --results, or leave the "
             "file out to go on with its judgments."
         )
 

@@ -333,7 +333,7 @@ def _check_kinds(frame: pd.DataFrame, row: Codes) -> None:
     bad = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
     if bad.any():
         value = kinds.iloc[int(bad.argmax())]
-        refuse(SOURCE, "judge_kind", in_table(row, bad), f"holds '{value}'", "write human or model")
+        refuse(SOURCE, "judge_kind", in_table(row, bad), f"contains '{value}'", "write human or model")
     for column in ("judge_id", "item_id"):
         missing = frame[column].isna().to_numpy(dtype=bool)
         if missing.any():
@@ -371,7 +371,7 @@ def _samples(column: pd.Series[Any], row: Codes) -> Codes:
     empty = column.isna().to_numpy(dtype=bool)
     bad = ~empty & ~(np.isfinite(numbers) & (np.round(numbers) == numbers))
     if bad.any():
-        what = f"holds '{column.iloc[int(bad.argmax())]}'"
+        what = f"contains '{column.iloc[int(bad.argmax())]}'"
         refuse(SOURCE, "sample", in_table(row, bad), what, "number repeated judgments with whole numbers")
     return np.where(empty, 1, numbers).astype(np.int64)
 
@@ -409,7 +409,7 @@ def _values(
     if numeric and not read.all():
         at = int((~read).argmax())
         raise InputError(
-            f"{SOURCE}: {where('value', in_table(row, ~read))} holds '{column.iloc[at]}', while other "
+            f"{SOURCE}: {where('value', in_table(row, ~read))} contains '{column.iloc[at]}', while other "
             "ratings are numbers; correct it, or give it a status other than ok."
         )
     if numeric:
@@ -452,7 +452,7 @@ def _coded(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
 def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     """Say what readers should know: what was left out, raters with one rating, constant raters."""
     notes = [
-        f"{_number(row['n_rows'], 'judgment')} by {_number(row['n_judges'], 'judge')} left out "
+        f"{_number(row['n_rows'], 'judgment')} by {_number(row['n_judges'], 'judge')} not used "
         f"({row['reason']})."
         for _, row in ratings.exclusions.iterrows()
     ]

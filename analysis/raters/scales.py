@@ -40,7 +40,8 @@ def scale_of(frame: pd.DataFrame, scale: Sequence[float] | None, row: Codes) -> 
     if outside.any():
         at = int(outside.argmax())
         raise InputError(
-            f"{SOURCE}: {where('value', in_table(row, outside))} holds {values[at]:g}, which is not on the "
+            f"{SOURCE}: {where('value', in_table(row, outside))} contains {values[at]:g}, which is not on "
+            "the "
             f"scale ({listed(f'{value:g}' for value in allowed)}); correct it."
         )
     return tuple(float(value) for value in allowed)

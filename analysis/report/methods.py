@@ -138,7 +138,7 @@ def _errors_against_people(analysis: Mapping[str, Any]) -> str:
     human, model = (" and ".join(map(code, clusters[kind])) for kind in ("human", "model"))
     text = f"Standard errors are clustered by {human} for people and by {model} for models"
     if any((group.get("pairs") or {}).get("shared") for group in analysis.get("groups") or []):
-        text += "; pairs that both judged cross these clusters, so that their covariance is kept"
+        text += "; pairs judged by both cross these clusters, and their covariance is included"
     return f"{text}."
 
 

@@ -67,7 +67,7 @@ def render(
         raise InputError(f"Reports cannot be rendered to {to!r}; use html or pdf.")
     folder = Path(results).expanduser().resolve()
     if not (folder / "manifest.json").is_file():
-        raise InputError(f"{folder} holds no results (manifest.json is missing); run `conjury fit` first.")
+        raise InputError(f"{folder} contains no results (manifest.json is missing); run `conjury fit` first.")
     if report in list_studies():
         _refuse_another_study(report, folder, shlex.quote(str(results)))
     quarto = shutil.which("quarto")

@@ -240,10 +240,10 @@ def test_reports_need_results(refused: Refused) -> None:
     assert "contains no results" in refused("report", "moderation", "--results", "absent")
     assert "contains no results" in refused("report", "moderation", "--results", "file")
     assert "no report 'nonsense'" in refused("report", "nonsense", "--results", "absent")
-    assert "absent holds no choices" in refused("compare", "moderation", "--results", "absent")
-    for command, problem in (("report", "contains no results"), ("compare", "holds no choices")):
-        told = refused(command, "moderation")
-        assert told.startswith(f"conjury: results {problem}")
+    assert "absent contains no choices" in refused("compare", "moderation", "--results", "absent")
+    for words in (("report", "moderation"), ("compare", "moderation")):
+        told = refused(*words)
+        assert told.startswith("conjury: results contains no")
         assert "--results" in told
 
 

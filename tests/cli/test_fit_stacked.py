@@ -123,7 +123,7 @@ def test_comparing_engines_on_the_judge_of_its_own_calls_nothing_simulated(folde
 def test_probabilities_take_the_place_of_choices(folder) -> None:
     found = manifest(folder / "likely")
     assert found["results"][0]["settings"]["formula"].startswith("probability ~ slur")
-    assert "gpt4o baseline, human: left out, there is no answer with a probability." in found["notes"]
+    assert "gpt4o baseline, human: excluded, since no answer has a probability." in found["notes"]
     assert set(pd.read_parquet(folder / "likely" / "tables" / "amce.parquet")["judge"]) == {OWN}
     report = Report(folder / "likely")
     assert "**The outcome is the probability of being chosen**" in report.opening()
@@ -138,7 +138,9 @@ def test_an_outcome_that_files_lack_is_refused(folder, short_study, tmp_path) ->
         "--out",
         tmp_path / "r",
     ]
-    with pytest.raises(InputError, match=r"--outcome probability: .*choices.parquet hold no probability; "):
+    with pytest.raises(
+        InputError, match=r"--outcome probability: .*choices.parquet contain no probability; "
+    ):
         run(*arguments, "--outcome", "probability")
     with pytest.raises(InputError, match="--outcome rating: write chosen or probability"):
         run(*arguments, "--outcome", "rating")

@@ -58,7 +58,7 @@ def test_gold_labels_of_a_simulation_are_found_beside_its_judgments(conjury_here
     found = find_gold(known, judged, None)
     assert found.file == Path("j.labels.parquet")
     assert set(found.labels["item_id"]) == set(read_table("j.labels.parquet")["item_id"])
-    assert any("beside the data, j.labels.parquet" in note for note in found.notes)
+    assert any("next to the data, j.labels.parquet" in note for note in found.notes)
     named = find_gold(known, judged, known.folder / "labels.csv")
     assert named.file == known.folder / "labels.csv"
 

@@ -113,7 +113,7 @@ def test_all_levels_and_judges_are_written_and_drawn(told: Told) -> None:
         (("moderation", "--cost-per-pair", "-1"), "--cost-per-pair is -1; give a cost of 0 or more"),
         (("moderation", "--reliability", "0.4"), "reliability is 0.4"),
         (("moderation", "--repeats", "-1"), "repeats is -1; give the repeated tasks"),
-        (("moderation", "--stimulus-sd", "2"), "stimulus_sd lies outside 0 to 0.5"),
+        (("moderation", "--stimulus-sd", "2"), "stimulus_sd is outside 0 to 0.5"),
         (("moderation", "--figure", "power.txt"), "figures are files that end in .png, .svg, .pdf"),
         (("moderation", "--out", "power.txt"), "tables are files that end in"),
         (("moderatoin",), "did you mean moderation"),

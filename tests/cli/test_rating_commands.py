@@ -197,7 +197,7 @@ def test_judgments_of_any_file_need_no_study(place: Path, conjury: Run) -> None:
     held = (place / "own" / "data" / "judgments.parquet").read_bytes()
     refused = conjury("agreement", "equally_long.csv", "--results", "own", cwd=place)
     assert refused.returncode == 2
-    assert "holds results on other data" in refused.stderr
+    assert "contains results on other data" in refused.stderr
     assert (place / "own" / "data" / "judgments.parquet").read_bytes() == held
     again = conjury("alt-test", "--results", "own", "--draws", 0, cwd=place)
     assert (again.returncode, again.stderr) == (0, "")
@@ -229,14 +229,14 @@ def test_the_report_shows_every_analysis(place: Path, conjury: Run) -> None:
             "no such dimension (did you mean 'funniness'?)",
         ),
         (["agreement", "r.parquet", "--where", "colour=red"], "column 'colour' is missing"),
-        (["raters", "--results", "nowhere"], "holds no judgments"),
+        (["raters", "--results", "nowhere"], "contains no judgments"),
         (["raters", "--results", "res"], "have several dimensions"),
         (["raters", "--results", "res", "--model", "kappa"], "--model kappa: use auto, ordinal"),
         (
             ["raters", "--results", "res", "--model", "dimensions", "--target-accept", "0.9"],
             "--target-accept goes with --model ordinal and --model labels",
         ),
-        (["alt-test", "other.csv", "--results", "res"], "holds results on other data"),
+        (["alt-test", "other.csv", "--results", "res"], "contains results on other data"),
         (["fit", "oogiri", "--data", "outside.csv"], "which is not on the scale"),
     ],
 )

@@ -143,7 +143,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
     if CONDITION in by or not perturbed.any() or perturbed.all():
         return replace(scored, frame=frame), []
     note = (
-        f"{int(perturbed.sum()):,} answers to perturbed items are left out: items are compared as they were."
+        f"{int(perturbed.sum()):,} answers to perturbed items are excluded: only original items are compared."
     )
     return replace(scored, frame=frame[~perturbed].reset_index(drop=True)), [note]
 
@@ -203,8 +203,9 @@ def check_against(frame: pd.DataFrame, between: str, against: str | None) -> Non
     known = [str(name) for name in frame[between].dropna().unique()]
     if against is not None and against not in known:
         raise InputError(
-            f"scored judgments: column '{between}' never holds '{against}'{did_you_mean(against, known)}; "
-            f"it holds {listed(known)}."
+            f"scored judgments: column '{between}' does not contain "
+            f"'{against}'{did_you_mean(against, known)}; "
+            f"it contains {listed(known)}."
         )
 
 
@@ -226,8 +227,8 @@ def _matched(
     for side, frame in zip(sides, frames, strict=True):
         if frame.duplicated(unit).any():
             raise InputError(
-                f"scored judgments: '{side}' of column '{between}' has several answers to one unit; name "
-                "what tells them apart with by."
+                f"scored judgments: '{side}' of column '{between}' has several answers per unit; name the "
+                "column that distinguishes them with by."
             )
         given, kept = outcome(frame, cell.classes, missing, scored.policy)
         answers.append(given)

@@ -54,8 +54,8 @@ def _stacked(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
         first = result[again].iloc[0]
         named = f"rule '{rule}'" if rule else "a rule that the column 'rule' does not name"
         raise InputError(
-            f"readings: two tables hold the judgment of '{first['judge_id']}' on dimension "
-            f"'{first['dimension']}' of item '{first['item_id']}' by {named}; give each answer once a rule."
+            f"readings: two tables contain the judgment of '{first['judge_id']}' on dimension "
+            f"'{first['dimension']}' of item '{first['item_id']}' by {named}; give each answer once per rule."
         )
     return result
 
@@ -137,8 +137,8 @@ class Scored:
             if not here.any():
                 known = [str(name) for name in self.frame[column].dropna().unique()]
                 raise InputError(
-                    f"scored judgments: column '{column}' never holds '{value}'"
-                    f"{did_you_mean(str(value), known)}; it holds {listed(known)}."
+                    f"scored judgments: column '{column}' does not contain '{value}'"
+                    f"{did_you_mean(str(value), known)}; it contains {listed(known)}."
                 )
             kept &= here
         return self.where(kept)
@@ -286,7 +286,7 @@ def _outside(task: str, left: pd.Series[str]) -> list[str]:
         return []
     counts = left.fillna("(none)").value_counts()
     named = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
-    return [f"{task}: {len(left):,} gold labels are none of the classes and are left out: {named}."]
+    return [f"{task}: {len(left):,} gold labels are not among the classes and are excluded: {named}."]
 
 
 def _coded(

@@ -187,11 +187,9 @@ def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str
     known = pd.MultiIndex.from_frame(asked[unit]).isin(pd.MultiIndex.from_frame(units[unit]))
     beyond = is_surplus(asked) & ~known
     if surplus := int(beyond.sum()):
-        notes.append(
-            f"{task}: {surplus:,} labels are of lines beyond those that were shown and are left out."
-        )
+        notes.append(f"{task}: {surplus:,} labels are of lines beyond those shown and are excluded.")
     if unknown := int((~known & ~beyond).sum()):
-        notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are left out.")
+        notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are excluded.")
     lacking = frame["status"].isna()
     if lacking.any():
         notes.append(

@@ -119,7 +119,7 @@ def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_
         raise InputError("stimuli holds a number below 1; give the number of stimuli of each level.")
     if (sd < 0).any() or (sd >= 0.5).any():
         raise InputError(
-            "stimulus_sd lies outside 0 to 0.5; it is a standard deviation of choice probabilities."
+            "stimulus_sd is outside 0 to 0.5; it is a standard deviation of choice probabilities."
         )
     return Levels(
         table["share"].to_numpy(float),

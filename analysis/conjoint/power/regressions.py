@@ -242,7 +242,7 @@ def _reason(known: Regressions, feature: str, level: int, base: int, group: Grou
         if not (met[level] & met[base]).any():
             reference = levels[feature][base]
             return f"no level of {partner} occurs both with it and with the reference {reference}{where}"
-    return f"it cannot be told apart from other attributes{where}"
+    return f"its effect cannot be separated from those of other attributes{where}"
 
 
 def _averages(known: Regressions, names: Sequence[str], by: object) -> list[str]:

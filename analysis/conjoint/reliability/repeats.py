@@ -63,7 +63,8 @@ def find_repeats(
     further = _resampled(shown)
     if later.empty and further.empty:
         raise InputError(
-            "The choices hold no repeated task, so reliability cannot be estimated; mark repeats in column "
+            "The choices contain no repeated task, so reliability cannot be estimated; mark repeats in "
+            "column "
             "'repeat' (or number further answers of a model in 'sample'), or give a known tau as correct=."
         )
     matched = _matched(later, shown[~shown["repeat"]])

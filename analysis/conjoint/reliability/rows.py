@@ -110,11 +110,12 @@ def verdict(error: Swapping, n_repeats: int) -> Verdict:
         return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
     share, apart = error.agreement, ""
     if error.stable.estimate < share.estimate:
-        share, apart = error.stable, f" once a preference for position {error.preferred} is set apart"
+        share, apart = error.stable, f" once a preference for position {error.preferred} is removed"
     if share.upper < 0.5:
         return Verdict(
-            f"Below chance{apart}: answers follow something that changed between the two showings, such as "
-            "the sides, rather than noise; there is no swapping error to correct for."
+            f"Below chance{apart}: answers depend on something that differed between the two "
+            "presentations, such as "
+            "the positions, rather than on noise; there is no swapping error to correct for."
         )
     if share.estimate <= 0.5:
         return Verdict(
@@ -125,7 +126,7 @@ def verdict(error: Swapping, n_repeats: int) -> Verdict:
         return Verdict(words, correctable=error.n_units > 1)
     if share.estimate == 1:
         return Verdict("Perfect agreement: no sign of noise, and nothing to correct.", True, True)
-    words = f"Above chance{apart}: answers carry a stable preference, and effects can be corrected."
+    words = f"Above chance{apart}: answers show a stable preference, so effects can be corrected."
     return Verdict(words, correctable=True, clear=True)
 
 

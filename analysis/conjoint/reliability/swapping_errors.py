@@ -139,7 +139,7 @@ def _with_fallback(
     if poor:
         shown = ", ".join(list(dict.fromkeys(poor))[:8]) + (" and others" if len(set(poor)) > 8 else "")
         warn_caller(
-            f"The pooled tau stands in where fewer than {MINIMUM} repeats are answered twice, or do not "
+            f"The pooled tau is used where fewer than {MINIMUM} repeats are answered twice, or do not "
             f"agree clearly above chance: {shown}.",
         )
     return names, kept, place
@@ -174,10 +174,11 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
     judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
     told = f"Repeated answers{which} agree in {agreement:.1%} of cases"
     if stable < agreement:
-        told += f" ({stable:.1%} once a preference for position {found.preferred} is set apart)"
+        told += f" ({stable:.1%} once a preference for position {found.preferred} is removed)"
     if not judged.correctable and found.n_units < 2:
         raise InputError(
-            f"{told}, but all of them are by one respondent, who cannot stand for others; give a known tau "
+            f"{told}, but all of them are by one respondent and do not generalise to others; give a known "
+            "tau "
             "as correct=, or collect repeats of more respondents."
         )
     if not judged.correctable:
@@ -187,13 +188,14 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
         )
     if not judged.clear:
         warn_caller(
-            f"{told}, not clearly above chance; corrected estimates are unstable and their errors too small.",
+            f"{told}, not clearly above chance; corrected estimates are unstable and their standard "
+            "errors too small.",
         )
 
 
 def _warn_of_net_bias(names: list[str], found: list[Swapping]) -> None:
     told = [
-        f"{'' if name == _POOLED else f'of {name} '}lean to side {one.preferred} by "
+        f"{'' if name == _POOLED else f'of {name} '}favour position {one.preferred} by "
         f"{100 * abs(one.net_bias):.1f} points"
         for name, one in zip(names, found, strict=True)
         if one.net_bias

@@ -122,7 +122,7 @@ def errors_under_choices(
             except (InputError, MissingDependency) as error:
                 if not frames:
                     raise
-                notes.append(f"{choice.words} was left out: {error}")
+                notes.append(f"{choice.words} was excluded: {error}")
         notes += [
             f"{choice.words}: {warning.message}"
             for warning in caught

@@ -143,7 +143,7 @@ def wild(
     system = _system(plan, name)
     n_clusters = len(system.scores)
     if n_clusters < 2:
-        raise InputError(f"Column {name!r} holds a single cluster with outcomes; name another cluster.")
+        raise InputError(f"Column {name!r} contains a single cluster with outcomes; name another cluster.")
     kind = weights or ("webb" if n_clusters < _FEW else "rademacher")
     drawn, enumerated = _weights(kind, draws, n_clusters, seed)
     tested = fit.frame["std_error"].notna().to_numpy()

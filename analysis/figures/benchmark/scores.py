@@ -220,10 +220,10 @@ def by_label(
         across=4,
         ticks=ticks,
         row=[label_in_words(name, str(label), names) for label in frame["label"]],
-        xlabel=f"Times a label is given for every time it is gold ({level_of(result.settings)} intervals, "
-        "not adjusted; 1/16 also stands for less, 16 for more); labels that are gold in at least "
+        xlabel=f"Times a label is given per time it is gold ({level_of(result.settings)} intervals, "
+        "not adjusted; 1/16 includes smaller, 16 larger values); labels that are gold in at least "
         f"{FEWEST_GOLD} units",
-        what="Times a label is given for every time it is gold, in powers of two",
+        what="Times a label is given per time it is gold, in powers of two",
     )
 
 

@@ -22,7 +22,7 @@ CAPTIONS = {
     "position_share": f"Points: share of pairs in which position A was chosen; {INTERVALS}.",
     "profile_order": f"Points: AMCE in position B minus AMCE in position A; {INTERVALS}.",
     "task_order": f"Points: change of an AMCE over tasks; {INTERVALS}.",
-    "carry_over": "Points: change in the probability of being chosen that goes with the task before; "
+    "carry_over": "Points: change in the probability of being chosen associated with the previous task; "
     f"{INTERVALS}.",
     "attention_filters": "Points: AMCE of respondents who passed minus AMCE of those who failed; "
     f"{INTERVALS}.",

@@ -119,7 +119,7 @@ def _check_alt(result: Drawable, style: Style) -> str:
     told = [f"{panel + ', ' if panel else ''}{row}: {value:.2f}" for panel, row, value in texts]
     where = f" ({'; '.join(told[:6])}{' and more' if len(told) > 6 else ''})" if told else ""
     return (
-        f"Observed shares with intervals of replicated data. {len(off)} of {len(shares)} observed shares lie "
+        f"Observed shares with intervals of replicated data. {len(off)} of {len(shares)} observed shares are "
         f"outside the interval of the fitted model{where}."
     )
 

@@ -156,7 +156,7 @@ def _refuse_unknown(coded: Sequence[Ratings], request: Request) -> None:
         if not ratings.numeric and not set(request.coefficients) & set(CATEGORICAL):
             raise InputError(
                 f"{listed(request.coefficients)} need numbers, these judgments are labels "
-                f"({listed(ratings.categories)}); ask for one of {listed(CATEGORICAL)}."
+                f"({listed(ratings.categories)}); choose one of {listed(CATEGORICAL)}."
             )
 
 
@@ -205,7 +205,7 @@ def _weightings(asked: Weights, ratings: Ratings) -> list[Weighting]:
 
 def _result(gathered: Gathered, request: Request) -> Result:
     if not gathered.rows:
-        why = " ".join(gathered.notes) or "the judgments hold too few judges."
+        why = " ".join(gathered.notes) or "the judgments contain too few judges."
         raise InputError(f"There are no two raters to compare: {why}")
     keys = [*request.by, "dimension", "among", "against"]
     numbers = ["estimate", "std_error", "lower", "upper", "boot_lower", "boot_upper"]

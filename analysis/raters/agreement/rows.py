@@ -114,16 +114,16 @@ def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
         return
     single = int((~panel.pairable).sum())
     if single:
-        yield f"{single:,} of {panel.n_items:,} items have one rating, and say nothing about agreement."
+        yield f"{single:,} of {panel.n_items:,} items have one rating and do not inform agreement."
     general = set(request.coefficients) & {*TWO_WAY, *GENERAL}
     if panel.numeric and general and not is_crossed(panel):
-        yield "every rater rated one item, so that raters cannot be told from the residual."
+        yield "every rater rated one item, so variation between raters cannot be separated from the residual."
     if "kendall_w" in request.coefficients and panel.numeric and not panel.is_complete:
         yield "Kendall's W needs every rater to rate every item, and is missing."
     if "cohen" in request.coefficients and (shared := few_shared(panel)) is not None:
         yield (
             f"pairs of raters share few items (median {shared:g}), which biases the mean of their kappas, "
-            "and more so in bootstrap samples, which are left out; conger pools them."
+            "and more so in bootstrap samples, which are excluded; conger pools them."
         )
 
 

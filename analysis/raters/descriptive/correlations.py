@@ -115,7 +115,7 @@ def correlations(
         frame.pop("alike") & (frame["rests_on"] >= CARRIED)
     )
     if few:
-        notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
+        notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are excluded.")
     settings = {
         "by": by, "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
         "seed": seed, "family": "all rows of a coefficient",
@@ -158,7 +158,7 @@ def _unsure(frame: pd.DataFrame) -> list[str]:
     return (
         [
             f"{unsure:,} correlations have no interval: fewer than {CARRIED} items differ from the rating "
-            "that is given most, and resampling them cannot tell how sure the correlation is."
+            "that is most frequent, too few for a bootstrap interval."
         ]
         if unsure
         else []
@@ -167,7 +167,11 @@ def _unsure(frame: pd.DataFrame) -> list[str]:
 
 def _undefined(frame: pd.DataFrame) -> list[str]:
     constant = int(frame["estimate"].isna().sum())
-    return [f"{constant:,} correlations are not defined: one side does not vary."] if constant else []
+    return (
+        [f"{constant:,} correlations are not defined, since one of the two variables is constant."]
+        if constant
+        else []
+    )
 
 
 @dataclass(frozen=True)

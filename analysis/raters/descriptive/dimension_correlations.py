@@ -27,8 +27,9 @@ HALO = (
     "correlations."
 )
 UNLIKE = (
-    "Of people the mean of several ratings is correlated, of a model its rating: noise lowers correlations "
-    "of single ratings more, and a difference from people holds that as well."
+    "For people, means of several ratings are correlated; for a model, single ratings. Noise lowers "
+    "correlations "
+    "of single ratings more, which contributes to differences from people."
 )
 UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."
 
@@ -215,7 +216,7 @@ def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
         for share in first["probability"]
     ]
     return [
-        f"{row.group}: {row.other} goes most with {row.dimension}, by absolute value "
+        f"{row.group}: {row.other} is most strongly correlated with {row.dimension}, by absolute value "
         f"({row.estimate:.2f}{share})."
         for row, share in zip(first.itertuples(), shares, strict=True)
     ]

@@ -149,7 +149,7 @@ def tier_accuracy(
         )
     lacking = int((place < 0).any(axis=1).sum())
     if lacking:
-        notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are left out.")
+        notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are excluded.")
     keys = ["dimension", "judge", "quantity", "ties"]
     frame = ordered(pd.DataFrame(rows), keys)
     holm = frame.groupby("ties", observed=True)["p"].transform(lambda p: adjusted(p.to_numpy(), "holm"))

@@ -254,14 +254,14 @@ def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))
     if not outside.any():
-        return f"All {len(check):,} {what} lie within {1 - alpha:.0%} of the replications."
+        return f"All {len(check):,} {what} are within {1 - alpha:.0%} of the replications."
     first = list(check.columns).index("observed")
     told = check.loc[outside, check.columns[:first]].astype("string").fillna("")
     names = [" ".join(filter(None, row)) for row in told.to_numpy(dtype=object)]
     count = int(outside.sum())
     unlikely = bdtrc(count - 1, len(check), alpha) < UNLIKELY
     return (Problem if unlikely else str)(
-        f"Of {len(check):,} {what}, {count:,} {'lies' if count == 1 else 'lie'} outside the "
+        f"Of {len(check):,} {what}, {count:,} {'is' if count == 1 else 'are'} outside the "
         f"{1 - alpha:.0%} of the replications (about {expected:,} expected): {listed(names, 4)}."
     )
 

@@ -200,7 +200,7 @@ def _by_pymc(
 
 
 def _interrupted(done: int, total: int) -> KeyboardInterrupt:
-    return KeyboardInterrupt(f"Sampling was stopped after {done:,} of {total:,} draws; nothing was kept.")
+    return KeyboardInterrupt(f"Sampling was stopped after {done:,} of {total:,} draws; no draws were saved.")
 
 
 @contextmanager

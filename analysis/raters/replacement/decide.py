@@ -140,7 +140,7 @@ def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) ->
     if out:
         notes.append(
             f"{len(out)} of {len(panel.people)} annotators have fewer than {min_instances} items with "
-            f"some model and are left out there ({listed(out, 6)}); others are still compared with them."
+            f"some model and are excluded there ({listed(out, 6)}); others are still compared with them."
         )
     if (found.clusters[kept] < FEW_INSTANCES).any():
         what = "items" if len(panel.cluster) == panel.n_clusters else "clusters of items"
@@ -151,7 +151,7 @@ def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) ->
     if flat:
         notes.append(
             f"{flat} comparison{'s have' if flat > 1 else ' has'} the same difference on every item: the "
-            "model wins where it lies below epsilon, without a t test."
+            "model wins if it is below epsilon, without a t test."
         )
     return notes
 
@@ -188,7 +188,7 @@ def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
     if scoring == "accuracy" and ratings.numeric and len(ratings.categories) > MANY:
         return [
             f"Accuracy counts exact matches, which are rare among {len(ratings.categories)} different "
-            "numbers; neg_rmse or neg_mae tells more."
+            "numbers; neg_rmse or neg_mae is more informative."
         ]
     return []
 

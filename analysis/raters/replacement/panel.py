@@ -86,7 +86,7 @@ def models_of(ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
     asked = [model] if isinstance(model, str) else list(dict.fromkeys(model))
     for name in asked:
         if name in ratings.humans:
-            raise InputError(f"'{name}' is a person; name a model, of which there are {_told(known)}.")
+            raise InputError(f"'{name}' is a person; name a model; the models are {_told(known)}.")
         if name not in known:
             raise InputError(
                 f"There is no model '{name}' with ratings that can be used{did_you_mean(name, known)}; there "

@@ -154,7 +154,7 @@ def _scenarios(
             else:
                 notes.append(
                     f"Epsilon {epsilon:g} with {world.people} annotators of agreement {human:g}: even a "
-                    "model that answers at random is not behind people by epsilon; take a smaller one."
+                    "model that answers at random is not worse than people by epsilon; choose a smaller one."
                 )
 
 

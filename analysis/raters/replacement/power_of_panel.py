@@ -95,7 +95,7 @@ def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:
     agreement = _latent(counts, shares) if numeric else _kappa(counts, shares)
     if not agreement > 0:
         raise InputError(
-            "The people of this panel agree no better than by chance, so that no model can be told from "
+            "The people of this panel agree no better than by chance, so no model can be distinguished from "
             "them; power is not simulated."
         )
     people = np.unique(panel.annotator[several[panel.item]])

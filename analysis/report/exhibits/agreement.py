@@ -67,7 +67,7 @@ HEADINGS = {
 }
 NOTES = {
     "closer_than_human": (
-        "P(closer on an item): posterior probability that the model lies closer to the consensus than a "
+        "P(closer on an item): posterior probability that the model is closer to the consensus than a "
         "random person on a random item."
     ),
     "better_than_human": (
@@ -114,9 +114,10 @@ def _passed(result: Result, record: Recorded, report: ReportData) -> str:
 def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The alternative annotator test, and its winning rates over epsilon."""
     lead = (
-        "The alternative annotator test [@calderon2025] asks of each person whether a model comes as close "
-        "to the others as they do. {figure} and {table} show the share of people against whom the model "
-        "wins, and how often it comes at least as close."
+        "The alternative annotator test [@calderon2025] tests for each person whether a model agrees as well "
+        "with the others as that person does. {figure} and {table} show the share of people against whom "
+        "the model "
+        "wins, and how often it agrees at least as well."
     )
     lines = "lines: {level} percentile bootstrap intervals, {drawn}"
     text = captioned(record, "Points: rates, filled where the model passes", lines, "vertical lines: 0.5")
@@ -248,8 +249,8 @@ def agreement_tables(result: Result, names: Names) -> list[GT]:
         _agreement_cell,
     )
     note = (
-        f"In brackets: {intervals(result.settings)}, where there was a bootstrap, else analytical ones. "
-        "The folder holds all coefficients."
+        f"In brackets: {intervals(result.settings)} if bootstrapped, otherwise analytical. "
+        "The folder contains all coefficients."
     )
     note = with_gaps(note, shown, "not defined for that comparison")
     return [styled_table(shown, groups="dimension", note=note)]
@@ -320,7 +321,7 @@ def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibi
     table = styled_table(pd.DataFrame(rows), groups="dimension", note=note)
     lead = (
         "{figure} and {table} compare the test with the Bayesian model. The test compares a model with each "
-        "person against the other raters of an item, and asks for significance against each; the Bayesian "
+        "person against the other raters of an item, and requires significance against each; the Bayesian "
         "model compares it with people in general, against their consensus. A model can follow the consensus "
         "about as well as people on single items and still lose in every comparison of the test."
     )

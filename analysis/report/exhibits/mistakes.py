@@ -102,8 +102,8 @@ def lengths(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 @exhibit(
     "differences",
     method=(
-        "Paired differences on the same items: percentile bootstrap intervals of both sides drawn together, "
-        "and McNemar's test where the score is a share of right answers, else the bootstrap's."
+        "Paired differences on the same items: percentile bootstrap intervals with the same draws for both, "
+        "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
     ),
 )
 def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
@@ -357,10 +357,11 @@ def changed_scores(result: Result) -> str:
     p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
     holds = frame[p < float(result.settings.get("alpha", 0.05))]
     if holds.empty:
-        return f"None of {whole(len(frame))} {differences} stands out after adjustment for their number."
+        return f"None of {whole(len(frame))} {differences} is significant after adjustment for their number."
     return (
-        f"{whole(len(holds))} of {whole(len(frame))} {differences} stand out after adjustment for their "
-        f"number, {whole(int((holds['estimate'] < 0).sum()))} of them downwards."
+        f"{whole(len(holds))} of {whole(len(frame))} {differences} are significant after adjustment for "
+        "their "
+        f"number, {whole(int((holds['estimate'] < 0).sum()))} of them negative."
     )
 
 

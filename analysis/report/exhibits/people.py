@@ -121,7 +121,7 @@ def pairs_note(record: Recorded) -> str:
     pairs = "pair" if people == 1 else "pairs"
     sentence = f"People judged {whole(people)} {pairs}, {span} of which a model judged as well"
     if str(record.settings.get("vcov")).startswith("HC"):
-        return f"{sentence}; standard errors take all rows as independent."
+        return f"{sentence}; standard errors treat all rows as independent."
     return f"{sentence}; standard errors account for the covariance that shared pairs cause."
 
 

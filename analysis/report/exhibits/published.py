@@ -36,10 +36,10 @@ CLOSE = 0.00051  # half a unit of the last published digit
 SETS = {"full": "All languages", "en": "English", "es": "Spanish"}
 LEADS = {
     "multiturn": (
-        "The published evaluation meets each answer with the gold label of the joke after its own, pools "
-        "the answers of all runs, averages F1 over every string that was answered, and takes one point for "
+        "The published evaluation scores each answer against the gold label of the next joke, pools "
+        "the answers of all runs, averages F1 over all answered strings, and uses one point for "
         "an area under a curve. {figure} shows that these rules, applied to the same completions, "
-        "give the published numbers, and what the same rules give when every answer is on its own joke."
+        "give the published numbers, and what they give when each answer is scored against its own joke."
     ),
     "harm_or_humor": "{figure} compares scores of judges of the same name with the published ones.",
 }
@@ -173,7 +173,9 @@ def _note(rows: pd.DataFrame) -> str:
     if "coefficient" not in rows:
         return f"Means, as published in tables {printed_in}; standard deviations are in the folder. {gap}"
     name = str(rows["coefficient"].iloc[0])
-    undefined = " Empty cells: one side gave all items the same rating." * bool(rows["estimate"].isna().any())
+    undefined = " Empty cells: one of the two gave all items the same rating." * bool(
+        rows["estimate"].isna().any()
+    )
     what = f"{CORRELATIONS.get(name, words(name))} with the mean of people"
     return f"{what}, as published in tables {printed_in}. {gap}{undefined}"
 

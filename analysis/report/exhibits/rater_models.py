@@ -162,9 +162,10 @@ def shares_text(shares: pd.DataFrame, alpha: float) -> str:
     inside = int((~outside(shares)).sum())
     count = len(shares)
     text = (
-        f"Of {whole(count)} observed shares, {whole(inside)} {'lies' if inside == 1 else 'lie'} in what the "
+        f"Of {whole(count)} observed shares, {whole(inside)} {'is' if inside == 1 else 'are'} within what "
+        "the "
         f"fitted model predicts in {100 * (1 - alpha):g}% of replications (by chance about "
-        f"{number(alpha * count, 1)} would lie outside)"
+        f"{number(alpha * count, 1)} would be outside)"
     )
     prior = shares.dropna(subset=["prior_lower", "prior_upper"])
     if prior.empty:

@@ -293,7 +293,7 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
         )
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. Stars: p of the cluster bootstrap, {_HOLM} {STAR_RULE}"
-        note = with_gaps(note, shown, "not defined, since one side gave all items the same rating")
+        note = with_gaps(note, shown, "not defined, since one of the two gave all items the same rating")
         made.append(styled_table(shown, groups="judge", note=note))
     return made
 

@@ -286,7 +286,9 @@ def best_judges(result: Result, names: Names) -> str:
         texts.append(f"{found[:1].upper()}{found[1:]}.")
     if texts and "over_baseline" in result.extra:
         level = level_of(result.settings)
-        texts.append(f"Counted are differences on the same items whose {level} interval does not hold 0.")
+        texts.append(
+            f"The counts are of differences on the same items whose {level} interval does not contain 0."
+        )
     return " ".join(texts)
 
 
@@ -307,8 +309,8 @@ def _beside_baseline(result: Result, place: str, names: Names, *, short: bool) -
     if short:
         return f"; {whole(below)} of {whole(len(own))} judges are below that label, {whole(above)} above it"
     return (
-        f"; {whole(below)} of {whole(len(own))} judges are right less often than always giving {always} "
-        f"would be, {whole(above)} more often"
+        f"; {whole(below)} of {whole(len(own))} judges have lower accuracy than always answering {always}, "
+        f"{whole(above)} higher accuracy"
     )
 
 

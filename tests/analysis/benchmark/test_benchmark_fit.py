@@ -172,7 +172,7 @@ def test_what_cannot_be_run_is_left_out_with_a_note() -> None:
     bare = replace(given, items=given.items.assign(text="same"))
     fitted = fit_labels(bare, OPTIONS)
     assert "lengths" not in fitted.by_name
-    assert any(note.startswith("Scores by the length of items: left out.") for note in fitted.notes)
+    assert any(note.startswith("Scores by the length of items: not computed.") for note in fitted.notes)
 
 
 def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
@@ -218,7 +218,9 @@ def test_files_of_one_rule_are_one_reading() -> None:
     assert [len(table) for table in by_published_rules(read).values()] == [len(given.judgments)]
     first = plan_labels(read, OPTIONS).steps[0].call()
     assert first.extra["compared"]["n"].sum() == len(given.judgments)
-    with pytest.raises(InputError, match=r"two tables hold the judgment of 'one' .* by rule 'strict'; give"):
+    with pytest.raises(
+        InputError, match=r"two tables contain the judgment of 'one' .* by rule 'strict'; give"
+    ):
         plan_labels(replace(lenient, others=[*others, others[0]]), OPTIONS)
 
 
@@ -252,7 +254,7 @@ def test_what_scoring_left_out_is_said_once() -> None:
     surplus = given.judgments.iloc[[-1]].assign(dimension="line_99", lines_shown=3)
     judgments = pd.concat([given.judgments.assign(lines_shown=3), surplus], ignore_index=True)
     read = replace(given, judgments=judgments)
-    assert sum("beyond those that were shown" in note for note in read.scored.notes) == 1
+    assert sum("beyond those shown" in note for note in read.scored.notes) == 1
     results = {one.name: one for one in plan_labels(read, OPTIONS).steps}
     for name in ("scores", "confusion_line"):
         assert not set(results[name].call().notes) & set(read.scored.notes)

@@ -155,7 +155,7 @@ def test_probabilities_beside_no_label_are_left_out_with_the_judge_named() -> No
     )
     found = probabilities(score(judged, gold), draws=0)
     assert "pal" not in set(found.frame["judge"])
-    assert any(note.startswith("pal") and "left out" in note for note in found.notes)
+    assert any(note.startswith("pal") and "excluded" in note for note in found.notes)
     with pytest.raises(InputError, match="no answer to harm has a label with its probability"):
         probabilities(
             score(judged[judged["judge_id"] == "pal"], gold, classes={"harm": ["safe", "harmful"]}), draws=0

@@ -45,7 +45,7 @@ def test_estimates_are_perturbed_minus_baseline_on_the_same_items() -> None:
         assert row["estimate"] == pytest.approx(row["perturbed"] - row["baseline"])
         assert row["n_items"] == len(both)
         assert row["changed"] == pytest.approx((both["none"] != both[condition]).mean())
-    assert any("20 answers of items as they were have no partner" in note for note in found.notes)
+    assert any("20 answers of original items have no counterpart" in note for note in found.notes)
 
 
 def test_answers_to_items_without_copies_need_not_be_scored_again() -> None:
@@ -66,8 +66,8 @@ def test_answers_to_items_without_copies_need_not_be_scored_again() -> None:
 
 def test_few_perturbed_items_are_told() -> None:
     found = robustness(judged(n=12, left_out=3), metrics=["accuracy"], draws=0)
-    assert [note for note in found.notes if "Fewer than 10 items" in note] == [
-        "Fewer than 10 items and their copies tell little about what changes: drift (9)."
+    assert [note for note in found.notes if "Fewer than 10 pairs" in note] == [
+        "Fewer than 10 pairs of original and perturbed items are too few for precise estimates: drift (9)."
     ]
     enough = robustness(judged(n=10), metrics=["accuracy"], draws=0)
     assert not any("Fewer than" in note for note in enough.notes)
@@ -150,7 +150,7 @@ def test_mcnemar_takes_no_conditions_with_several_samples() -> None:
     tests = ["bootstrap", "mcnemar exact", "mixed logit"]
     found = differences(sampled(5, 1), between="condition", metrics=["accuracy"], tests=tests, draws=50)
     assert found.frame["test"].tolist() == ["bootstrap", "mixed logit"]
-    assert any("McNemar's tests are left out" in note for note in found.notes)
+    assert any("McNemar's tests are not computed" in note for note in found.notes)
     once = differences(sampled(1, 1), between="condition", metrics=["accuracy"], tests=tests, draws=50)
     assert once.frame["test"].tolist() == tests
     with pytest.raises(InputError, match="ask for bootstrap"):
@@ -168,7 +168,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     scored = judged(n=4)
     with pytest.raises(InputError, match="column 'condition' is missing"):
         robustness(type(scored)(**{**vars(scored), "frame": scored.frame.drop(columns="condition")}))
-    with pytest.raises(InputError, match="never holds 'plain'"):
+    with pytest.raises(InputError, match="does not contain 'plain'"):
         robustness(scored, baseline="plain")
     with pytest.raises(InputError, match="no item has answers both under 'none' and"):
         robustness(scored.of(condition="none"))

@@ -203,7 +203,7 @@ def test_where_and_of_choose_answers() -> None:
     found = harm()
     assert len(found.of(language="en").frame) == 2
     assert len(found.where(found.frame["correct"].to_numpy()).frame) == 2
-    with pytest.raises(InputError, match="never holds 'eng'"):
+    with pytest.raises(InputError, match="does not contain 'eng'"):
         found.of(language="eng")
 
 
@@ -257,15 +257,15 @@ def test_copies_are_drawn_with_their_originals_and_said_to_be_pooled() -> None:
     one, two = (result.frame.query("judge == 'gpt'").iloc[0] for result in (alone, both))
     assert [two["n_items"], two["n_clusters"]] == [120, 60]
     assert two["std_error"] == pytest.approx(one["std_error"], rel=1e-9)
-    assert any("60 answers to perturbed copies are pooled" in note for note in both.notes)
+    assert any("60 answers to perturbed items are pooled" in note for note in both.notes)
     assert not any("pooled" in note for note in alone.notes)
 
 
 def test_surplus_lines_are_told_apart_from_lines_without_gold() -> None:
     answers = line_judgments(1, 2, 3, 4).assign(lines_shown=3)
     found = score(answers, line_labels("setup", "setup"))
-    assert "line: 1 labels are of lines beyond those that were shown and are left out." in found.notes
-    assert "line: 1 judgments are of units without a gold label and are left out." in found.notes
+    assert "line: 1 labels are of lines beyond those shown and are excluded." in found.notes
+    assert "line: 1 judgments are of units without a gold label and are excluded." in found.notes
 
 
 def test_macro_f1_of_answered_units_is_over_their_gold_classes_and_scikit_learn_gives_both() -> None:

@@ -143,7 +143,7 @@ def test_answers_without_a_partner_are_counted_and_left_out() -> None:
     assert (row["n_pairs"], row["n_left_only"], row["n_right_only"]) == (15, 15, 0)
     gap = np.mean(answers["a"][10:25]) - np.mean(answers["b"][10:25])
     assert row["estimate"] == pytest.approx(gap)
-    assert any("15 answers of the left side have no partner" in note for note in found.notes)
+    assert any("15 answers of the left condition have no counterpart" in note for note in found.notes)
 
 
 def test_missing_answers_are_wrong_or_leave_the_pair_out() -> None:
@@ -153,7 +153,7 @@ def test_missing_answers_are_wrong_or_leave_the_pair_out() -> None:
     found = differences(scored, metrics=["accuracy"], missing="missing", draws=0)
     left_out = found.frame.iloc[0]
     assert (left_out["estimate"], left_out["n_pairs"], left_out["n_missing"]) == (0.5, 2, 2)
-    assert any("2 pairs are left out because an answer is missing" in note for note in found.notes)
+    assert any("2 pairs are excluded because an answer is missing" in note for note in found.notes)
 
 
 def test_mcnemar_takes_one_sample_a_unit() -> None:
@@ -167,7 +167,7 @@ def test_mcnemar_takes_one_sample_a_unit() -> None:
 
 def test_lines_taken_as_independent_are_told() -> None:
     found = differences(scored_of(draws_of(8, 2, 30), lines=3), tests=["mcnemar mid-p"], draws=0)
-    assert any("take the lines of an item as independent" in note for note in found.notes)
+    assert any("treat the lines of an item as independent" in note for note in found.notes)
     whole = differences(scored_of(draws_of(8, 2, 30)), tests=["mcnemar mid-p"], draws=0)
     assert not any("as independent" in note for note in whole.notes)
 
@@ -286,7 +286,7 @@ def test_judges_are_compared_on_items_as_they_were() -> None:
     scored = score(judged, gold, classes=["x", "y"])
     found = differences(scored, metrics=["accuracy"], tests=["bootstrap"], draws=0)
     assert found.frame["estimate"].tolist() == [0.0]
-    assert any("2 answers to perturbed items are left out" in note for note in found.notes)
+    assert any("2 answers to perturbed items are excluded" in note for note in found.notes)
     each = differences(scored, by=["condition"], metrics=["accuracy"], tests=["bootstrap"], draws=0).frame
     assert each.set_index("condition")["estimate"].to_dict() == {"none": 0.0, "typos": -1.0}
     shown = differences(scored, between="condition", metrics=["accuracy"], tests=["bootstrap"], draws=0).frame
@@ -300,7 +300,7 @@ def test_judges_are_compared_on_items_as_they_were() -> None:
     ("options", "told"),
     [
         ({"between": "prompts"}, "column 'prompts' is missing"),
-        ({"against": "z"}, "never holds 'z'"),
+        ({"against": "z"}, "does not contain 'z'"),
         ({"tests": ["mcnemar"]}, "There is no test 'mcnemar'"),
         ({"tests": "bootstrap"}, "give a list"),
         ({"metrics": ["accurcy"]}, "did you mean 'accuracy'"),

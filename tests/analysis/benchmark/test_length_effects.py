@@ -48,5 +48,5 @@ def test_strata_whose_texts_are_alike_are_left_out_and_counted() -> None:
     alike = items.assign(text=items["text"].where(items["language"] == "en", "same"))
     found = length_effects(made, alike, within=["language"], draws=0)
     assert set(found.frame["language"]) == {"en"}
-    assert any(note.startswith("40 items are left out") for note in found.notes)
+    assert any(note.startswith("40 items are excluded") for note in found.notes)
     assert not any("no text" in note for note in found.notes)

@@ -177,10 +177,10 @@ def test_sides_that_are_right_on_nested_items_have_no_finite_variance_and_counts
     for order in ("abc", "cab"):
         found = mixed_logit(scored_of({name: nested[name] for name in order}))
         assert found.frame["estimate"].isna().all()
-        assert any("right for all better sides" in note for note in found.notes)
+        assert any("also correct under all better ones" in note for note in found.notes)
     crossed = {**nested, "b": [1] * 11 + [0] * 9 + [1] + [0] * 9}
     found = mixed_logit(scored_of(crossed))
-    assert not any("right for all better sides" in note for note in found.notes)
+    assert not any("also correct under all better ones" in note for note in found.notes)
 
 
 def test_a_single_item_with_many_lines_has_no_variance() -> None:
@@ -207,7 +207,7 @@ def test_intervals_cover_the_true_difference() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"reference": "z"}, "never holds 'z'"),
+        ({"reference": "z"}, "does not contain 'z'"),
         ({"between": "model"}, "'model' is missing"),
         ({"between": "prompt"}, "no two values of column 'prompt'"),
         ({"adjust": "sidak"}, "use holm, bh or none"),

@@ -108,7 +108,7 @@ def test_a_study_about_probabilities_leaves_out_judges_without_them(study, choic
     found = fit_study(few, {"": choices}, FitOptions(draws=0))
     assert set(found.tables["amce"]["judge"]) == {"gpt4o"}
     assert set(found.tables["amce"]["outcome"].astype(str)) == {"probability"}
-    assert found.notes == ["silent baseline: left out, there is no answer with a probability."]
+    assert found.notes == ["silent baseline: excluded, since no answer has a probability."]
     means = found.tables["mm"]
     np.testing.assert_allclose(means["z"], (means["estimate"] - 0.5) / means["std_error"])
 

@@ -313,7 +313,7 @@ def test_choices_without_an_attribute_are_refused(study: Study, model: pd.DataFr
 def test_a_judge_with_a_single_answer_is_left_out_with_a_note(study: Study, model: pd.DataFrame) -> None:
     lone = lose(model, np.arange(len(model) // 2) > 0).assign(judge_id="mute")
     checks = {check.name: check for check in diagnose(study, pd.concat([model, lone], ignore_index=True))}
-    assert "mute baseline was left out" in checks["profile_order"].finding
+    assert "mute baseline was excluded" in checks["profile_order"].finding
     assert set(checks["profile_order"].table["judge"]) == {"gpt4o"}
 
 

@@ -114,7 +114,7 @@ def test_levels_that_fit_too_well_want_a_look(study: Study, model: pd.DataFrame)
     broken = model.assign(topic=quota, text=[f"{name}_00" for name in quota])
     found = design_probabilities(study, split(study, broken), 0.05, 1)
     assert found.verdict == "look"
-    assert "more closely than random draws" in found.finding
+    assert "more closely than expected from random draws" in found.finding
 
 
 def test_sampling_without_replacement_is_no_misfit(study: Study) -> None:

@@ -58,7 +58,7 @@ def test_checks_of_choices_are_drawn_by_level() -> None:
     (axes,) = figure_of(result, part="check", labels={("tone", "very_loud"): "Very loud!"}).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["Tone: Very loud!", "Position: A"]
     assert predicted_shares(result)["prior_upper"].tolist() == [0.95, 0.95]
-    assert "1 of 2 observed shares lie outside" in alt_of(result, None, "check")
+    assert "1 of 2 observed shares are outside" in alt_of(result, None, "check")
     assert "(Tone: Very loud: 0.90)" in alt_of(result, None, "check")
 
 

@@ -219,7 +219,7 @@ def test_shares_outside_of_what_a_model_predicts_are_counted() -> None:
     made = result("rater_model")
     shares = made.extra["frequencies"].assign(observed=0.99)
     off = replace(made, extra={"frequencies": shares})
-    assert f"{len(shares)} of {len(shares)} observed shares lie outside" in alt(off, part="check")
+    assert f"{len(shares)} of {len(shares)} observed shares are outside" in alt(off, part="check")
     prior = replace(made, extra={"frequencies": shares, "prior_frequencies": shares})
     assert len(draw(prior, part="check").legends[0].get_texts()) == 3
 

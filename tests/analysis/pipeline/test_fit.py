@@ -181,7 +181,7 @@ def test_a_judge_without_answers_is_left_out_and_the_others_stay_as_they_were(
     alone = fit_study(study, {"": choices}, QUICK)
     for name in ("amce", "mm", "frequencies"):
         pd.testing.assert_frame_equal(both.tables[name], alone.tables[name])
-    assert both.notes == ["mute baseline: left out, there is no answer with a choice."]
+    assert both.notes == ["mute baseline: excluded, since no answer has a choice."]
 
 
 def test_a_judge_that_an_analysis_cannot_use_is_left_out_of_it_with_the_reason(
@@ -192,7 +192,7 @@ def test_a_judge_that_an_analysis_cannot_use_is_left_out_of_it_with_the_reason(
     assert "brief" not in set(fitted.tables["amce"]["judge"])
     assert "gpt4o" in set(fitted.tables["amce"]["judge"])
     (why,) = (note for note in fitted.all_notes if note.startswith("amce, brief baseline:"))
-    assert why.endswith("It was left out.")
+    assert why.endswith("It was excluded.")
     effects = fitted.by_name["amce"].settings
     assert {group["judge"] for group in effects["groups"]} == {"human", "gpt4o"}
     assert effects["n_rows"] == sum(group["n_rows"] for group in effects["groups"])

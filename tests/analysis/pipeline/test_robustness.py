@@ -94,7 +94,7 @@ def test_a_judge_that_cannot_be_estimated_is_left_out_with_its_reason(study, cho
     few = pd.concat([choices[choices["judge_kind"] == "human"], models.head(2)])
     found = robustness(study, few[~few["repeat"]], draws=19)
     assert set(found.tables["errors"]["judge"]) == {"human"}
-    assert any("gpt4o" in note and "left out" in note for note in found.notes)
+    assert any("gpt4o" in note and "were not computed" in note for note in found.notes)
 
 
 def test_choices_without_any_answer_are_refused(study, choices) -> None:

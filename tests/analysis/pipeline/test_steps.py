@@ -64,6 +64,6 @@ def test_a_step_that_the_data_do_not_allow_is_a_note_and_a_required_one_an_error
     seen: list[str] = []
     fitted = run(steps_in_order, seen.append)
     assert (seen, list(fitted.by_name)) == (["First", "Second"], ["two"])
-    assert fitted.notes == ["First: left out. There is one judge; give two."]
+    assert fitted.notes == ["First: not computed. There is one judge; give two."]
     with pytest.raises(InputError, match="give two"):
         run([Step("one", "First", refuse, required=True)])

@@ -125,7 +125,7 @@ def test_a_damaged_manifest_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_choices_of_an_empty_folder_are_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no choices; run `conjury fit` first"):
+    with pytest.raises(InputError, match="contains no choices; run `conjury fit` first"):
         ResultsFolder(tmp_path).choices()
 
 

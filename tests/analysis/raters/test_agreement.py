@@ -253,7 +253,7 @@ def test_raters_of_one_item_each_leave_no_variance_of_raters() -> None:
         value(made, "krippendorff", among="human"), abs=0.02
     )
     assert value(made, "g_absolute", among="human") == value(made, "g_relative", among="human")
-    assert any("cannot be told from the residual" in note for note in made.notes)
+    assert any("cannot be separated from the residual" in note for note in made.notes)
 
 
 def test_few_shared_items_leave_the_mean_kappa_without_bootstrap_and_say_so() -> None:

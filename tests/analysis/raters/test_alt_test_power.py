@@ -84,7 +84,7 @@ def test_a_model_like_people_is_at_the_margin_of_epsilon_zero() -> None:
 def test_where_guessing_is_not_behind_by_epsilon_there_is_no_margin() -> None:
     found = alt_test_power(instances=50, epsilon=0.5, human_agreement=0.1, simulations=50)
     assert found.frame["scenario"].unique().tolist() == ["as stated"]
-    assert any("answers at random is not behind" in note for note in found.notes)
+    assert any("answers at random is not worse" in note for note in found.notes)
 
 
 def test_items_needed_are_the_fewest_that_reach_the_target() -> None:

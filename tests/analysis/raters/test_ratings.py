@@ -80,8 +80,8 @@ def test_labels_are_categories() -> None:
 @pytest.mark.parametrize(
     ("changes", "scale", "sentence"),
     [
-        ({"value": [1, 2, "n/a", 0, 4, 4]}, None, "row 3 of column 'value' holds 'n/a'"),
-        ({"value": [1, 2, 3, 0, 7, 4]}, range(5), "row 5 of column 'value' holds 7"),
+        ({"value": [1, 2, "n/a", 0, 4, 4]}, None, "row 3 of column 'value' contains 'n/a'"),
+        ({"value": [1, 2, 3, 0, 7, 4]}, range(5), "row 5 of column 'value' contains 7"),
         ({"item_id": "a"}, None, "row 4 .* repeats the judgment of item 'a' by 'ann'"),
         ({"judge_kind": "robot"}, None, "row 1 of column 'judge_kind' .* 'robot'"),
         (
@@ -91,8 +91,8 @@ def test_labels_are_categories() -> None:
         ),
         ({"value": None}, None, "no judgment has a value"),
         ({"dimension": ["wit", "wit", "wit", "charm", "charm", "charm"]}, None, "several dimensions"),
-        ({"sample": [1, 1, 1, 1, "s2", 1]}, None, "row 5 of column 'sample' holds 's2'"),
-        ({"sample": [1, 1, 1, 1.5, 1, 1]}, None, "row 4 of column 'sample' holds '1.5'"),
+        ({"sample": [1, 1, 1, 1, "s2", 1]}, None, "row 5 of column 'sample' contains 's2'"),
+        ({"sample": [1, 1, 1, 1.5, 1, 1]}, None, "row 4 of column 'sample' contains '1.5'"),
     ],
 )
 def test_bad_tables_are_refused_with_the_row(changes: dict, scale: range | None, sentence: str) -> None:
@@ -102,7 +102,7 @@ def test_bad_tables_are_refused_with_the_row(changes: dict, scale: range | None,
 
 def test_rows_of_errors_are_those_of_the_whole_table() -> None:
     both = pd.concat([table(dimension="wit"), table(dimension="charm", value=[1, "two", 3, 0, "one", 4])])
-    with pytest.raises(InputError, match=r"row 8 of column 'value' \(and 1 more row\) holds 'two'"):
+    with pytest.raises(InputError, match=r"row 8 of column 'value' \(and 1 more row\) contains 'two'"):
         read_ratings(both, dimension="charm")
 
 
@@ -128,7 +128,7 @@ def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[ob
     made = read_ratings(table(excluded=[flags[0], *[flags[1]] * 5]))
     assert len(made.frame) == 5
     assert made.exclusions["reason"].tolist() == ["excluded"]
-    assert "1 judgment by 1 judge left out (excluded)." in made.notes
+    assert "1 judgment by 1 judge not used (excluded)." in made.notes
 
 
 def test_ratings_that_do_not_overlap_are_told() -> None:

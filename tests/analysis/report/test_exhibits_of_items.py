@@ -66,10 +66,10 @@ def test_a_model_without_priors_or_check_has_no_such_exhibits(tmp_path) -> None:
 def test_observed_shares_are_compared_with_posterior_and_prior(tmp_path) -> None:
     result = ratings.rater_model(frequencies=ratings.shares(), prior_frequencies=ratings.shares(wide=0.3))
     text = text_of(tmp_path, result)
-    assert "Of 10 observed shares, 10 lie in what the fitted model predicts in 95%" in text
+    assert "Of 10 observed shares, 10 are within what the fitted model predicts in 95%" in text
     assert "10.0 times as wide" in text
     off = ratings.rater_model(frequencies=ratings.shares().assign(observed=0.5))
-    assert "10 of 10 observed shares lie outside" in text_of(tmp_path / "off", off)
+    assert "10 of 10 observed shares are outside" in text_of(tmp_path / "off", off)
 
 
 @pytest.mark.parametrize("prior", [True, False])
@@ -210,7 +210,9 @@ def test_scores_are_compared_with_the_most_frequent_label(tmp_path) -> None:
     settings = {**result.settings, "strata": ["language"]}
     text = text_of(tmp_path, replace(result, extra={"over_baseline": over}, settings=settings))
     below = over[(over["task"] == "joke_type") & (over["missing"] == "wrong") & (over["upper"] < 0)]
-    assert f"{len(below)} of 3 judges are right less often than always giving the most frequent label" in text
+    assert (
+        f"{len(below)} of 3 judges have lower accuracy than always answering the most frequent label" in text
+    )
     assert "Purpose of a line: the highest share of right answers is that of" in text
     assert "; 0 of 3 judges are below that label, 3 above it." in text
 

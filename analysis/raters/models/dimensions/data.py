@@ -144,7 +144,7 @@ def _first_samples_of_people(
     repeated = about.iloc[order].duplicated(["judge", "item"]).sort_index().to_numpy(dtype=bool)
     dropped = repeated & (about["kind"] == HUMAN).to_numpy(dtype=bool)
     if dropped.any():
-        notes.append(f"{int(dropped.sum()):,} repeated ratings of an item by the same person are left out.")
+        notes.append(f"{int(dropped.sum()):,} repeated ratings of an item by the same person are excluded.")
     return wide[~dropped].reset_index(drop=True), about[~dropped].reset_index(drop=True)
 
 
@@ -162,7 +162,7 @@ def _group(
         used = np.unique(column[~np.isnan(column)])
         if len(used) < 2:
             reason = "no ratings." if not len(used) else (
-                f"every rating is {used[0]:g}, so nothing goes with it; the dimension is left out here."
+                f"every rating is {used[0]:g}, so it has no correlations; the dimension is excluded here."
             )  # fmt: skip
             left.append((name, str(dimension), reason))
             continue
@@ -170,7 +170,7 @@ def _group(
         values.append(tuple(float(value) for value in used))
         y.append(np.where(np.isnan(column), -1, np.searchsorted(used, column)))
     if len(kept) < 2:
-        told = "fewer than two dimensions have ratings that differ; the group is left out."
+        told = "fewer than two dimensions have ratings that differ; the group is excluded."
         return None, [*left, *((name, dimension, told) for dimension in kept)]
     codes = np.stack(y).astype(np.int64)
     rated = (codes >= 0).any(axis=0)

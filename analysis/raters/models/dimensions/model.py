@@ -288,7 +288,7 @@ def _told(data: DimensionData, main: str | None) -> list[str]:
         if group.has_items:
             told.append(
                 f"{group.group}: {group.n_repeated:,} of {group.n_items:,} items have two or more ratings, "
-                "which tell correlations between items from those within a rating."
+                "which separate correlations between items from those within a rating."
             )
         else:
             several = (

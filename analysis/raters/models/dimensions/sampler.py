@@ -89,7 +89,7 @@ def sample_group(
             stop[0] = True
             raise KeyboardInterrupt(
                 f"Sampling was stopped after {sum(done):,} of {chains * (draws + tune):,} draws; "
-                "nothing was kept."
+                "no draws were saved."
             ) from None
         report(sum(done), chains * (draws + tune), 0)
         parts = [chain.result() for chain in running]
@@ -138,7 +138,7 @@ def _chain(
                 sweep(*arguments)
             except np.linalg.LinAlgError as error:
                 raise InputError(
-                    f"The ratings of '{data.group}' hold too little to estimate correlations of "
+                    f"The ratings of '{data.group}' are too few to estimate correlations of "
                     f"{', '.join(data.dimensions)}; leave out a dimension that hardly varies."
                 ) from error
         done[number] += 1

@@ -76,7 +76,8 @@ def read_labels(
     if int(shared.max()) < 2:
         why = "there is one judge" if len(ratings.judges) == 1 else "no item has labels by two judges"
         raise InputError(
-            f"Who is right cannot be told: {why}; the label model needs items with labels by several judges."
+            f"True labels are not identified: {why}; the label model needs items with labels by several "
+            "judges."
         )
     answers = np.bincount(ratings.judge, minlength=len(ratings.judges)).astype(np.int64)
     people = np.array([kind == HUMAN for kind in ratings.kinds])
@@ -96,7 +97,7 @@ def read_labels(
     for name, times in zip(chosen, used, strict=True):
         if times < FEW:
             often = "by nobody" if not times else f"in {times:,} of {len(label):,} judgments"
-            notes.append(f"Label '{name}' is used {often}: what is said of it rests on the prior.")
+            notes.append(f"Label '{name}' is used {often}: its estimates depend on the prior.")
     if int(shared.max()) == 2:
         notes.append("No item has labels by more than two judges: who is right rests on the priors.")
     return Labelled(
@@ -124,7 +125,8 @@ def rare_labels(told: pd.Series[str], least: int) -> dict[str, int]:
 def _check_number(found: list[str], are_numbers: bool) -> None:
     if are_numbers and len(found) > MOST_NUMBERS:
         raise InputError(
-            f"Column 'value' holds {len(found):,} different numbers; the label model is for labels without "
+            f"Column 'value' contains {len(found):,} different numbers; the label model is for labels "
+            "without "
             "order, so use rater_model, or bring the numbers into a few classes."
         )
     if len(found) > MOST_LABELS:
@@ -140,7 +142,7 @@ def _chosen(labels: Sequence[object], found: list[str]) -> tuple[str, ...]:
     stray = next((name for name in found if name not in given), None)
     if stray is not None:
         raise InputError(
-            f"Column 'value' holds '{stray}', which is not among the labels ({listed(given)})"
+            f"Column 'value' contains '{stray}', which is not among the labels ({listed(given)})"
             f"{did_you_mean(stray, list(given))}; correct it, leave those rows out, or name it too."
         )
     return given

@@ -155,14 +155,18 @@ def told_of(data: Labelled, found: LabelDraws) -> list[str]:
     for truth, label in enumerate(pooled.argmax(axis=1)):
         if label != truth:
             told.append(
-                f"Items of class '{data.labels[truth]}' are mostly called '{data.labels[label]}': the class "
-                "may not be what its name says."
+                f"Items of class '{data.labels[truth]}' are mostly labelled '{data.labels[label]}': the "
+                "class "
+                "may not correspond to its name."
             )
     for number, panel in enumerate(data.units[: data.n_panels]):
         people = int((data.unit == number).sum())
         if people < 3:
             who = "one person" if people == 1 else "two people"
-            told.append(f"Group '{panel}' has {who}: how people differ rests on the prior 'people'.")
+            told.append(
+                f"Group '{panel}' has {who}: estimated differences between people depend on the prior "
+                "'people'."
+            )
     return told
 
 

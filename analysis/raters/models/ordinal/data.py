@@ -266,14 +266,15 @@ def _refuse(data: OrdinalData) -> None:
     several = int((seen.groupby("item").size() > 1).sum())
     if several == 0:
         raise InputError(
-            "No item is rated by two people, so that consensus and error cannot be told apart; give items "
+            "No item is rated by two people, so consensus and error cannot be separated; give items "
             "rated by several."
         )
     for number, name in enumerate(data.groups):
         found = np.unique(data.category[data.group[data.judge] == number])
         if len(found) == 1:
             raise InputError(
-                f"'{name}' gave {data.categories[found[0]]:g} for every item; leave it out, its ratings hold "
+                f"'{name}' gave {data.categories[found[0]]:g} for every item; exclude it, since its "
+                "ratings contain "
                 "no information."
             )
 
@@ -297,8 +298,8 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     single = [name for name, known in zip(data.models, own[data.n_panels :], strict=True) if not known]
     if single:
         notes.append(
-            f"{listed(single)}: one rating an item, so that a lasting judgment of its own and the noise of "
-            "single answers cannot be told apart; the latent correlation is that of a single rating."
+            f"{listed(single)}: one rating per item, so its stable judgment of the item and the noise of "
+            "single answers cannot be separated; the latent correlation is that of a single rating."
         )
     for number in range(data.n_panels):
         if data.size[number] == 1:

@@ -244,7 +244,7 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
     return [
         f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "
-        "the last threshold, where ratings do not show them: its latent correlations rest on assuming "
+        "the last threshold, where ratings do not show them: its latent correlations depend on assuming "
         f"one slope and the link there. Use the correlation of ratings (`correlation`){advice}."
         for name, (value, share) in ends.items()
     ]

@@ -200,7 +200,9 @@ def test_levels_without_an_answer_are_named(cells: pd.DataFrame) -> None:
     twins = pd.DataFrame({"a": list("xxyy"), "b": list("uuvv"), "c": list("stst")})
     told = power(twins, amce=0.1, pairs=100)
     assert set(told.frame["feature"]) == {"c"}
-    assert "No answer for y of a: it cannot be told apart from other attributes." in told.notes
+    assert (
+        "No answer for y of a: its effect cannot be separated from those of other attributes." in told.notes
+    )
     with pytest.raises(InputError, match="No answer for y of a"):
         power(twins, amce=0.1, pairs=100, features=["a"])
 

@@ -393,7 +393,7 @@ def test_groups_have_net_biases_of_their_own() -> None:
     )
     table["judge_id"] = table["group"] + table["judge_id"]
     table["pair_id"] = table["group"] + table["pair_id"].astype(str)
-    with pytest.warns(UserWarning, match="answers lean to side A by .*, of leaning lean to side A by"):
+    with pytest.warns(UserWarning, match="answers favour position A by .*, of leaning favour position A by"):
         made = amce_diffs(table, FORMULA, by="group", id="judge_id", correct="by_group")
     bias = made.tau.set_index("group")["net_bias"]
     assert bias["calm"] == 0
@@ -419,7 +419,7 @@ def test_leaning_to_a_side_is_told() -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         amce(table, FORMULA, id="judge_id", correct="reliability")
-    assert any("lean to side A" in str(one.message) for one in told)
+    assert any("favour position A" in str(one.message) for one in told)
     assert told[-1].filename == __file__
 
 

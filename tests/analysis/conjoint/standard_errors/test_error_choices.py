@@ -99,7 +99,7 @@ def test_a_choice_that_cannot_be_computed_is_left_out_with_its_reason(data) -> N
     found = errors_under_choices(data.assign(user="only one"), FORMULA, pair="judge_id", draws=19, seed=1)
     assert "text (CR2)" in set(found.frame["choice"])
     assert "user (CR2)" not in set(found.frame["choice"])
-    assert any(note.startswith("user (CR2) was left out: ") for note in found.notes)
+    assert any(note.startswith("user (CR2) was excluded: ") for note in found.notes)
 
 
 def test_what_no_choice_can_estimate_is_an_error(data) -> None:

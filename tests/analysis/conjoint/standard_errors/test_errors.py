@@ -144,7 +144,7 @@ def test_a_level_shown_through_a_single_cluster_is_told_of_in_every_convention()
     data = stimuli()
     data["text"] = data["text"].where(data["tone"] != "rude", "rude_0")
     for vcov in ("survey", "CR1", "CR2"):
-        with pytest.warns(FewClusters, match="tone=rude has one, so its effect cannot be told"):
+        with pytest.warns(FewClusters, match="tone=rude has one, so its effect cannot be separated"):
             amce(data, FORMULA, id="text", vcov=vcov)
 
 

@@ -58,7 +58,9 @@ def test_the_strongest_correlate_is_the_one_of_largest_absolute_value() -> None:
     made = dimension_correlations(table, main="fun", draws=20)
     main = made.extra["main"].set_index("other")
     assert main.loc["dull", ["rank", "probability"]].tolist() == [1, 1.0]
-    assert any("dull goes most with fun, by absolute value (-0.9" in note for note in made.notes)
+    assert any(
+        "dull is most strongly correlated with fun, by absolute value (-0.9" in note for note in made.notes
+    )
 
 
 def test_a_difference_of_one_rating_from_a_mean_of_several_is_told(tables: Tables) -> None:

@@ -146,7 +146,7 @@ def test_a_constant_model_has_no_correlation_and_this_is_told(tables: Tables) ->
     gpt = made.frame[made.frame["judge"] == "gpt"]
     assert gpt[["estimate", "lower", "p", "p_holm"]].isna().all(axis=None)
     assert made.frame[made.frame["judge"] != "gpt"]["p_holm"].notna().all()
-    assert "9 correlations are not defined: one side does not vary." in made.notes
+    assert "9 correlations are not defined, since one of the two variables is constant." in made.notes
 
 
 def test_dimension_correlations_are_those_of_pandas(tables: Tables) -> None:

@@ -120,7 +120,7 @@ def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
     )
     assert (made.frame["n_topics"] == 23).all()
     assert any("single ratings" in note for note in made.notes)
-    assert "1 of 24 topics lack a tier and are left out." in made.notes
+    assert "1 of 24 topics lack a tier and are excluded." in made.notes
 
 
 def test_two_responses_of_one_tier_and_unknown_tiers_are_refused(tables: Tables) -> None:

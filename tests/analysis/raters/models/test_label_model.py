@@ -207,7 +207,7 @@ TWO, MIXED = ("ann", "bob"), ["no", "yes", "yes"]
         (_given(TWO, ["yes"] * 3), {}, "Every judgment is 'yes'"),
         (_given(TWO, [k * 7 for k in range(12)]), {}, "12 different numbers; the label model"),
         (_given(TWO, [f"word {k}" for k in range(21)]), {}, "21 different labels, more than 20"),
-        (_given(TWO, [*MIXED]), {"labels": ["yes", "maybe"]}, "holds 'no', which is not among the labels"),
+        (_given(TWO, [*MIXED]), {"labels": ["yes", "maybe"]}, "contains 'no', which is not among the labels"),
         (_given(TWO, [*MIXED]), {"labels": ["yes", "no", "yes"]}, "names a label twice"),
         (_given(TWO, [*MIXED]), {"priors": {"wrongs": (0, 1)}}, "no prior 'wrongs'"),
     ],

@@ -82,7 +82,7 @@ def test_the_grid_is_finer_where_items_have_more_ratings():
 
 
 def test_one_rating_an_item_is_said_not_to_identify_lasting_judgments():
-    assert any("cannot be told apart" in note for note in arranged(judgments()).notes)
+    assert any("cannot be separated" in note for note in arranged(judgments()).notes)
 
 
 def test_the_first_of_few_repeated_ratings_is_that_of_the_lowest_sample():

@@ -169,7 +169,7 @@ def test_the_better_model_agrees_better(fitted):
 
 def test_lasting_judgments_are_not_reported_from_single_answers(fitted):
     assert "latent_correlation" not in set(fitted[0].frame["quantity"])
-    assert any("cannot be told apart" in note for note in fitted[0].notes)
+    assert any("cannot be separated" in note for note in fitted[0].notes)
 
 
 def test_draws_and_replications_are_arviz_data(fitted, tmp_path):

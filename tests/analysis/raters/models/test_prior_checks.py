@@ -217,7 +217,7 @@ def test_checks_of_dimensions_without_a_pair_or_a_value_are_told_in_words() -> N
     assert table["value"].isna().any()
     off = table.assign(observed=2.0, lower=0.0, upper=1.0)
     said = fit_in_words(off, "statistics")
-    assert said.startswith(f"Of {len(off)} statistics, {len(off)} lie outside")
+    assert said.startswith(f"Of {len(off)} statistics, {len(off)} are outside")
     assert "gpt share wit 0.0" in said
     assert "nan" not in said.lower()
     assert "none" not in said.lower()
