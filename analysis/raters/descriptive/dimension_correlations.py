@@ -28,8 +28,7 @@ HALO = (
 )
 UNLIKE = (
     "For people, means of several ratings are correlated; for a model, single ratings. Noise lowers "
-    "correlations "
-    "of single ratings more, which contributes to differences from people."
+    "correlations of single ratings more, which contributes to differences from people."
 )
 UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."
 

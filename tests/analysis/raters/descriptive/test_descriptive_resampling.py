@@ -65,6 +65,6 @@ def test_the_strongest_correlate_is_the_one_of_largest_absolute_value() -> None:
 
 def test_a_difference_of_one_rating_from_a_mean_of_several_is_told(tables: Tables) -> None:
     made = dimension_correlations(*tables, draws=20)
-    assert any("noise lowers correlations of single ratings more" in note for note in made.notes)
+    assert any("Noise lowers correlations of single ratings more" in note for note in made.notes)
     assert made.frame["p_holm"].notna().all()
     assert (made.frame["p_holm"] >= made.frame["p"]).all()
