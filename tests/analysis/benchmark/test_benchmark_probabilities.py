@@ -98,7 +98,9 @@ def test_judges_without_probabilities_are_left_out_beside_others() -> None:
     both = both.assign(item_id=both["item_id"].astype("category"), judge=both["judge"].astype("category"))
     found = probabilities(Scored(both, made.classes, made.levels), draws=0)
     assert set(found.frame["judge"]) == {"gpt", "majority class", "random"}
-    assert any(note.startswith("hard, harm: excluded, since no answer has probabilities") for note in found.notes)
+    assert any(
+        note.startswith("hard, harm: excluded, since no answer has probabilities") for note in found.notes
+    )
 
 
 def test_probability_of_the_label_is_not_enough_for_more_classes() -> None:
