@@ -1,4 +1,4 @@
-"""TODO."""
+"""Agreement coefficients of ratings: the public function, its checks and its table."""
 
 from __future__ import annotations
 
