@@ -26,7 +26,19 @@ def level_probabilities(study: Study) -> pd.DataFrame:
     Derived attributes get the probability of the source levels that imply them: where
     benign speech is one of seven kinds of speech, it has probability 1/7, not 1/2. Where the design has
     restrictions these are the shares that they leave: levels are drawn independently, and a combination
-    that is excluded is drawn again, so its levels become rarer than in the study file.
+    that is left out is drawn again, so levels that it names become rarer than the study file says.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``feature, level, probability``; one row a level, derived attributes last.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> shares = level_probabilities(load_study("moderation"))
+    >>> shares.loc[shares["feature"] == "speech", "probability"].round(3).tolist()
+    [0.143, 0.857]
     """
     shown = {
         (name, level): float(share)
@@ -46,6 +58,12 @@ def attribute_cells(study: Study) -> pd.DataFrame:
     """All combinations of attribute levels, with derived attributes and their probability.
 
     Combinations that the design's restrictions name have no row.
+
+    Returns
+    -------
+    DataFrame
+        One row a cell, the last attribute varying fastest; a categorical column for each
+        attribute and derived attribute, and ``probability`` (sums to one).
     """
     sizes = [len(attribute.levels) for attribute in study.attributes]
     refuse_too_many(study, sizes)
@@ -58,6 +76,19 @@ def enumerate_profiles(study: Study) -> pd.DataFrame:
     """All distinct profiles of a study: attribute cells times the stimuli that render them.
 
     Profiles keep their numbers when a restriction leaves others out, so that numbers then have gaps.
+
+    Returns
+    -------
+    DataFrame
+        ``profile_id`` (from 1), one unordered categorical column for each attribute and
+        derived attribute, one for each stimulus factor (ids such as ``politics_07``), and
+        ``probability``, the chance that a randomly drawn profile is this one.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> len(enumerate_profiles(load_study("moderation")))
+    210000
     """
     sizes = [len(attribute.levels) for attribute in study.attributes]
     sizes += [stimulus.count for stimulus in study.stimuli]
@@ -88,7 +119,30 @@ def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
     """Draw pairs of profiles without replacement, within pairs and across them.
 
     When all profiles are used up, a new round over all of them begins, so no profile is
-    shown more than once more often than another. A pair never contains a profile twice.
+    shown more than once more often than another. A pair never holds a profile twice.
+
+    Parameters
+    ----------
+    profiles : DataFrame
+        As from :func:`enumerate_profiles`; drawn in proportion to ``probability``. With
+        unequal probabilities draws are successive, so that shares reach ``probability``
+        only where few of the profiles are drawn.
+    n : int
+        Number of pairs.
+    seed : int, SeedSequence or Generator
+
+    Returns
+    -------
+    DataFrame
+        ``task_id, position, profile_id``, two rows a pair, A before B; ``judge_id`` and ``task`` are
+        missing, since all judges share the pairs, and ``repeat`` is False.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> profiles = enumerate_profiles(load_study("moderation"))
+    >>> sample_pairs(profiles, 30_000, seed=1)["profile_id"].is_unique
+    True
     """
     rows = draw_pairs(_probabilities(profiles), n, np.random.default_rng(seed))
     return shared_table(profiles["profile_id"].to_numpy()[rows])
@@ -100,9 +154,15 @@ def assign_tasks(
     """Draw the tasks of a panel: each respondent gets random pairs of two different profiles.
 
     Pairs of different tasks are independent draws from all profiles. With ``repeat_first``
-    the first pair is repeated as task ``tasks + 1`` with its positions swapped, as in the
+    the first pair comes again as task ``tasks + 1`` with its sides swapped, as in the
     intra-respondent reliability design of Clayton, Horiuchi, Kaufman, King & Komisarchik
     ("Correcting Measurement Error Bias in Conjoint Survey Experiments").
+
+    Returns
+    -------
+    DataFrame
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows a task, A before B,
+        tasks in the order in which respondents see them.
     """
     rows = draw_panel(_probabilities(profiles), respondents, tasks, np.random.default_rng(seed))
     if repeat_first:

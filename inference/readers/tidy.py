@@ -24,6 +24,39 @@ def cj_tidy(
     """Reshape a wide conjoint survey to one row per respondent, task and profile.
 
     The counterpart of ``cj_tidy`` in the R package cregg: same arguments, row order and columns.
+
+    Parameters
+    ----------
+    data : DataFrame of n respondents, one a row
+    profile_variables : for each variable that differs between the two profiles of a task, two lists with
+        its columns for profile A and for profile B, each with one column a task, in task order
+    task_variables : for each variable that differs between tasks only, its columns in task order
+    id : the column that identifies respondents
+
+    Returns
+    -------
+    DataFrame of n * tasks * 2 rows, sorted by profile, then task, then respondent. Its columns are those
+    of ``data`` that were not reshaped, ``task`` (1, 2, ...), ``profile`` (categorical A, B), the profile
+    variables, the task variables, and ``pair`` (1, 2, ..., shared by the two profiles of a task).
+    Categorical columns are joined over their levels in order of appearance.
+
+    Raises
+    ------
+    InputError
+        A column is missing, used twice or carries a reserved name; lists differ in length; the
+        identifier is empty or repeated.
+
+    References
+    ----------
+    Leeper, T. J., Hobolt, S. B., & Tilley, J. (2020). Measuring subgroup preferences in conjoint
+    experiments. Political Analysis, 28(2), 207-221. https://doi.org/10.1017/pan.2019.30
+
+    Examples
+    --------
+    >>> wide = pd.DataFrame({"who": [7], "sex_1a": ["f"], "sex_1b": ["m"], "pick_1": [2]})
+    >>> long = cj_tidy(wide, {"sex": (["sex_1a"], ["sex_1b"])}, {"pick": ["pick_1"]}, id="who")
+    >>> long[["who", "task", "profile", "sex", "pick", "pair"]].to_numpy().tolist()
+    [[7, 1, 'A', 'f', 2, 1], [7, 1, 'B', 'm', 2, 1]]
     """
     tasks = _count_tasks(profile_variables, task_variables)
     sides = list(chain.from_iterable(profile_variables.values()))
@@ -47,7 +80,32 @@ def cj_tidy(
 def choices_from_tidy(
     long: pd.DataFrame, id: str, choice: str, codes: tuple[object, object] = (1, 2)
 ) -> pd.DataFrame:
-    """Turn the output of ``cj_tidy`` into a ``choices`` table of human judges."""
+    """Turn the output of ``cj_tidy`` into a ``choices`` table of human judges.
+
+    Parameters
+    ----------
+    long : DataFrame of ``cj_tidy`` with n rows
+    id : the respondent column, which becomes ``judge_id``
+    choice : the task variable that says which profile was chosen; missing where there was no answer
+    codes : its values for the first (A) and the second (B) profile
+
+    Returns
+    -------
+    DataFrame of n rows with ``judge_id``, ``judge_kind``, ``pair_id``, ``task``, ``position``,
+    ``chosen``, ``status``, ``repeat`` and all other columns of ``long``.
+
+    Raises
+    ------
+    InputError
+        ``choice`` holds a value that is none of ``codes``.
+
+    Examples
+    --------
+    >>> wide = pd.DataFrame({"who": [7], "sex_1a": ["f"], "sex_1b": ["m"], "pick_1": [2]})
+    >>> long = cj_tidy(wide, {"sex": (["sex_1a"], ["sex_1b"])}, {"pick": ["pick_1"]}, id="who")
+    >>> choices_from_tidy(long, id="who", choice="pick")["chosen"].tolist()
+    [0, 1]
+    """
     _check_present(long, [id, choice, *RESERVED])
     picked = long[choice]
     unknown = (picked.notna() & ~picked.isin(codes)).to_numpy()
