@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from inspect import signature
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,12 +15,14 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..numerics.intervals import check_alpha
-from . import balance, combinations, design, effort, missing, order, position, units  # noqa: F401 (registered)
 from .check import CHECKS, Check
 from .judged import split
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
+
+for _module in iter_modules([str(Path(__file__).parent)], f"{__package__}."):
+    import_module(_module.name)  # checks register themselves
 
 ORDERED = sorted(CHECKS.values(), key=lambda registered: registered[0].place)
 NAMES = tuple(question.name for question, _ in ORDERED)

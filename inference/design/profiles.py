@@ -31,7 +31,7 @@ def level_probabilities(study: Study) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``feature, level, probability``; one row a level, derived attributes last.
+        Columns ``feature, level, probability``; one row per level, derived attributes last.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``task_id, position, profile_id``, two rows a pair, A before B; ``judge_id`` and ``task`` are
+        ``task_id, position, profile_id``, two rows per pair, A before B; ``judge_id`` and ``task`` are
         missing, since all judges share the pairs, and ``repeat`` is False.
 
     Examples
