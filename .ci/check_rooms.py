@@ -20,7 +20,6 @@ ROOMS = {
         "conjoint",
         "recovery benchmark",
         "raters",
-        "steps",
         "results",
         "figures",
         "frames",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import StudyName, grouped
-from .rendering_options import Look
+from .rendering import Look
 
 if TYPE_CHECKING:
     import pandas as pd

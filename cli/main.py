@@ -19,8 +19,7 @@ from .commands.doctor import doctor
 from .commands.example import example
 from .commands.fit import fit
 from .commands.power import power
-from .commands.raters.agreement import agreement
-from .commands.raters.alt_test import alt_test
+from .commands.raters.adding import agreement, alt_test
 from .commands.raters.raters import raters
 from .commands.report import report
 from .commands.runs import ledger, parse, retry, status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from conjury.inference.errors import ConjuryError
+
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 console = Console(highlight=False, markup=False, soft_wrap=True)
 NOTES = 20  # notes that are printed; all are in the manifest
@@ -151,3 +154,37 @@ def show_requests(total: int) -> Iterator[Callable[[int, str], None]]:
             update(completed=done, description=description)
 
         yield watch
+
+
+FORMATS: tuple[str, ...] = ("png", "svg", "pdf")
+
+
+def draw_figures(folder: Path, part: str) -> list[str]:
+    """Draw every result of a run that has a figure; return why any could not be drawn."""
+    from conjury.analysis.report import Report
+
+    return save_figures(folder, Report(folder).figures(part)) if FORMATS else []
+
+
+def save_figures(folder: Path, drawings: Iterable[tuple[str, Callable[[], Figure]]]) -> list[str]:
+    """Draw and save figures by name; return why any could not be drawn."""
+    from conjury.analysis.figures.theme import save
+
+    notes: list[str] = []
+    named = list(drawings) if FORMATS else []
+    with show_steps(len(named)) as step:
+        for name, draw in named:
+            step(f"Figure: {name}")
+            try:
+                save(draw(), folder / "figures" / name, formats=FORMATS)
+            except ConjuryError as error:
+                reason = str(error).replace(str(folder.resolve()), "the results")
+                notes.append(f"Figure {name}: {reason} It was not drawn.")
+    if named:
+        console.print(f"  {counted(len(named) - len(notes), 'figure')} as {_names(FORMATS)}")
+    return notes
+
+
+def _names(formats: tuple[str, ...]) -> str:
+    *first, last = [name.upper() for name in formats]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -22,8 +22,7 @@ from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import card_markdown
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import plain
-from conjury.analysis.report.page import assemble, execute, read_source, set_parameter
-from conjury.analysis.report.render import render
+from conjury.analysis.report.render import assemble, execute, read_source, render, set_parameter
 from conjury.cli.main import main
 from conjury.inference.perturb import perturb_items, sheet
 from conjury.inference.tables import write_table

@@ -17,9 +17,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.parsing.values.published import joke_type, line_purpose
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import UNPERTURBED, as_text
 from conjury.inference.tables.schema import require_columns
-from conjury.inference.tables.streams import UNPERTURBED
 
 from ..benchmark.data.units import LINE, answers_table, gold_table
 from ..numerics.types import Codes, Floats

@@ -11,8 +11,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 
 from ..raters.agreement import agreement
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from ..vocabulary import HUMAN
 
 if TYPE_CHECKING:

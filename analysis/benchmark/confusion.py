@@ -12,8 +12,7 @@ import pandas as pd
 
 from ..numerics.intervals import inference
 from ..numerics.types import Codes
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from ..vocabulary import FEWEST_GOLD
 from .data.answered import task_in_words
 from .data.scoring import Scored

@@ -13,10 +13,9 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..numerics.bootstrap import few_clusters
 from ..numerics.intervals import inference
-from ..numerics.mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
+from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from .data.pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .data.scoring import Scored
 from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted

@@ -17,7 +17,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.bootstrap import cluster_weights, few_clusters
 from ..numerics.intervals import check_alpha, check_draws, vary, wilson
-from ..numerics.multiplicity import adjusted
+from ..numerics.significance import adjusted
 from ..numerics.types import Codes, Floats
 from ..vocabulary import BASELINE
 from .data.scoring import Scored

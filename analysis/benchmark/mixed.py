@@ -15,10 +15,9 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import check_alpha, inference
-from ..numerics.mixed_logit import QUADRATURE, MixedLogit, fit_mixed_logit
+from ..numerics.mixed import QUADRATURE, MixedLogit, fit_mixed_logit
 from ..numerics.types import Floats
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from .data.pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
 from .data.scoring import Cell, Scored
 from .intervals import Multiplicity, check_adjust, with_adjusted

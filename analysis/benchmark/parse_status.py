@@ -13,8 +13,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
 from ..numerics.types import Codes
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from .data.units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, listed
 
 from ..numerics.types import Codes, Floats
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, RANDOM
 from .data.scoring import Cell, Scored
 from .intervals import (

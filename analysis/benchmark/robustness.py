@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
+from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED
 
-from ..numerics.mcnemar import discordance
-from ..results import Result
-from ..steps import Step, analysis
+from ..numerics.significance import discordance
+from ..results import Result, Step, analysis
 from .data.answered import score_study
 from .data.pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .data.scoring import Scored

@@ -13,8 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
 from ..numerics.types import Codes, Floats
-from ..results import Result
-from ..steps import Step, analysis
+from ..results import Result, Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from .data.scoring import Cell, Scored
 from .intervals import (

@@ -1,6 +1,6 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
-from ..frames.repeats import RepeatsExcluded
+from ..frames.cells import RepeatsExcluded
 from .bayes.choice_model import choice_model
 from .comparisons import (
     adjust,
@@ -21,8 +21,7 @@ from .run import FewClusters
 from .standard_errors import errors_under_choices, mixed, wild
 from .verbs.amce import amce, amce_by_reference
 from .verbs.anova import cj_anova
-from .verbs.cj import cj
-from .verbs.differences import amce_diffs, mm_diffs
+from .verbs.cj import amce_diffs, cj, mm_diffs
 from .verbs.frequencies import cj_freqs, cj_props, cj_table
 from .verbs.marginal_means import mm
 from .verbs.people import people_diffs

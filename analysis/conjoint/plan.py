@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from ..frames.cells import Cells
-from ..frames.warn import warn_caller
+from ..frames.variables import warn_caller
 from ..numerics.clusters import Clusters
 from ..numerics.intervals import SHARE, UNBOUNDED, Support
 from ..numerics.linear import invert_in_order, logistic

@@ -13,8 +13,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..frames.chance import chance_of
-from ..frames.formula import Formula, parse
+from ..frames.cells import chance_of
+from ..frames.variables import Formula, parse
 from ..numerics.intervals import check_alpha
 from ..results import KEY_COLUMNS, NUMBER_COLUMNS
 

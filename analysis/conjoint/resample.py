@@ -16,9 +16,7 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ..frames.formula import Formula
-from ..frames.variables import check_pairs, unit_codes
-from ..frames.warn import warn_caller
+from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
 from ..numerics.clusters import Clusters, Entries

@@ -11,10 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..frames.cells import Cells
-from ..frames.chance import needed_columns
-from ..frames.repeats import REPEAT, without_repeats
-from ..frames.warn import warn_caller
+from ..frames.cells import REPEAT, Cells, needed_columns, without_repeats
+from ..frames.variables import warn_caller
 from ..numerics.clusters import Clusters
 from .engines import assemble, solve
 from .estimands import PLANS

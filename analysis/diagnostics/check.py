@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..figures.labels import true_minus
-from ..numerics.multiplicity import adjusted as holm_of
+from ..numerics.significance import adjusted as holm_of
 
 Verdict = Literal["pass", "look", "fail", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "look", "fail")

@@ -11,8 +11,17 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .arrange import arrange, set_panel_title
-from .fitting import LONGEST_LABEL, add_legend, legend_columns, lines_high, more_lines, room_above, wrap
+from .fitting import (
+    LONGEST_LABEL,
+    add_legend,
+    arrange,
+    legend_columns,
+    lines_high,
+    more_lines,
+    room_above,
+    set_panel_title,
+    wrap,
+)
 from .labels import display_order
 from .theme import TWO_COLUMNS, Theme, new_figure
 

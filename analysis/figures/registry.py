@@ -18,7 +18,7 @@ from .theme import LIGHT, Theme, styled, theme_named
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .drawable import Drawable
+    from .fitting import Drawable
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from conjury.inference.errors import InputError, MissingDependency
 from ..conjoint.engines.solution import ENGINES
 from ..results import Result
 from .conjoint import fit_group
-from .run import FitOptions
-from .settings import BOOTSTRAPPED, COUNTS, Group
+from .run import BOOTSTRAPPED, COUNTS, FitOptions, Group
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import judges_by_origin
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.columns import as_text
@@ -17,19 +21,19 @@ from conjury.inference.tables.files import PUBLISHED
 
 from ..audit import compare_moderation, compare_oogiri
 from ..benchmark.data.answered import Answered
+from ..raters.models.fitted import ModelFit
 from ..recovery.conjoint import recovery as effects_recovered
 from ..recovery.labels import label_recovery
 from ..recovery.ratings import recovery as ratings_recovered
 from ..vocabulary import HUMAN
 from . import labels, ratings
 from .conjoint import answers, groups, plan_conjoint
-from .gold import with_gold
-from .labels import add_printed_numbers, plan_labels
-from .loading import Loaded
-from .manifest import describe_labels, describe_study
+from .labels import add_printed_numbers, plan_labels, with_gold
+from .loading import CHOICES, JUDGMENTS, Loaded
+from .manifest import FIT, describe_labels, describe_study, entries_of, results_of
 from .ratings import plan_ratings
-from .run import FitOptions, Fitted, Plan, fit
-from .settings import Group
+from .results_folder import FORMAT, SAMPLERS, ResultsFolder, describe_run
+from .run import FitOptions, Fitted, Group, Plan, fit
 
 Tables = dict[str, pd.DataFrame]
 
@@ -120,3 +124,139 @@ def _of_labels(answered: Answered, loaded: Loaded, fitted: Fitted) -> Tables:
         return {}
     recovered = label_recovery(fitted.by_name, loaded.truth)
     return {"truth": loaded.truth} | ({} if recovered.empty else {"recovery": recovered})
+
+
+Draw = Callable[[Path, str], list[str]]  # draws the results of a part; returns why any were not drawn
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A run that adds to a results folder: its part of the manifest, its data, results and tables.
+
+    ``record`` is what the manifest lists of the run besides its data and software.
+    """
+
+    part: str
+    loaded: Loaded
+    fitted: Fitted
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    source: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    engines: Iterable[str] = ()
+
+
+def command() -> list[str]:
+    """The command that is running."""
+    return ["conjury", *sys.argv[1:]]
+
+
+def fit_manifest(work: Work, fitted: Fitted, engine: str) -> dict[str, Any]:
+    """The manifest of a fit: study, software, data, results and notes."""
+    source = work.loaded.source()
+    return {
+        "format": FORMAT,
+        **work.described,
+        **describe_run(command(), [engine]),
+        **source,
+        "results": entries_of(fitted.results),
+        "notes": list(dict.fromkeys([*source["notes"], *fitted.notes])),
+    }
+
+
+def write_fit(
+    draft: ResultsFolder,
+    loaded: Loaded,
+    tables: Mapping[str, pd.DataFrame],
+    manifest: Mapping[str, Any],
+) -> None:
+    """Write the tables and data of a fit into the draft of a results folder, and its manifest."""
+    kept = {name: table for name, table in loaded.tables.items() if name.partition(".")[0] != CHOICES}
+    draft.write(tables, manifest, loaded.variants, kept)
+
+
+def add_notes(draft: ResultsFolder, notes: list[str], part: str = FIT) -> None:
+    """Add notes to the manifest of a draft, or to a part of it."""
+    if not notes:
+        return
+    manifest = draft.manifest
+    run = manifest if part == FIT else manifest["parts"][part]
+    run["notes"] = [*run["notes"], *notes]
+    draft.write({}, manifest)
+
+
+def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
+    """Add results to a folder as one part of it; draws of models are kept as NetCDF."""
+    models = {one.name: one.result for one in added.fitted.results if isinstance(one.result, ModelFit)}
+    run = describe_run(command(), added.engines, further=SAMPLERS if models else ())
+    source = added.source or added.loaded.source()
+    record = {
+        **{name: run[name] for name in ("created", "command", "packages", "r")},
+        **source,
+        **added.record,
+        "notes": [*source["notes"], *added.fitted.notes],
+    }
+    before = folder.manifest
+    base = before or {"format": FORMAT, **_described(added.loaded), **run, **source, "results": []}
+    manifest = {
+        **base,
+        "results": [*base["results"], *entries_of(added.fitted.results, added.part)],
+        "parts": {**base.get("parts", {}), added.part: record},
+    }
+    with folder.extended(added.part) as draft:
+        for name, fit in models.items():
+            fit.save(draft.path / "models" / f"{name}.nc")
+        draft.write({**added.fitted.tables, **added.tables}, manifest, kept=_to_keep(folder, added))
+        add_notes(draft, draw(draft.path, added.part), added.part)
+
+
+def _described(loaded: Loaded) -> dict[str, Any]:
+    if loaded.study is not None:
+        return describe_study(loaded.study)
+    judges = {name: name for name in loaded.models}
+    return {"study": "", "title": "Ratings and raters", "labels": {"judges": judges}}
+
+
+def _to_keep(folder: ResultsFolder, added: Addition) -> dict[str, pd.DataFrame]:
+    """Judgments and items, unless another part of the folder has them."""
+    if JUDGMENTS not in added.loaded.tables:
+        return {}
+    own = (folder.manifest.get("parts") or {}).get(added.part, {}).get("files", [])
+    held = folder.held(JUDGMENTS) is not None and "data/judgments.parquet" not in own
+    return {} if held else added.loaded.tables
+
+
+def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
+    """Refuse to add results on a file of judgments to a folder that rests on others.
+
+    Files are identified by their checksums and numbers of judgments; where rows are selected or columns
+    renamed, the judgments themselves are compared.
+    """
+    if not folder.manifest or not loaded.files:
+        return
+    named = {str(file.get("sha256")) for file in folder.manifest.get("data") or []}
+    same = named == {str(file["sha256"]) for file in loaded.described()}
+    held = folder.held(JUDGMENTS)
+    alike = held is not None and len(held) == len(loaded.judgments)
+    if alike and held is not None and loaded.changed:
+        alike = held.equals(loaded.judgments)
+    if not same or not alike:
+        raise InputError(
+            f"{folder.path} contains results on other data; name another folder with --results, or leave the "
+            "file out to go on with its judgments."
+        )
+
+
+def free_name(folder: ResultsFolder, base: str, settings: Mapping[str, Any]) -> str:
+    """Name of a result that no other of the folder has; one with the same settings is replaced.
+
+    A number is added where the fit of the folder, or a run with other settings, has the name.
+    """
+    recorded = results_of(folder.manifest)
+    taken = {one.name for one in recorded if one.part == FIT}
+    wanted = json.loads(json.dumps(dict(settings), default=str))
+    for number in itertools.count(1):
+        name = base if number == 1 else f"{base}_{number}"
+        earlier = [one for one in recorded if one.name == name and one.part != FIT]
+        if name not in taken and all(one.settings == wanted for one in earlier):
+            return name
+    raise AssertionError  # the numbers have no end

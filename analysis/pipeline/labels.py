@@ -1,16 +1,22 @@
-"""The analyses that judgments of a study with gold labels allow, as steps."""
+"""Gold labels of a study of labels, and everything else that its judgments are scored with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.readers.judgments import load_judgments
+from conjury.inference.readers.labels import majority_labels, notes_of_majority, read_labels
+from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.companions import companion
+from conjury.inference.tables.files import read_table
 
 from .. import benchmark
 from ..audit.compare import HARM, JOKES
@@ -18,9 +24,125 @@ from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.data.answered import Answered, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
-from ..results import Result
-from ..steps import Step, steps_of
+from ..results import Result, Step, steps_of
+from .loading import Loaded, Source, read_judgments_of
 from .run import FitOptions, Fitted, Plan, fit
+
+FEWEST_VOTES = 3
+ANNOTATIONS = "annotations.csv"  # in the folder of a study
+LABELS = "labels"
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Gold labels, the file that they are from, and notes on them."""
+
+    labels: pd.DataFrame
+    file: Path | None
+    notes: tuple[str, ...] = ()
+
+
+def with_gold(
+    loaded: Loaded, gold: Path | None = None, readings: Sequence[Path] = ()
+) -> tuple[Loaded, Answered]:
+    """Join the judgments of a study of labels with gold labels, and with other readings of the answers."""
+    study = loaded.study
+    assert isinstance(study, ItemStudy)
+    others = [read_judgments_of(None, [file]).judgments for file in readings]
+    found = find_gold(study, loaded, gold)
+    data = [one.file for one in loaded.files]
+    answered = Answered(
+        study,
+        loaded.judgments,
+        found.labels,
+        loaded.items,
+        others,
+        _responses(data),
+        _annotations(study, loaded),
+    )
+    files = list(loaded.files)
+    if found.file is not None:
+        files.append(Source(found.file, len(found.labels), len(found.labels), LABELS))
+    files += [
+        Source(file, len(table), len(table), "readings") for file, table in zip(readings, others, strict=True)
+    ]
+    whole = replace(
+        loaded,
+        tables={**loaded.tables, LABELS: found.labels},
+        files=tuple(files),
+        notes=(*loaded.notes, *found.notes),
+    )
+    return whole, answered
+
+
+def find_gold(study: ItemStudy, loaded: Loaded, given: Path | None) -> Gold:
+    """Gold labels from the file that is named, else beside the data, of the study, or by most people.
+
+    Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are used where they
+    are about the judged items; people's votes where there are three and more of them.
+    """
+    if given is None and (beside := _labels_beside(study, loaded)) is not None:
+        return beside
+    file = given or (study.folder / study.gold.file if study.gold is not None else None)
+    if file is not None and file.is_file():
+        notes: list[str] = []
+        labels = read_labels(file, study, notes)
+        if given is not None or as_text(labels["item_id"]).isin(_bases(loaded)).any():
+            return Gold(labels, file, tuple(notes))
+    elif given is not None:
+        raise InputError(f"There is no file {given}; name the gold labels with --gold.")
+    judgments = loaded.judgments
+    people = judgments[as_text(judgments["judge_kind"]).eq("human").to_numpy(dtype=bool)]
+    if people["judge_id"].nunique() < FEWEST_VOTES:
+        raise InputError(
+            f"{study.name}: there are no gold labels of the judged items; name a table of them with --gold, "
+            f"or give judgments of at least {FEWEST_VOTES} people, whose majority counts."
+        )
+    covers = study.gold.covers if study.gold is not None else None
+    tasks = [task for task in study.label_sets if task != LINE]
+    votes = pd.concat([majority_labels(people, task, covers=covers) for task in tasks], ignore_index=True)
+    first = f"Gold labels are those of the majority of {people['judge_id'].nunique():,} people."
+    labels = votes[votes["label"].notna()].reset_index(drop=True)
+    return Gold(labels, None, (first, *notes_of_majority(votes)))
+
+
+def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
+    """Gold labels beside the data, each once; None where no file of data has any."""
+    files = [file for one in loaded.files if (file := companion(one.file, LABELS)).is_file()]
+    if not files:
+        return None
+    notes = [f"Gold labels are from the files next to the data, {listed([file.name for file in files])}."]
+    tables = [read_labels(file, study, notes) for file in files]
+    labels = pd.concat(tables, ignore_index=True).drop_duplicates()
+    return Gold(labels, files[0], tuple(dict.fromkeys(notes)))
+
+
+def _responses(data: Sequence[Path]) -> pd.DataFrame | None:
+    """Raw answers beside judgments, in NAME_responses or in responses.parquet; None without."""
+    candidates = [(companion(file, "responses"), file.with_name("responses.parquet")) for file in data]
+    beside = [next((path for path in pair if path.is_file()), None) for pair in candidates]
+    found = [read_table(path) for path in dict.fromkeys(beside) if path is not None]
+    return pd.concat(found, ignore_index=True) if found else None
+
+
+def _annotations(study: ItemStudy, loaded: Loaded) -> pd.DataFrame | None:
+    """Annotations that ship with a study, of the judged items; None where there are none."""
+    file = study.folder / ANNOTATIONS
+    if not file.is_file():
+        return None
+    table = load_judgments(file, study=study)
+    kept = as_text(table["item_id"]).isin(_bases(loaded)).to_numpy(dtype=bool)
+    return table[kept] if kept.any() else None
+
+
+def _bases(loaded: Loaded) -> set[str]:
+    """Ids of judged items, and of the originals of copies."""
+    ids = set(as_text(loaded.judgments["item_id"]).dropna())
+    for table in (loaded.judgments, loaded.items):
+        if table is not None and "base_item_id" in table:
+            ids |= set(as_text(table["base_item_id"]).dropna())
+    return {str(name) for name in ids}
+
 
 DRAWS = 2_000  # of the bootstrap, where no number is given
 BESIDE_PRINT = "beside_print"

@@ -20,13 +20,12 @@ from ..raters.descriptive import (
     rating_lines,
     tier_accuracy,
 )
-from ..raters.descriptive.coverage import coverage
-from ..raters.items import dimension_names
+from ..raters.descriptive.means import coverage
 from ..raters.ratings import read_ratings
 from ..raters.replacement import alt_test
 from ..raters.replacement.epsilon_curve import with_curve
-from ..results import Result
-from ..steps import Step
+from ..raters.scales import dimension_names
+from ..results import Result, Step
 from ..vocabulary import HUMAN
 from .run import FitOptions, Plan
 

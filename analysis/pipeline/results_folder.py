@@ -393,7 +393,7 @@ def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -
 
 
 def _r_versions() -> dict[str, str | None]:
-    from ..r.bridge import available
+    from ..r import available
 
     found = available()
     return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}

@@ -21,8 +21,7 @@ from ..conjoint.verbs.amce import amce
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .conjoint import groups
-from .run import Fitted, Named
-from .settings import Group, resampled_unit
+from .run import Fitted, Group, Named, resampled_unit
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

@@ -12,10 +12,10 @@ from .descriptive import (
     rating_lines,
     tier_accuracy,
 )
-from .items import with_items
 from .models import ModelFit, dimension_model, label_model, rater_model
 from .ratings import Ratings, read_dimensions, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
+from .scales import with_items
 
 __all__ = [
     "AltTest",

@@ -12,14 +12,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.exclusions import MARKED, exclusion_reasons
+from conjury.inference.readers.prepare import MARKED, exclusion_reasons
 from conjury.inference.tables.columns import as_text, refuse, where
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..numerics.types import Codes, Floats
 from ..vocabulary import HUMAN
-from .items import dimension_names, item_clusters, names_of, ranks, with_items
-from .scales import SOURCE, in_table, scale_hints, scale_of
+from .scales import (
+    SOURCE,
+    dimension_names,
+    in_table,
+    item_clusters,
+    names_of,
+    ranks,
+    scale_hints,
+    scale_of,
+    with_items,
+)
 
 EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.streams import UNPERTURBED
+from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ..results import Result
 from ..vocabulary import HUMAN

@@ -16,15 +16,23 @@ from conjury.inference.errors import ConjuryError, InputError
 
 from ..pipeline.manifest import FIT, Recorded
 from ..results import Result
-from .data import ReportData
-from .drawing import describe, draw, has_figure
+from .data import ReportData, describe, draw, has_figure
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
 from .exhibits.people import drawing
 from .exhibits.registry import EVERY_STUDY, ended, settings_text
-from .markdown import captioned, picture, slug, table_blocks, table_references
 from .methods import code, note_list, plain
-from .tables import any_table, in_words, styled_table, whole
+from .tables import (
+    any_table,
+    captioned,
+    in_words,
+    picture,
+    slug,
+    styled_table,
+    table_blocks,
+    table_references,
+    whole,
+)
 
 if TYPE_CHECKING:
     from great_tables import GT

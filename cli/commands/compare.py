@@ -50,9 +50,9 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     """Run one analysis with several engines and write their differences to the results folder."""
     from conjury.analysis.pipeline.conjoint import groups
     from conjury.analysis.pipeline.engines import compare_engines
+    from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.run import Fitted
-    from conjury.analysis.pipeline.writing import Addition, add_results
     from conjury.inference.study import load_study
 
     known = load_study(study)

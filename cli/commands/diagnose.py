@@ -13,9 +13,8 @@ import typer
 
 from conjury.inference.errors import InputError, did_you_mean
 
-from ..figures import draw_figures, save_figures
 from ..options import LevelsFile, Renames, ResultsPath, StudyName, grouped
-from ..printing import console, show_steps
+from ..printing import console, draw_figures, save_figures, show_steps
 from .compare import Choices, load_choices_of
 
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     from conjury.analysis.diagnostics.diagnose import NAMES
     from conjury.analysis.diagnostics.diagnose import diagnose as run_checks
     from conjury.analysis.numerics.intervals import check_alpha
+    from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.writing import Addition, add_results
     from conjury.inference.study import load_study
 
     check_alpha(checking.alpha)

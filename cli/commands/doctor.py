@@ -32,7 +32,7 @@ EXTRAS = {
 def findings() -> list[Finding]:
     """Look for Python, R, R's packages, Quarto and the optional packages."""
     from conjury.analysis.pipeline.results_folder import installed
-    from conjury.analysis.r.bridge import PACKAGES, available, remedy
+    from conjury.analysis.r import PACKAGES, available, remedy
 
     r = available()
     return [

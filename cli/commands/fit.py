@@ -82,13 +82,12 @@ class Fitting:
 @grouped
 def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
-    from conjury.analysis.pipeline.fitting import work_of
+    from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.run import FitOptions
-    from conjury.analysis.pipeline.writing import add_notes, fit_manifest, write_fit
     from conjury.inference.study import load_any_study
 
-    from ..figures import draw_figures
+    from ..printing import draw_figures
 
     known = load_any_study(study)
     _refuse_stray(known, files, fitting)

@@ -18,8 +18,7 @@ from ..ledger.exchanges import Attempt, Outcome, Request
 from ..requests.media import resolve
 from .base import Recorder
 from .compose import completion
-from .sampling import sampling_fields
-from .vllm import NEVER, token_of_each
+from .vllm import NEVER, sampling_fields, token_of_each
 
 BLOCK = 20_000  # requests in one data set; answers become durable as they stream out of it
 OF_PROCESSOR = ("concurrency", "batch_size", "accelerator_type", "placement_group_config", "runtime_env")

@@ -11,15 +11,15 @@ import pandas as pd
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
-from ..readers.item_columns import lines_of, with_texts
+from ..readers.judgments import lines_of, with_texts
 from ..readers.labels import read_labels
 from ..simulation.conjoint.simulate import simulate
-from ..simulation.ratings.items import read_items
+from ..simulation.ratings.draws import read_items
 from ..simulation.ratings.simulate import simulate_ratings
 from ..study.asking import Label, LineLabels, Ratings, Response
 from ..study.models import ItemStudy, Study
+from ..tables.columns import stream
 from ..tables.files import read_table
-from ..tables.streams import stream
 from .base import Backend, Recorder
 from .compose import completion
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from ..errors import InputError
 from ..ledger import Ledger
 from .jobs import Job, Plan
+from .options import remember_engine
 from .recorder import PASSES, Recorder, Tally, interruptible
-from .served import remember_engine
 from .spending import Budget
 
 
@@ -70,7 +70,7 @@ def release_unsent(ledger: Ledger, judge_id: str) -> None:
 
 def export_requests(job: Job, ledger: Ledger, path: Path, planned: Plan) -> int:
     """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
-    from ..backends.run_batch import export
+    from ..backends.base import export
 
     with _listening(ledger, job.judge_id, planned) as recorder:
         return export(ledger.pending(job.requests()), path, recorder)
@@ -78,7 +78,7 @@ def export_requests(job: Job, ledger: Ledger, path: Path, planned: Plan) -> int:
 
 def import_results(job: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally:
     """Take the results of a batch runner; requests that the run does not know yet are registered first."""
-    from ..backends.run_batch import read_results
+    from ..backends.base import read_results
 
     with _listening(ledger, job.judge_id, planned) as recorder:
         for _ in ledger.pending(job.requests()):

@@ -15,7 +15,7 @@ from ..requests.templates import Templates
 from ..study.asking import Medium, Sampling
 from ..study.models import Study
 from ..study.parts import Judge, Prompt
-from ..tables.streams import stream
+from ..tables.columns import stream
 from .jobs import Job, plan
 from .prices import Prices, Tokens
 from .runs import PROFILE

@@ -1,20 +1,35 @@
-"""Options of a run: how a judge is asked, how the run goes, and which options exclude each other."""
+"""Which engine or server answered for a judge, and since when: kept in the ledger, never overwritten."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import InputError, did_you_mean, listed
+from ..ledger import Ledger
 from ..study.asking import Response, Sampling, with_answer
-from ..study.checks_asking import unfit_answer
+from ..study.checks_items import unfit_answer
 from ..study.load import describe_error as in_words
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
+
+
+def remember_engine(ledger: Ledger, judge_id: str, settings: dict[str, Any]) -> None:
+    """Note the settings that a judge is asked with from now on, if they are others than before."""
+    known = engines(ledger, judge_id)
+    if not known or known[-1]["settings"] != settings:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        ledger.set(f"engine:{judge_id}", [*known, {"since": since, "settings": settings}])
+
+
+def engines(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
+    """Return all settings that a judge was asked with: ``since`` (UTC) and ``settings``, the newest last."""
+    return list(ledger.get(f"engine:{judge_id}") or [])
 
 
 @dataclass(frozen=True)
@@ -120,7 +135,7 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
                 f"--judge {name}: the study file does not say how to ask this judge{hint}; name one of "
                 f"{listed(able)}, or say --model, and --base-url where it is served."
             )
-        from ..backends.openai.serving import served_model
+        from ..backends.openai.live import served_model
 
         given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
     before = {} if judge is None or judge.ask is None else judge.ask.model_dump()

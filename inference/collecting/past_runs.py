@@ -15,9 +15,8 @@ from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
 from .prices import Prices, read_prices
-from .run_inputs import check_answers, check_study, study_facts
 from .run_tables import run_tables
-from .runs import RunContent, RunFolder
+from .runs import RunContent, RunFolder, check_answers, check_study, study_facts
 
 
 def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:

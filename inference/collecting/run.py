@@ -1,4 +1,4 @@
-"""The run loop: plan a run, ask a judge what it has not answered yet, write the tables of the run."""
+"""The backend that a judge asks for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..backends.base import Backend
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.reader import full_rules
@@ -15,16 +16,54 @@ from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
 from ..vignettes.pictures import Pictures, find_pictures
 from .batching import collect_by_batch, export_requests, import_results, release_unsent
-from .choose import choose_backend
 from .jobs import Job, Plan, plan
-from .options import Asking, Running, check_route, find_judge, find_prompts
+from .options import Asking, Running, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Prices, read_prices
 from .recorder import Tally, ask
-from .run_inputs import begun_facts, merged_facts, run_facts
-from .runs import RunContent, RunFolder
-from .served import remember_engine
+from .runs import RunContent, RunFolder, begun_facts, merged_facts, run_facts
 from .spending import Budget
+
+
+def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
+    """Make the backend of a job; InputError or MissingDependency where that cannot be."""
+    ask = job.ask
+    weights = None if running.weights is None else str(running.weights)
+    if ask.backend == "openai":
+        from ..backends.openai.live import OpenAIBackend
+
+        return OpenAIBackend(
+            ask.model,
+            base_url=ask.base_url,
+            key_variable=ask.key_variable,
+            concurrency=running.concurrency,
+        )
+    if ask.backend == "vllm":
+        from ..backends.vllm import VLLMBackend
+
+        return VLLMBackend(ask.model, weights, ask.engine)
+    if ask.backend == "ray":
+        from ..backends.ray import RayBackend
+
+        return RayBackend(ask.model, weights, ask.engine)
+    if ask.backend == "replay":
+        from ..backends.replay import ReplayBackend
+
+        if running.recorded is None:
+            raise InputError("--backend replay needs a table of recorded responses; name it with --recorded.")
+        return ReplayBackend(running.recorded, job.judge_id)
+    from ..backends.simulated import SimulatedBackend
+
+    if isinstance(job.study, ItemStudy):
+        from ..backends.simulated import SimulatedItemsBackend
+
+        return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
+    if folder.design is None:
+        raise InputError(
+            "--backend simulated answers conjoints of pairs that are drawn; use another backend."
+        )
+    return SimulatedBackend(job.study, job.judge_id, folder.design.drawn, ask.samples)
+
 
 Watch = Callable[[Tally], None]
 

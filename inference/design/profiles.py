@@ -13,8 +13,8 @@ from ..errors import InputError
 from ..study.models import Study
 from ..study.parts import Stimulus
 from ..study.restrictions import drawn_shares, left_in, refuse_too_many, share_left, shown_shares
+from ..tables.columns import stream
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX
-from ..tables.streams import stream
 
 Integers = NDArray[np.int64]
 Seed = int | np.random.SeedSequence | np.random.Generator

@@ -14,8 +14,8 @@ import pandas as pd
 from ..errors import InputError
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
+from ..tables.columns import stream
 from ..tables.schema import POSITIONS
-from ..tables.streams import stream
 
 UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, listed
-from ..tables.columns import as_text, coerce, refuse
+from ..tables.columns import as_text, coerce, refuse, stream
 from ..tables.schema import require_columns
-from ..tables.streams import stream
 
 TIERS = ("high", "mid", "low")
 UNRELATED = "unrelated"

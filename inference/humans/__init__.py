@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .conjoint import Survey, draft_study, read_qualtrics
-    from .crowd import read_crowd
+    from .crowd import join_prolific, read_crowd
     from .imported import Imported, anonymise
     from .inspect_logs import read_inspect
     from .label_studio import read_label_studio
     from .layout import Layout, read_names
-    from .prolific import join_prolific
     from .qualtrics import read_qualtrics_ratings
     from .rules import Rules, read_checks, read_scale
     from .texts import make_ids

@@ -14,19 +14,24 @@ import yaml
 from ..design.profiles import factor
 from ..errors import InputError, listed
 from ..tables.schema import POSITIONS, validate
-from .conjoint_answers import (
+from .conjoint_tasks import (
+    TAKEN,
     UNANSWERED,
     UNPARSED,
+    Export,
     Integers,
     Outcomes,
     Repeat,
+    find_labels,
     find_repeat,
     find_sides,
+    read_export,
+    read_labels,
     read_picks,
     refuse_answers_without_task,
+    shown_levels,
     task_outcomes,
 )
-from .conjoint_tasks import TAKEN, Export, find_labels, read_export, read_labels, shown_levels
 from .rules import counts
 from .texts import require_column, typed
 

@@ -13,13 +13,12 @@ from typing import Any
 
 from ..errors import ConjuryError, InputError
 from ..tables.lock import Held, Lock
-from . import batches, reading, recording, registering
-from .batches import Batch
-from .clock import now
-from .exchanges import Body, Outcome, Request
-from .faults import told
+from . import reading, recording, registering
+from . import recording as batches
+from .exchanges import Body, Outcome, Request, now, told
 from .packing import digest, write_json
 from .reading import Answered, Count, Readers, Usage
+from .recording import Batch
 from .schema import connect_writer
 from .verify import find_problems
 from .writer import Connection, Writer

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .clock import as_datetime
-from .exchanges import Body, Outcome
-from .faults import told
+from .exchanges import Body, Outcome, as_datetime, told
 from .packing import Panels, digest, unpack
 from .registering import unknown
 from .schema import connect_reader, has_billed

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..errors import InputError
-from .clock import now
-from .exchanges import FINAL, Request
+from .exchanges import FINAL, Request, now
 from .packing import BLOCK, pack, write_json
 from .writer import Connection, Writer
 

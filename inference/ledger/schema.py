@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import InputError
-from .faults import told
+from .exchanges import told
 
 APPLICATION = 0x636A7279
 VERSION = 1

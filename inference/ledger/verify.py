@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .exchanges import request_key
-from .faults import told
+from .exchanges import request_key, told
 from .packing import Panels, digest, unpack
 from .schema import LIVE, connect_reader
 

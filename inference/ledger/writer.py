@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from .faults import told
+from .exchanges import told
 from .packing import Panels
 from .schema import leave
 

@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, listed
-from ..readers.aliases import name_judges, name_prompts, rename_columns
-from ..readers.item_columns import judged_texts, lines_of, strata_of, with_texts
+from ..readers.judgments import judged_texts, lines_of, strata_of, with_texts
+from ..readers.prepare import name_judges, name_prompts, rename_columns
 from ..study.asking import LineLabels
 from ..study.models import ItemStudy
-from ..tables.columns import as_text, coerce, refuse
+from ..tables.columns import UNPERTURBED, as_text, coerce, copy_id, refuse
 from ..tables.files import load, load_text, read_table
 from ..tables.schema import STATUSES, require_columns, validate
-from ..tables.streams import UNPERTURBED, copy_id
 from . import Answer, Reading
 from .completion import without_thought
 from .reader import AnswerReader, Parsed, full_rules

@@ -1,6 +1,6 @@
 """Perturbed copies of items: seeded minimal pairs that differ within a span, at a stated rate."""
 
-from ..tables.streams import KINDS
+from ..tables.columns import KINDS
 from .copies import Perturbed, perturb_items
 from .lexicon import Lexicon, load_lexicon, read_lexicon, varieties
 from .perturb import RATES, TOLERANCE, Change, Perturbation, applied, perturb_text, undone

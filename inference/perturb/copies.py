@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.columns import as_text, refuse
+from ..tables.columns import FEW_PAIRS, KINDS, UNPERTURBED, as_text, copy_id, refuse
 from ..tables.schema import validate
-from ..tables.streams import FEW_PAIRS, KINDS, UNPERTURBED, copy_id
 from .lexicon import LANGUAGES, varieties
 from .perturb import RATES, TOLERANCE, Change, Perturbation, perturb_text
 from .spans import EMPTY_SPAN, Span, span_of, target, texts_of

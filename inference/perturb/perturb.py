@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..tables.streams import stream
+from ..tables.columns import stream
 from .candidates import Candidate, Context, candidates
 from .words import Segment, Word, words_of
 

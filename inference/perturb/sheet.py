@@ -10,8 +10,8 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
+from ..tables.columns import UNPERTURBED, stream
 from ..tables.html_page import page
-from ..tables.streams import UNPERTURBED, stream
 from .copies import Perturbed
 from .perturb import Change, undone
 from .spans import texts_of

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean
-from ..tables.columns import coerce
+from ..tables.columns import Levels, coerce, resolve_levels
 from ..tables.files import load
-from ..tables.levels import Levels, resolve_levels
 from ..tables.schema import TABLES, require_columns, validate
 
 DEFAULT_JUDGE = "judge"

@@ -10,11 +10,10 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..study.asking import LabelLevel
 from ..study.models import LINE, ItemStudy
-from ..tables.columns import as_text, refuse
+from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
-from ..tables.folding import plain
 from ..tables.schema import require_columns, validate
-from .aliases import rename_columns
+from .prepare import rename_columns
 
 RAW = "raw"  # column of labels with the label as the table had it
 

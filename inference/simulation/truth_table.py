@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from ..errors import InputError, listed
+from ..study.base import suggestion
 from ..study.models import AnyStudy
-from ..study.problems import suggestion
 from ..tables.files import load_text
 from ..tables.schema import JUDGE_KINDS
 

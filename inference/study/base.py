@@ -1,16 +1,201 @@
-"""What all parts of a study file share: exact types, no unknown fields, numbers as people write them."""
+"""Problems of a study file: where, and the sentence that says how to correct it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from math import isfinite
+from pathlib import Path
 from typing import Annotated
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..tables.bounded import DIGITS
-from .problems import suggestion
+from ..errors import InputError
+from ..tables.bounded import DEPTH, DIGITS, HALF_A_PAIR, YAML_BYTES, YAML_VALUES, read_content, reading
+
+CHOICE_COLUMNS = (
+    *("judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"),
+    *("chosen", "status", "repeat", "repeat_of", "sample", "probability"),
+)
+
+
+RESERVED_TABLES = (
+    "answers",
+    "engines",
+    "engines_summary",
+    "published",
+    "published_difference",
+    "recovery",
+    "truth",
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Where a study file contradicts itself, and the sentence that says how to mend it."""
+
+    location: Location
+    sentence: str
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Say that ``name`` is unknown, with the nearest known name or the list of them."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(names)}."
+    return f"'{name}' is unknown here; {remedy}"
+
+
+def duplicates(names: Sequence[str], location: Location, what: str, field: str = "id") -> Iterator[Problem]:
+    """Report names that are given twice in a list of parts."""
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            yield Problem(
+                (*location, position, field), f"{what} '{name}' is given twice; rename or remove one of them."
+            )
+
+
+def missing_file(
+    folder: Path, at: Location, what: str, name: str | None, or_folder: bool = False
+) -> Iterator[Problem]:
+    """Report a file, ``or_folder``, that a study file names and that is not in ``folder``."""
+    if name is None:
+        return
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        yield Problem(at, f"{what}: {name} lies outside the folder of the study; move it there.")
+    elif not (path.is_file() or (or_folder and path.is_dir())):
+        sort = "file or folder" if or_folder else "file"
+        yield Problem(
+            at,
+            f"{what}: there is no {sort} {name} next to the study file; write it or correct the path.",
+        )
+
+
+Location = tuple[str | int, ...]
+_TOO_DEEP = f"values are nested more than {DEPTH} levels deep"
+
+
+@dataclass(frozen=True)
+class MarkedYaml:
+    """The content of a YAML file, and the line (from 1) of each value by its path of keys and positions."""
+
+    path: Path
+    content: object
+    lines: dict[Location, int]
+
+    def line(self, location: Location) -> int:
+        """Find the line of ``location``, or of the nearest value around it that the file holds."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location, 1)
+
+    def error(self, location: Location, sentence: str) -> InputError:
+        """Make an InputError that names the file and the line of ``location``."""
+        return InputError(f"{self.path}:{self.line(location)}: {sentence}")
+
+
+def read_marked_yaml(path: Path) -> MarkedYaml:
+    """Read one YAML document."""
+    try:
+        text = read_content(path, YAML_BYTES).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
+    try:
+        with reading(path):
+            loader = yaml.SafeLoader(text)
+            node = loader.get_single_node()
+            if node is not None:
+                _measure(path, node, {}, set())
+            lines = {} if node is None else dict(_lines(path, node, (), set()))  # before keys are merged
+            content = None if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        line = 1 if mark is None else mark.line + 1
+        raise InputError(
+            f"{path}:{line}: this is not valid YAML ({problem.problem}); check indentation, colons, quotes."
+        ) from None
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        TypeError,
+    ) as problem:  # of explicit tags
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
+        raise InputError(f"{path}:1: this is not valid YAML ({reason}); correct the file.") from None
+    if node is None:
+        raise InputError(f"{path}:1: the file is empty; fill in at least a name and the attributes.")
+    return MarkedYaml(path, content, lines)
+
+
+def _measure(
+    path: Path, node: yaml.Node, known: dict[int, tuple[int, int]], around: set[int]
+) -> tuple[int, int]:
+    """Count the values of a node, aliases followed, and how deep they are nested; refuse too many."""
+    if id(node) in known:
+        return known[id(node)]
+    at = f"{path}:{node.start_mark.line + 1}"
+    if id(node) in around or len(around) > DEPTH:
+        problem = "an alias is inside the value that it names" if id(node) in around else _TOO_DEEP
+        raise InputError(f"{at}: {problem}; write the values out.")
+    if isinstance(node, yaml.ScalarNode):
+        _check_scalar(at, node)
+        return 1, 0
+    around.add(id(node))
+    parts = (
+        [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+    )
+    measured = [_measure(path, part, known, around) for part in parts]
+    around.remove(id(node))
+    size = 1 + sum(size for size, _ in measured)
+    depth = 1 + max((depth for _, depth in measured), default=0)
+    if size > YAML_VALUES:
+        raise InputError(
+            f"{at}: with aliases followed there are more than {YAML_VALUES:,} values, the limit; use "
+            "fewer aliases or write less."
+        )
+    if depth > DEPTH:
+        raise InputError(f"{at}: {_TOO_DEEP}; write the values flat.")
+    known[id(node)] = size, depth
+    return size, depth
+
+
+def _check_scalar(at: str, node: yaml.ScalarNode) -> None:
+    if node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
+        raise InputError(
+            f"{at}: a number has {len(node.value):,} digits, and the limit is {DIGITS}; correct it."
+        )
+    if HALF_A_PAIR.search(node.value):
+        raise InputError(f"{at}: a text contains half of a surrogate pair; write the character itself.")
+
+
+def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> Iterator[tuple[Location, int]]:
+    yield location, node.start_mark.line + 1
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield from _lines(path, item, (*location, position), seen)
+    elif isinstance(node, yaml.MappingNode):
+        first_line: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError(f"{path}:{line}: a key is a list or a mapping; write a name in its place.")
+            if key.value in first_line:
+                raise InputError(
+                    f"{path}:{line}: '{key.value}' was already given on line {first_line[key.value]}; "
+                    "keep one of the two."
+                )
+            first_line[key.value] = line
+            yield from _lines(path, value, (*location, key.value), seen)
+            yield (*location, key.value), line
 
 
 def _as_number(value: object) -> object:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from ..errors import did_you_mean, listed
 from ..tables.files import LAYOUTS
 from .asking import Content
-from .problems import CHOICE_COLUMNS, RESERVED_TABLES, Problem, duplicates, missing_file, suggestion
+from .base import CHOICE_COLUMNS, RESERVED_TABLES, Location, Problem, duplicates, missing_file, suggestion
 from .restrictions import count_cells, named_levels, shown_shares
-from .yaml import Location
 
 if TYPE_CHECKING:
     from .models import Study

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..tables.bounded import SCALE_POINTS
+from ..tables.columns import plain
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels
-from .problems import Problem, duplicates, missing_file, suggestion
-from .yaml import Location
+from .base import Location, Problem, duplicates, missing_file, suggestion
 
 if TYPE_CHECKING:
-    from .models import ItemStudy
+    from .asking import LabelLevel, Response
+    from .models import ItemStudy, Study
+    from .parts import Judge, Prompt
 
 
 def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
@@ -152,3 +155,167 @@ def _known_level(study: ItemStudy, column: str, level: str, at: Location, what: 
     known = study.level_labels.get(column)
     if known is not None and level not in known:
         yield Problem(at, f"{what}: {suggestion(level, known)}")
+
+
+OWN_SETTINGS = {
+    "model": "name the model in the field 'model' of ask",
+    "messages": "write them as the files 'template' and 'user' of a prompt",
+    "n": "ask for several answers with the field 'samples' of ask",
+    "stream": "remove it, as answers are taken whole",
+    "stream_options": "remove it, as answers are taken whole",
+    "logprobs": "ask for log-probabilities with 'answer: token', or 'choice' for vLLM",
+    "top_logprobs": "give their number in the field 'top_logprobs' of ask",
+    "response_format": "ask for JSON with 'answer: json', by the response of the study",
+    "structured_outputs": "ask for one of the options with 'answer: choice'",
+}
+
+
+def unfit_answer(answer: str, form: str) -> str | None:
+    """Say why answers of a response form cannot be asked for in this way; None where they can."""
+    if answer not in ("token", "choice") or form == "choice" or (answer, form) == ("choice", "label"):
+        return None
+    instead = "json, free, or choice (vLLM)" if form == "label" else "json or free"
+    return f"answers of form '{form}' are longer than one token; use {instead}."
+
+
+def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location], int]) -> Problem | None:
+    """Return the first problem of prompts, judges and answers, in a study of any kind, or None."""
+    checks = (_judges, _prompts, _responses)
+    found = [problem for check in checks for problem in check(study)]
+    return min(found, key=lambda problem: line(problem.location), default=None)
+
+
+def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
+    yield from _named_twice(study.judges, ("judges",), "judge")
+    for position, judge in enumerate(study.judges):
+        at: Location = ("judges", position, "ask")
+        yield from _asked_under(study, judge, ("judges", position, "prompts"))
+        if judge.ask is not None and judge.kind == "human":
+            yield Problem(at, f"{judge.id}: people are not asked over an interface; remove 'ask'.")
+        elif judge.ask is not None:
+            answers = (unfit_answer(judge.ask.answer, response.form) for response in study.responses)
+            unfit = next(filter(None, answers), None)
+            if unfit is not None:
+                yield Problem((*at, "answer"), f"{judge.id}: {unfit}")
+            yield from _media(judge, (*at, "takes"))
+            for name in judge.ask.settings:
+                if name in OWN_SETTINGS:
+                    yield Problem(
+                        (*at, "settings", name),
+                        f"{judge.id}: '{name}' is no setting of a judge; {OWN_SETTINGS[name]}.",
+                    )
+
+
+def _asked_under(study: Study | ItemStudy, judge: Judge, at: Location) -> Iterator[Problem]:
+    known = [prompt.id for prompt in study.prompts]
+    for position, name in enumerate(judge.prompts or ()):
+        if name not in known:
+            yield Problem((*at, position), f"{judge.id}: {suggestion(name, known)}")
+
+
+def _media(judge: Judge, at: Location) -> Iterator[Problem]:
+    """Report a medium that is given twice, and sound without pictures."""
+    taken = judge.ask.takes if judge.ask is not None else []
+    for position, name in enumerate(taken):
+        if name in taken[:position]:
+            yield Problem((*at, position), f"{judge.id}: '{name}' is given twice; remove one of them.")
+    if taken == ["audio"]:
+        yield Problem(at, f"{judge.id}: the sound of a clip goes with its pictures; add 'image' or 'video'.")
+
+
+def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
+    yield from _named_twice(study.prompts, ("prompts",), "prompt")
+    for position, prompt in enumerate(study.prompts):
+        if prompt.only and study.kind == "conjoint":
+            yield Problem(
+                ("prompts", position, "only"),
+                f"{prompt.id}: 'only' picks items by their columns, and a conjoint has none; remove it.",
+            )
+        if prompt.cues != "both" and study.kind == "items":
+            yield Problem(
+                ("prompts", position, "cues"),
+                f"{prompt.id}: 'cues' picks pictures of a conjoint's profiles, and this study has items; "
+                "remove it.",
+            )
+        for field in ("template", "user"):
+            yield from missing_file(
+                study.folder, ("prompts", position, field), prompt.id, getattr(prompt, field)
+            )
+
+
+def _named_twice(parts: Sequence[Judge | Prompt], at: Location, what: str) -> Iterator[Problem]:
+    """Report a name or an alias that another part of the list has as well."""
+    taken: list[str] = []
+    for position, part in enumerate(parts):
+        for name in (part.id, *part.aliases):
+            if name in taken:
+                yield Problem(
+                    (*at, position), f"{what} '{name}' is given twice; rename or remove one of them."
+                )
+            taken.append(name)
+
+
+def _responses(study: Study | ItemStudy) -> Iterator[Problem]:
+    yield from _response(study, study.response, ("response",))
+    for position, prompt in enumerate(study.prompts):
+        if prompt.response is not None:
+            yield from _response(study, prompt.response, ("prompts", position, "response"))
+
+
+def _response(study: Study | ItemStudy, response: Response, at: Location) -> Iterator[Problem]:
+    if response.form == "ratings":
+        yield from duplicates([scale.id for scale in response.scales], (*at, "scales"), "scale")
+        for position, scale in enumerate(response.scales):
+            if scale.minimum >= scale.maximum:
+                yield Problem(
+                    (*at, "scales", position, "maximum"),
+                    f"{scale.id}: the scale ends at {scale.maximum} and begins at {scale.minimum}; "
+                    "make the maximum larger.",
+                )
+            if scale.maximum - scale.minimum >= SCALE_POINTS:
+                yield Problem(
+                    (*at, "scales", position, "maximum"),
+                    f"{scale.id}: the scale has more than {SCALE_POINTS:,} points, which is the limit; use a "
+                    "coarser one.",
+                )
+            for index, anchor in enumerate(scale.anchors or ()):
+                if not scale.minimum <= anchor.value <= scale.maximum:
+                    yield Problem(
+                        (*at, "scales", position, "anchors", index, "value"),
+                        f"{scale.id}: the anchor {anchor.value} lies outside the scale from {scale.minimum} "
+                        f"to {scale.maximum}; correct it.",
+                    )
+    if response.form in ("label", "line_labels"):
+        yield from _labels(response.labels, (*at, "labels"))
+        if response.reasoning is not None and response.reasoning == response.json_key:
+            yield Problem(
+                (*at, "reasoning"),
+                f"'{response.reasoning}' is the key of the label as well; give the reasoning another one.",
+            )
+    if response.form == "choice":
+        if len(set(response.options)) < len(response.options):
+            yield Problem((*at, "options"), "the two options are the same; give two different ones.")
+        if study.kind == "items" or study.collect.form == "single":
+            yield Problem(
+                (*at, "form"),
+                "a choice needs two posts at once; use 'label' or 'ratings' for single ones.",
+            )
+    elif study.kind == "conjoint" and study.collect.form == "pair":
+        yield Problem(
+            (*at, "form"),
+            f"pairs are judged by a choice, but the file says '{response.form}'; use 'choice', or "
+            "'form: single' in collect.",
+        )
+
+
+def _labels(labels: Sequence[LabelLevel], at: Location) -> Iterator[Problem]:
+    """Report labels that share an id, a name in words or an alias, as answers are read."""
+    yield from duplicates([label.id for label in labels], at, "label")
+    taken: dict[str, str] = {}
+    for position, label in enumerate(labels):
+        for name in map(plain, (label.id, label.label, *label.aliases)):
+            if taken.setdefault(name, label.id) != label.id:
+                yield Problem(
+                    (*at, position),
+                    f"'{taken[name]}' and '{label.id}' share the name '{name}'; give each its own words.",
+                )

@@ -12,12 +12,10 @@ from pydantic_core import ErrorDetails
 from ..errors import InputError, listed
 from ..tables.files import STUDIES
 from .asking import DATE, KEY_VARIABLE, with_answer
-from .base import IDENTIFIER
-from .checks_asking import first_collecting_problem
+from .base import IDENTIFIER, MarkedYaml, read_marked_yaml
 from .checks_conjoint import first_problem
-from .checks_items import first_item_problem
+from .checks_items import first_collecting_problem, first_item_problem
 from .models import NOUNS, ItemStudy, Study
-from .yaml import MarkedYaml, read_marked_yaml
 
 
 def list_studies() -> list[str]:

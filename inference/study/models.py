@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..tables.bounded import ATTRIBUTES
 from ..tables.files import STUDIES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
-from .base import Identifier, Part, Text
+from .base import Identifier, Part, Text, suggestion
 from .parts import (
     Analysis,
     Assignment,
@@ -29,7 +29,6 @@ from .parts import (
     StratumLevel,
     Tiers,
 )
-from .problems import suggestion
 
 NOUNS = {"conjoint": "Profile", "items": "Item"}
 LINE = "line"  # task of the dimensions line_1, line_2, ...

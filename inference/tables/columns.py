@@ -1,8 +1,13 @@
-"""Columns brought to their declared type; what does not fit is refused by row, value and remedy."""
+"""Text reduced to what its words are: no case, accents, widths or invisible characters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,6 +15,112 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
+from .bounded import EXPORT_BYTES, parse_json, read_content
+from .companions import companion
+
+_INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+_INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
+_MARKS = re.compile("[\u0300-\u036f\u064b-\u065f\u0670]+")
+_SIGNS = {"-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "'": "\u2018\u2019"}
+_JOINTS = re.compile(r"[\s_/-]+")
+
+
+def visible(text: str) -> str:
+    """Drop characters that take no space on a screen."""
+    return text if text.isascii() else _INVISIBLE_RUN.sub("", text)
+
+
+def fold(text: str) -> str:
+    """Fold case, accents, dashes, compatibility forms such as full-width letters; drop what is invisible.
+
+    Letters of other scripts that look alike are kept apart: a Cyrillic letter is no Latin one.
+    """
+    if text.isascii():
+        return text.lower()
+    letters = _MARKS.sub("", unicodedata.normalize("NFKD", visible(text)))
+    for sign, variants in _SIGNS.items():
+        for variant in variants:
+            letters = letters.replace(variant, sign)
+    return letters.casefold()
+
+
+def plain(text: str) -> str:
+    """Fold ``text`` and write spaces, underscores, slashes and hyphens between words as one space."""
+    return _JOINTS.sub(" ", fold(text)).strip()
+
+
+UNPERTURBED = "none"
+KINDS = ("orthographic", "drift", "preserving", "dialect")  # of perturbations
+FEW_PAIRS = 10  # fewer items and their copies tell little about judges
+
+
+def copy_id(item: Any, condition: Any) -> Any:
+    """Return the id of the copy of an item under a condition; of columns, those of all rows."""
+    return item + "__" + condition
+
+
+def stream(seed: int, *names: str) -> np.random.Generator:
+    """Return the generator of a seed and a path of names."""
+    key = tuple(zlib.crc32(name.encode()) for name in names)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+Levels = Mapping[str, Sequence[str]]
+
+
+def load_levels(path: str | Path) -> dict[str, list[str]]:
+    """Read a JSON levels file.
+
+    Three shapes are known: ``{"slur": ["none", ...], ...}``, ``{"factor_levels": {"slur": [...]}}`` and
+    ``{"columns": {"slur": {"levels": [...]}, ...}}``, where columns without levels may contain null.
+    """
+    path = Path(path)
+    try:
+        content = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8-sig"))
+    except ValueError as error:
+        raise InputError(f"{path}: the levels file is not valid JSON ({error}); correct it.") from None
+    return {column: _distinct(column, levels, path) for column, levels in _entries(content, path).items()}
+
+
+def resolve_levels(path: str | Path, levels: Levels | str | Path | None) -> Levels:
+    """Return the levels of a table file: those given, or those of NAME.levels.json next to NAME.csv."""
+    if isinstance(levels, Mapping):
+        return levels
+    if levels is not None:
+        return load_levels(levels)
+    path = Path(path)
+    if not path.name.lower().endswith((".csv", ".csv.gz")):
+        return {}
+    beside = companion(path, "levels")
+    return load_levels(beside) if beside.is_file() else {}
+
+
+def _entries(content: Any, path: Path) -> dict[str, Any]:
+    if isinstance(content, dict) and isinstance(content.get("columns"), dict):
+        columns = content["columns"].items()
+        return {
+            name: entry["levels"]
+            for name, entry in columns
+            if isinstance(entry, dict) and entry.get("levels")
+        }
+    if isinstance(content, dict) and isinstance(content.get("factor_levels"), dict):
+        return dict(content["factor_levels"])
+    if isinstance(content, dict):
+        return content
+    raise InputError(
+        f'{path}: a levels file is an object such as {{"column": ["reference", "other"]}}; write that.'
+    )
+
+
+def _distinct(column: str, levels: Any, path: Path) -> list[str]:
+    if not isinstance(levels, list) or not levels or isinstance(levels[0], (dict, list)):
+        raise InputError(f"{path}: the levels of '{column}' are not a list; write them as [\"first\", ...].")
+    names = [str(level) for level in levels]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(f"{path}: level '{name}' of '{column}' is listed twice; list each level once.")
+    return names
+
 
 Column = pd.Series
 Mask = npt.NDArray[np.bool_]
@@ -42,12 +153,12 @@ def as_text(values: Column[Any]) -> Column[Any]:
     """Return values as ``string``; whole numbers lose their decimal point, missing stays missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values.astype("string")
-    codes, uniques = _distinct(values)
+    codes, uniques = _coded(values)
     texts = pd.array([_text(unique) for unique in uniques] + [pd.NA], dtype="string")
     return pd.Series(texts.take(codes), index=values.index, name=values.name)
 
 
-def _distinct(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
+def _coded(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
     """Codes and distinct values; lists and other nested values are distinguished by their text."""
     try:
         return pd.factorize(values)
@@ -66,7 +177,7 @@ def _to_string(values: Column[Any], source: str) -> Column[Any]:
 
 
 def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column[Any]:
-    codes, uniques = _distinct(values)
+    codes, uniques = _coded(values)
     texts = [_text(unique) for unique in uniques]
     known = pd.Index(list(levels), dtype="str").get_indexer(pd.Index(texts, dtype="str"))
     unknown = np.append(known < 0, False)[codes]

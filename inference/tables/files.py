@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .bounded import check_columns, check_text_size, open_unpacked, reading, require_file
-from .columns import coerce
-from .levels import Levels, resolve_levels
+from .columns import Levels, coerce, resolve_levels
 from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
 

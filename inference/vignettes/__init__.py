@@ -9,13 +9,11 @@ if TYPE_CHECKING:
     from .jobs.drawing import draw_job
     from .jobs.jobs import Job, open_job
     from .jobs.manifest import JobFolder, read_manifest
-    from .jobs.records import vignette_records
-    from .jobs.store import encode
+    from .jobs.store import encode, vignette_records
     from .jobs.uploading import upload
     from .layout.layouts import load_layout
     from .layout.painting import Painter
-    from .limits import provider_notes
-    from .pictures import Pictures, find_pictures
+    from .pictures import Pictures, find_pictures, provider_notes
     from .text.fonts import Fonts
     from .text.typesetting import TextStyle, Typesetter
 

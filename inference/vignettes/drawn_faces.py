@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 from PIL import Image, ImageChops, ImageColor, ImageDraw
 from pydantic import Field
 
-from ..design.stimuli.source import read_checked, stimulus_counts
+from ..design.stimuli.wording import read_checked, stimulus_counts
 from ..errors import InputError, did_you_mean
-from ..study.base import Part, Text
-from ..study.problems import suggestion
-from ..study.yaml import Location, MarkedYaml
+from ..study.base import Location, MarkedYaml, Part, Text, suggestion
+from ..tables.columns import stream
 from ..tables.files import ROOT
-from ..tables.streams import stream
 
 FOLDER = ROOT / "data" / "faces"
 UNITS = 400.0  # along the side of the plane of the shapes

@@ -10,8 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageOps
 
 from ..design.stimuli.posts import REPLIER
-from ..design.stimuli.source import stimulus_counts
-from ..design.stimuli.wording import fill
+from ..design.stimuli.wording import fill, stimulus_counts
 from ..errors import InputError, did_you_mean, listed
 from .drawn_faces import SILHOUETTES, Portrait, Silhouette, read_drawn_faces
 

@@ -14,8 +14,8 @@ from PIL.Image import Image as Picture
 
 from ..design.subjects import label_fields
 from ..study.models import Study
+from ..tables.columns import stream
 from ..tables.files import ROOT
-from ..tables.streams import stream
 from .jobs.jobs import Renderer
 from .jobs.store import encode
 from .text.typesetting import TextStyle, Typesetter

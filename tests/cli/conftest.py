@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from conjury.cli import figures
+from conjury.cli import printing as figures
 from conjury.cli.main import main
 from conjury.inference.study import load_study
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conjury.analysis.r import bridge
+from conjury.analysis import r as bridge
 from conjury.cli import printing
 from conjury.cli.commands.doctor import doctor
 

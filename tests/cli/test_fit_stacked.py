@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path) -> Path:
     files = ["--data", place / "choices.parquet", "--data", place / "run" / "choices.parquet"]
     study = short_study / "study.yaml"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conjury.cli.figures.FORMATS", ())
+        patch.setattr("conjury.cli.printing.FORMATS", ())
         run("fit", study, *files, "--out", place / "results", "--draws", 0)
         run("fit", study, *files, "--out", place / "likely", "--draws", 0, "--outcome", "probability")
     return place

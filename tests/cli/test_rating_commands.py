@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from conjury.analysis.pipeline.fitting import free_name
 from conjury.analysis.pipeline.results_folder import ResultsFolder
-from conjury.analysis.pipeline.writing import free_name
 from conjury.cli.commands.raters.raters import file_names
 from conjury.cli.main import main
 from conjury.inference.tables import read_table

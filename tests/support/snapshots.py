@@ -18,7 +18,7 @@ import pytest
 
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
-from conjury.analysis.report.page import cell_options, read_source
+from conjury.analysis.report.render import cell_options, read_source
 from conjury.inference.tables.files import QUARTO
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import listed
-from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.streams import UNPERTURBED
+from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ...results import Result
 from ...vocabulary import HUMAN

@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import KINDS, UNPERTURBED, as_text
 from conjury.inference.tables.schema import require_columns
-from conjury.inference.tables.streams import KINDS, UNPERTURBED
 
 from ...numerics.types import Codes, Floats
 from ..intervals import cluster_codes

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import UNPERTURBED, as_text
 from conjury.inference.tables.schema import KEYS, require_columns
-from conjury.inference.tables.streams import UNPERTURBED
 
 from ...numerics.types import Codes
 from ..parse_status import NO_ANSWER, check_policy

@@ -11,9 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, refuse
+from conjury.inference.tables.columns import UNPERTURBED, as_text, refuse
 from conjury.inference.tables.schema import require_columns
-from conjury.inference.tables.streams import UNPERTURBED
 
 CONDITION, BASE = "condition", "base_item_id"
 ORIGINS = (CONDITION, BASE)  # of items that may be copies of others

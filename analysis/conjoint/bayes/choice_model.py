@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...frames.formula import Formula
+from ...frames.variables import Formula
 from ...numerics.intervals import check_alpha
 from ...numerics.types import Floats
 from ...raters.models.checks import (

@@ -9,8 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.formula import parse
-from ...frames.variables import listed
+from ...frames.variables import listed, parse
 from ..estimates import Estimates
 from ..plan import Plan, groups_of, level_contrast, occurring
 from ..reliability.correction import Corrected

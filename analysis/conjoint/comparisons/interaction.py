@@ -11,8 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.formula import Formula, parse
-from ...frames.variables import listed
+from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates

@@ -14,9 +14,8 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 
-from ...frames.variables import listed
-from ...frames.warn import warn_caller
-from ...numerics.multiplicity import adjusted
+from ...frames.variables import listed, warn_caller
+from ...numerics.significance import adjusted
 from ..engines.native import regress
 from ..estimates import Estimates
 from ..plan import Plan

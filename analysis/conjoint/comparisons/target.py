@@ -11,10 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.formula import Formula, parse
-from ...frames.repeats import without_repeats
-from ...frames.variables import require_column, weights_column
-from ...frames.warn import warn_caller
+from ...frames.cells import without_repeats
+from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Plan

@@ -11,10 +11,8 @@ from scipy.special import chdtrc, fdtrc
 
 from conjury.inference.errors import InputError
 
-from ...frames.variables import listed
-from ...frames.warn import warn_caller
-from ...numerics.sandwich import leverages, root_of
-from ...numerics.satterthwaite import Parts, Wishart, parts, standardising
+from ...frames.variables import listed, warn_caller
+from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising
 from ..engines.native import regress
 from ..estimates import Estimates
 from ..plan import Plan

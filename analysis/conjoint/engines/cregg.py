@@ -11,8 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ... import r
 from ...frames.variables import as_category, require_column, unit_codes
-from ...r import bridge as r
 from ..estimates import Estimates
 from ..plan import warn_of_missing_groups
 from ..request import Request, with_null

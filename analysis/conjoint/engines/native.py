@@ -1,14 +1,234 @@
-"""Our own engine: sufficient statistics over attribute cells, and what each cluster put into them."""
+"""Covariance of all coefficients of a plan, by the convention that the request names."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
+from scipy.linalg import block_diag
+
+from ...frames.variables import warn_caller
+from ...numerics.clusters import Clusters, Entries, intersections
 from ...numerics.linear import Regression, least_squares, logistic
+from ...numerics.sandwich import (
+    Satterthwaite,
+    adjusted_scores,
+    leverages,
+    meat,
+    positive_semidefinite,
+    root_of,
+    row_meat,
+    sandwich,
+    small_sample_scale,
+)
 from ...numerics.threads import one_thread
 from ..estimates import Solution
 from ..plan import Block, Plan
-from .covariance import covariance
+
+Df = Callable[[np.ndarray], np.ndarray]
+_MOST_CLUSTERS = 1_000
+
+
+def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
+    """Covariance (K, K), and the degrees of freedom of contrasts; None for the normal distribution."""
+    kind = plan.request.vcov
+    if kind == "CR2":
+        reduced = _BiasReduced(plan, fits, plan.cells.clusters)
+        return reduced.vcov(), reduced.df
+    if kind.startswith("HC"):
+        return _heteroskedastic(plan, fits, kind)
+    vcov = _crossed(plan, fits, kind)
+    return vcov, None if kind == "survey" else _least_df(plan, fits)
+
+
+def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
+    """Sum the signed covariances over all intersections of the cluster columns."""
+    bread = block_diag(*[fit.bread for fit in fits])
+    if plan.cells.strata is not None:
+        return sandwich(bread, _stratified_meat(plan, fits, plan.cells.strata), np.ones(len(bread)))
+    clusterings = plan.cells.clusterings or {"": plan.cells.clusters}
+    total = np.zeros_like(bread)
+    for sign, clusters in intersections(clusterings):
+        scale = _scale(plan, fits, kind, clusters)
+        total += sign * sandwich(bread, _meat(plan, fits, clusters), scale)
+    if len(clusterings) == 1:
+        return total
+    repaired, was_negative = positive_semidefinite(total)
+    if was_negative:
+        warn_caller(
+            f"The covariance by {plan.request.id} is not positive semi-definite; negative eigenvalues were "
+            "set to zero. Compare it with errors by each column alone, and with the pigeonhole bootstrap.",
+        )
+    return repaired
+
+
+def _scale(plan: Plan, fits: list[Regression], kind: str, clusters: Clusters) -> np.ndarray:
+    if kind == "CR0":
+        return np.ones(len(plan.contrasts.T))
+    scale = small_sample_scale(plan.cluster_counts(clusters, answered=kind != "survey"))
+    if kind == "CR1S":
+        rows, ranks = _rows_and_ranks(plan, fits)
+        scale = scale * np.sqrt((rows - 1) / (rows - ranks))
+    return scale
+
+
+def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
+    """Meat of all K coefficients; blocks that share no cell go through the data together."""
+    designs, fitted, place = _joint_regressions(plan, fits)
+    if clusters.is_rows:
+        found = row_meat(plan.cells.cell, [_residuals(plan, means) for means in fitted], designs)
+    else:
+        found = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
+    return np.asarray(found[np.ix_(place, place)])
+
+
+def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np.ndarray:
+    """Meat of clusters centred within strata, each stratum with its factor n/(n-1), as R's survey has it."""
+    cells, clusters = plan.cells, plan.cells.clusters
+    own = np.empty(clusters.n, dtype=np.int64)
+    own[clusters.code] = strata.code
+    n = np.bincount(own)[strata.code].astype(float)
+
+    def scaled(variance: np.ndarray) -> Plan:
+        return replace(plan, cells=replace(cells, weight=cells.weight * np.sqrt(variance)))
+
+    within = _meat(scaled(n / (n - 1)), fits, clusters) - _meat(scaled(1 / (n - 1)), fits, strata)
+    return np.asarray(within)
+
+
+def _joint_regressions(
+    plan: Plan, fits: list[Regression]
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    """Designs (C, k_r) and fitted means (C,) of joint regressions, and where each coefficient is in them."""
+    designs, fitted, columns = [], [], []
+    for number in sorted({block.joint for block in plan.blocks}):
+        chosen = [i for i, block in enumerate(plan.blocks) if block.joint == number]
+        designs.append(np.hstack([plan.blocks[i].design for i in chosen]))
+        fitted.append(np.sum([np.where(plan.blocks[i].inside, fits[i].fitted, 0.0) for i in chosen], axis=0))
+        columns += [np.r_[plan.slices[i]] for i in chosen]
+    return designs, fitted, np.argsort(np.concatenate(columns))
+
+
+def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
+    """Weight times residual of each row, shape (n,), from fitted means of cells (C,)."""
+    cells = plan.cells
+    return np.asarray(cells.weight * (cells.outcome - means[cells.cell]))
+
+
+def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.ndarray, Df]:
+    """HC0 to HC3; a row with weight w has leverage w x' M x."""
+    cells = plan.cells
+    designs, fitted, place = _joint_regressions(plan, fits)
+    residuals = [_residuals(plan, means) for means in fitted]
+    if kind in ("HC2", "HC3"):
+        power = 0.5 if kind == "HC2" else 1.0
+        lever = np.zeros((len(designs), cells.n_cells))
+        for block, fit in zip(plan.blocks, fits, strict=True):
+            number = sorted({b.joint for b in plan.blocks}).index(block.joint)
+            lever[number] += np.einsum("ci,ij,cj->c", block.design, fit.bread, block.design)
+        left = [1.0 - cells.weight * own[cells.cell] for own in lever]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residuals = [
+                np.where(one > 1e-10, own / np.clip(one, 1e-10, None) ** power, 0.0)
+                for own, one in zip(residuals, left, strict=True)
+            ]
+    found = row_meat(cells.cell, residuals, designs)[np.ix_(place, place)]
+    rows, ranks = _rows_and_ranks(plan, fits)
+    scale = np.sqrt(rows / (rows - ranks)) if kind == "HC1" else np.ones(len(rows))
+    vcov = sandwich(block_diag(*[fit.bread for fit in fits]), found, scale)
+
+    def df(contrasts: np.ndarray) -> np.ndarray:
+        touched = [np.any(np.nan_to_num(contrasts[:, own]) != 0, axis=1) for own in plan.slices]
+        own = [rows[s][0] - ranks[s][0] for s in plan.slices]
+        return np.asarray(sum(flags * left for flags, left in zip(touched, own, strict=True)), dtype=float)
+
+    return vcov, df
+
+
+def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in use, and independent columns, of each coefficient's block, both of shape (K,)."""
+    counts = np.bincount(plan.cells.cell[plan.cells.weight > 0], minlength=plan.cells.n_cells)
+    rows = plan.by_coefficient(counts[fit.used].sum() for fit in fits)
+    ranks = plan.by_coefficient(fit.bread.shape[1] - fit.null.shape[1] for fit in fits)
+    return rows, ranks
+
+
+def _least_df(plan: Plan, fits: list[Regression]) -> Df:
+    """Degrees of freedom by clusters: the least over the cluster columns.
+
+    One column has its clusters, of the blocks that a contrast touches, less one. Columns that cross have
+    Satterthwaite's degrees of freedom each, since stimuli are most often nested in levels and few
+    of them bear on a contrast; columns of very many clusters, and fits with weights, keep the former.
+    """
+    clusterings = list(plan.cells.clusterings.values())
+    counts = [plan.cluster_counts(clusters, answered=True) for clusters in clusterings]
+    nested = len(clusterings) > 1 and not plan.request.weights and plan.request.family == "gaussian"
+
+    def df(contrasts: np.ndarray) -> np.ndarray:
+        touched = np.nan_to_num(contrasts) != 0
+        found = [np.where(touched, count - 1, np.inf).min(axis=1) for count in counts]
+        if nested:
+            found += [
+                _BiasReduced(plan, fits, clusters).df(contrasts)
+                for clusters in clusterings
+                if clusters.n <= _MOST_CLUSTERS
+            ]
+        return np.asarray(np.fmin.reduce(found))
+
+    return df
+
+
+class _BiasReduced:
+    """CR2 by one clustering, with its degrees of freedom; leverage is that of each block alone."""
+
+    def __init__(self, plan: Plan, fits: list[Regression], clusters: Clusters) -> None:
+        entries = plan.cells.entries(clusters.code, clusters.n)
+        self._slices, self._n_units = plan.slices, entries.n_units
+        self._parts = [entries.within(block.inside) for block in plan.blocks]
+        self._designs = [block.design[block.inside] for block in plan.blocks]
+        self._means = [fit.fitted[block.inside] for block, fit in zip(plan.blocks, fits, strict=True)]
+        self._roots = [root_of(fit.bread) for fit in fits]
+
+    def vcov(self) -> np.ndarray:
+        """Covariance of all coefficients, shape (K, K)."""
+        summed, first = np.zeros((self._slices[-1].stop,) * 2), 0
+        for found in leverages(self._parts, self._designs, self._roots):
+            last = first + len(found[0].values)
+            scores = [
+                adjusted_scores(own, _scores(part, design, mean, first, last))
+                for own, part, design, mean in zip(
+                    found, self._parts, self._designs, self._means, strict=True
+                )
+            ]
+            stacked, first = np.hstack(scores), last
+            summed += stacked.T @ stacked
+        return summed
+
+    def df(self, contrasts: np.ndarray) -> np.ndarray:
+        """Satterthwaite's degrees of freedom of contrasts (m, K), shape (m,)."""
+        wanted, df = np.nan_to_num(contrasts), np.full(len(contrasts), np.nan)
+        touched = np.array([(wanted[:, columns] != 0).any(axis=1) for columns in self._slices]).T
+        for pattern in np.unique(touched, axis=0):
+            rows, chosen = (touched == pattern).all(axis=1), np.flatnonzero(pattern)
+            if len(chosen):
+                df[rows] = self._df_within(wanted[rows], chosen)
+        return df
+
+    def _df_within(self, contrasts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Degrees of freedom of contrasts that touch the chosen blocks alone."""
+        parts, designs, roots = (
+            [each[i] for i in chosen] for each in (self._parts, self._designs, self._roots)
+        )
+        sums = Satterthwaite([root.shape[1] for root in roots], len(contrasts))
+        for found in leverages(parts, designs, roots):
+            sums.add(found, [contrasts[:, self._slices[i]] for i in chosen])
+        return sums.df
+
+
+def _scores(entries: Entries, design: np.ndarray, mean: np.ndarray, first: int, last: int) -> np.ndarray:
+    residual = entries.total - entries.weight * mean[entries.cell]
+    return np.asarray(entries.matrix(residual, first, last) @ design)
 
 
 def solve(plan: Plan) -> Solution:

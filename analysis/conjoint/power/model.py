@@ -1,4 +1,21 @@
-"""A planned study in numbers: standard errors at any size and effect, and the unknown that they imply."""
+"""Variances of conjoint estimators before data are collected, and the power that follows from them.
+
+A forced choice between two profiles holds one answer, not two: the outcomes of a pair add up to one.
+With both profiles drawn independently, an AMCE of size ``tau`` estimated from ``n`` profiles (``n / 2``
+pairs) has the variance
+
+    (mu_1 (1 - mu_1) / p_1 + mu_0 (1 - mu_0) / p_0 - tau^2) / n,
+
+where ``mu`` are the choice probabilities of the level and its reference and ``p`` the shares of profiles
+that show them. The first two terms are those of independent rows; the last is twice the covariance
+between the two rows of a pair. Any other contrast of least-squares coefficients gives the outcome of a
+profile with design row ``x`` the weight ``g = c' E[x x']^-1 x``; then
+
+    (E[g^2 mu (1 - mu)] - tau^2) / n,
+
+which is the sandwich ``c' E[x x']^-1 Omega E[x x']^-1 c / n`` with scores summed by pair, where choices
+are additive in the levels. All functions take arrays that broadcast against each other.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +24,163 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri, stdtrit
 
-from .formulas import (
-    LARGEST,
-    Operating,
-    corrected_variance,
-    forced_choice_variance,
-    operating,
-    row_amce_variance,
-    row_interaction_variance,
-    satterthwaite,
-    shrinkage,
-    solve_increasing,
-)
+POINTS, WEIGHTS = np.polynomial.legendre.leggauss(96)
+TAIL = 1e-14
+STEPS = 80
+LARGEST = 1e14
+MANY = 1e7
+
+
+@dataclass(frozen=True)
+class Operating:
+    """How a test behaves; every array has shape (m,)."""
+
+    power: np.ndarray  # probability that the estimate is significant, whatever its sign
+    right: np.ndarray  # probability that it is significant with the right sign
+    type_s: np.ndarray  # share of significant estimates with the wrong sign
+    type_m: np.ndarray  # mean of the absolute significant estimates, divided by the absolute effect
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Variance of an estimate from n profiles: ``per_profile / n + lasting``; both have shape (m,)."""
+
+    per_profile: np.ndarray
+    lasting: np.ndarray
+
+    def at(self, profiles: np.ndarray) -> np.ndarray:
+        """Variance at n profiles."""
+        variance: np.ndarray = self.per_profile / profiles + self.lasting
+        return variance
+
+
+def binary_variance(mean: np.ndarray) -> np.ndarray:
+    """Variance of a choice with the given probability; NaN outside 0 to 1."""
+    variance: np.ndarray = np.where((mean >= 0) & (mean <= 1), mean * (1 - mean), np.nan)
+    return variance
+
+
+def forced_choice_variance(
+    effect: np.ndarray, share: np.ndarray, own: np.ndarray, rest: np.ndarray, kept: np.ndarray | float = 1.0
+) -> np.ndarray:
+    """Variance of an effect per profile in forced choices between two independently drawn profiles."""
+    base = 0.5 - share * effect
+    rows = binary_variance(base + effect) * own + binary_variance(base) * rest
+    variance: np.ndarray = kept * rows - effect**2
+    return variance
+
+
+def row_amce_variance(effect: np.ndarray, share: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Variance of an AMCE per profile with independent rows whose means lie evenly around one half."""
+    base = 0.5 - effect / 2
+    variance: np.ndarray = binary_variance(base + effect) / share + binary_variance(base) / reference
+    return variance
+
+
+def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Variance of an interaction per profile with independent rows, under the cell means that cjpowR takes.
+
+    The means are 1/2 in the two cells without the second level, ``1/2 + effect / 2`` with the second
+    level alone and ``1/2 + 3 effect / 2`` with both.
+    """
+    both, first, second, neither = cells
+    variance: np.ndarray = (
+        0.25 / neither
+        + 0.25 / first
+        + binary_variance(0.5 + effect / 2) / second
+        + binary_variance(0.5 + 1.5 * effect) / both
+    )
+    return variance
+
+
+def shrinkage(reliability: np.ndarray) -> np.ndarray:
+    """Factor ``1 - 2 tau`` by which answers that flip with probability ``tau`` shrink effects.
+
+    ``reliability`` is the probability ``(1 - tau)^2 + tau^2`` of the same choice in a repeated task.
+    """
+    factor: np.ndarray = np.sqrt(2 * reliability - 1)
+    return factor
+
+
+def corrected_variance(
+    observed: np.ndarray, effect: np.ndarray, reliability: np.ndarray, repeats: np.ndarray
+) -> np.ndarray:
+    """Variance of an effect divided by its estimated shrinkage, by the delta method."""
+    factor = 2 * reliability - 1
+    variance: np.ndarray = (
+        observed + effect**2 * reliability * (1 - reliability) / (factor * repeats)
+    ) / factor
+    return variance
+
+
+def satterthwaite(parts: tuple[np.ndarray, ...], dfs: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Degrees of freedom of a sum of independent variance estimates with their own degrees of freedom."""
+    lost = np.zeros(np.broadcast_shapes(*(np.shape(part) for part in parts)))
+    for part, df in zip(parts, dfs, strict=True):
+        lost = lost + part**2 / df
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: np.ndarray = np.where(lost > 0, sum(parts) ** 2 / lost, np.inf)
+    return found
+
+
+def operating(
+    effect: np.ndarray, std_error: np.ndarray, alpha: np.ndarray | float, df: np.ndarray
+) -> Operating:
+    """Power, type S and type M error of a two-sided test."""
+    effect, std_error, alpha, df = (
+        np.asarray(part, dtype=float) for part in np.broadcast_arrays(effect, std_error, alpha, df)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.abs(effect) / std_error
+    exact = df > MANY
+    critical = np.where(exact, ndtri(1 - alpha / 2), stdtrit(np.where(exact, 1.0, df), 1 - alpha / 2))
+    sums = _tails(z, critical)
+    if not exact.all():
+        nodes, weights = _error_nodes(df[~exact])
+        averaged = _tails(z[~exact][:, None], critical[~exact][:, None] * nodes)
+        for total, values in zip(sums, averaged, strict=True):
+            total[~exact] = (values * weights).sum(axis=1)
+    right, wrong, size = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Operating(right + wrong, right, wrong / (right + wrong), size / (z * (right + wrong)))
+
+
+def solve_increasing(
+    reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Solve ``reached(x) = 0`` for m increasing functions at once by bisection on the log scale."""
+    never = ~(reached(high) >= 0)
+    below, above = np.log(low), np.log(high)
+    for _ in range(STEPS):
+        middle = (below + above) / 2
+        enough = reached(np.exp(middle)) >= 0
+        below, above = np.where(enough, below, middle), np.where(enough, middle, above)
+    solution: np.ndarray = np.where(never, np.inf, np.exp(above))
+    return solution
+
+
+def _tails(z: np.ndarray, critical: np.ndarray) -> list[np.ndarray]:
+    """Right-signed and wrong-signed rejections, and mean absolute significant z, of a normal z."""
+    right, wrong = ndtr(z - critical), ndtr(-z - critical)
+    size = z * (right - wrong) + _density(z - critical) + _density(z + critical)
+    return [np.array(right), np.array(wrong), np.array(size)]
+
+
+def _density(x: np.ndarray) -> np.ndarray:
+    density: np.ndarray = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    return density
+
+
+def _error_nodes(df: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of estimated over true standard errors, both of shape (m, nodes)."""
+    low, high = np.sqrt(2 * gammaincinv(df / 2, TAIL)), np.sqrt(2 * gammainccinv(df / 2, TAIL))
+    values = low[:, None] + (POINTS + 1) * (high - low)[:, None] / 2
+    log_density = (df[:, None] - 1) * np.log(values) - values**2 / 2
+    mass = WEIGHTS * np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    return values / np.sqrt(df)[:, None], mass / mass.sum(axis=1, keepdims=True)
+
 
 Target = Literal["amce", "difference", "interaction"]
 SMALLEST = 1e-9

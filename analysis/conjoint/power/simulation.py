@@ -16,7 +16,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.repeats import is_repeat
+from ...frames.cells import is_repeat
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates
@@ -312,7 +312,7 @@ def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, ef
 def _effects(study: Study, rater: RaterModel) -> dict[tuple[str, str, str], float]:
     """True AMCEs and marginal means of all attributes in the observed choices."""
     from conjury.inference.design.profiles import attribute_cells
-    from conjury.inference.simulation.conjoint.probabilities import cell_choice
+    from conjury.inference.simulation.conjoint.stimuli import cell_choice
     from conjury.inference.simulation.conjoint.truth import level_effects, level_means
 
     cells = attribute_cells(study)

@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
-from ...frames.repeats import is_repeat
+from ...frames.cells import is_repeat
 from ...frames.variables import listed, require_column
 
 SWAPPED, SAME = "swapped", "same"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.warn import warn_caller
+from ...frames.variables import warn_caller
 from ..engines.native import regress
 from ..plan import Plan
 from ..request import Request

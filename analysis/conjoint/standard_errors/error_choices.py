@@ -12,8 +12,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency
 
-from ...frames.formula import Formula
-from ...frames.repeats import without_repeats
+from ...frames.cells import without_repeats
+from ...frames.variables import Formula
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates

@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ...frames.formula import Formula
-from ...frames.warn import warn_caller
+from ...frames.variables import Formula, warn_caller
 from ...numerics.clusters import Clusters, crossed
 from ...numerics.linear import independent_columns
 from ...numerics.mixed import MixedFit, Products, fit
@@ -227,7 +226,7 @@ def _natively(rows: Rows) -> MixedFit:
 
 
 def _by_lme4(rows: Rows) -> _ByLme4:
-    from ...r import bridge as r
+    from ... import r
 
     r.require("lme4")
     names = [f"x{number}" for number in range(rows.design.shape[1])]

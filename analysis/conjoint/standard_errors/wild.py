@@ -13,10 +13,10 @@ from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
-from ...frames.warn import warn_caller
+from ...frames.variables import warn_caller
+from ...numerics.bootstrap import Moments, draw_weights, limits, moments, signs
 from ...numerics.intervals import Support, cut
 from ...numerics.linear import Regression
-from ...numerics.wild import Moments, draw_weights, limits, moments, signs
 from ..engines.native import regress
 from ..estimates import Estimates, Fitted
 from ..plan import Plan

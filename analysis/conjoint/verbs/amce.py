@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...frames.formula import Formula
+from ...frames.variables import Formula
 from ..estimates import Estimates
 from ..reliability.correction import Correct, estimate_corrected
 from ..request import Family, LevelOrder, Vcov, make_request

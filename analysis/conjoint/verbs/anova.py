@@ -10,7 +10,7 @@ from scipy.special import fdtrc
 
 from conjury.inference.errors import InputError
 
-from ...frames.formula import Formula
+from ...frames.variables import Formula
 from ...numerics.linear import least_squares
 from ..engines.solution import provenance
 from ..estimates import Estimates
@@ -90,7 +90,7 @@ def _fit_statsmodels(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, floa
 
 
 def _fit_r(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
-    from ...r import bridge as r
+    from ... import r
 
     design, rows = _design(plan, blocks)
     names = [f"x{number}" for number in range(design.shape[1])]

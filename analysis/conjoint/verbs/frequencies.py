@@ -13,8 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.cells import Cells, build_cells
-from ...frames.formula import Formula
-from ...frames.variables import as_category
+from ...frames.variables import Formula, as_category
 from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups

@@ -13,10 +13,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import select_rows
 
-from ...frames.formula import Formula, parse
-from ...frames.repeats import without_repeats
-from ...frames.variables import listed, require_column, unit_codes
-from ...frames.warn import warn_caller
+from ...frames.cells import without_repeats
+from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.clusters import Clusters, crossed
 from ..comparisons.multiplicity import adjust
 from ..engines.solution import SOLVERS, assemble, solve

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.formula import Formula
+from ...frames.variables import Formula
 from ...numerics.intervals import SHARE, UNBOUNDED
 from ...results import stack, tidy
 from ..estimates import Estimates

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..drawable import Drawable
-from ..fitting import add_legend, inches, more_lines, room_above, wrap
+from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..labels import display_order
-from ..raters.naming import Names
+from ..raters.naming import COEFFICIENTS, Names
 from ..raters.points import diagonal
-from ..raters.terms import COEFFICIENTS
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .panels import names_of_judges
+from .panels import READINGS, STATUSES, metric_in_words, names_of_judges, rule_in_words
 from .scores import distinction_in_words
-from .terms import READINGS, STATUSES, metric_in_words, rule_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

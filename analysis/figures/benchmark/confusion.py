@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..drawable import Drawable
-from ..fitting import ColumnLabels, add_legend, column_labels, inches, lines_high, room_above, wrap
+from ..fitting import ColumnLabels, Drawable, add_legend, column_labels, inches, lines_high, room_above, wrap
+from ..grid import outline, sequential, shade, write
 from ..labels import display_order
-from ..matrices import outline, sequential, shade, write
 from ..raters.naming import chosen
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, new_figure
-from .panels import judges_in_words, label_in_words, of_judges, of_task
-from .terms import NO_ANSWER, OTHER_LABEL
+from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, of_judges, of_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,16 +12,14 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dots import tidy
-from ..drawable import Drawable
-from ..fitting import add_legend, more_lines, room_above, wrap
+from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..forest import DASHES
 from ..labels import display_order
 from ..raters.naming import chosen, dash
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .panels import level_of, placed, places_of
+from .panels import BASELINES, level_of, metric_in_words, placed, places_of
 from .scores import policy_of
-from .terms import BASELINES, metric_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..drawable import Drawable
-from ..fitting import add_legend, inches, lines_high, room_above, wrap
+from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..matrices import diverging, shade
+from ..grid import diverging, shade
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
-from .panels import JUDGES, level_of, names_of_judges, pairs_in_words, pairs_placed
+from .panels import JUDGES, level_of, metric_in_words, names_of_judges, pairs_in_words, pairs_placed
 from .scores import shown_metric
-from .terms import metric_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

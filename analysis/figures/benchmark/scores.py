@@ -11,24 +11,26 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
-from ..drawable import Drawable
+from ..fitting import Drawable
 from ..forest import Forest, forest
 from ..labels import display_order
-from ..raters.naming import Names, chosen
-from ..raters.terms import COEFFICIENTS
+from ..raters.naming import COEFFICIENTS, Names, chosen
 from ..registry import Style, figure
 from .panels import (
+    BASELINES,
+    MISSING,
     judges_in_words,
     label_in_words,
     level_of,
+    metric_in_words,
     of_judges,
     of_task,
     pairs_in_words,
     pairs_placed,
     placed,
+    policy_in_words,
     strata_of,
 )
-from .terms import BASELINES, MISSING, metric_in_words, policy_in_words
 
 USUAL = ("accuracy", "macro_f1")
 OTHERS = ("auc",)

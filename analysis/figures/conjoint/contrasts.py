@@ -11,9 +11,18 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..arrange import PANEL_TITLE, arrange, set_panel_title
-from ..drawable import Drawable
-from ..fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
+from ..fitting import (
+    PANEL_TITLE,
+    Drawable,
+    add_legend,
+    arrange,
+    inches,
+    lines_high,
+    more_lines,
+    room_above,
+    set_panel_title,
+    wrap,
+)
 from ..grid import FILLED, HALF, HOLLOW, Grid, add_key, draw_grid, signed, states_of
 from ..labels import Labels, display_order, refuse_repeats, series_labels
 from ..registry import Picture, Style, figure

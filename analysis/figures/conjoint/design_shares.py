@@ -10,9 +10,18 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..arrange import arrange, set_panel_title
-from ..drawable import Drawable
-from ..fitting import HEADING, heading, inches, legend_columns, lines_high, more_lines, wrap
+from ..fitting import (
+    HEADING,
+    Drawable,
+    arrange,
+    heading,
+    inches,
+    legend_columns,
+    lines_high,
+    more_lines,
+    set_panel_title,
+    wrap,
+)
 from ..registry import Style, figure
 from ..theme import Theme, new_figure
 

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
 from ..dots import Levels, levels, table_of
-from ..drawable import Drawable
+from ..fitting import Drawable
 from ..labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
 from ..raters.naming import Names
 from ..registry import Style, figure

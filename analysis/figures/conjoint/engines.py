@@ -10,8 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dots import tidy
-from ..drawable import Drawable
-from ..fitting import add_legend, room_above
+from ..fitting import Drawable, add_legend, room_above
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
 

@@ -11,9 +11,18 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..arrange import Layout, arrange, set_panel_title
-from ..drawable import Drawable
-from ..fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
+from ..fitting import (
+    Drawable,
+    Layout,
+    add_legend,
+    arrange,
+    inches,
+    lines_high,
+    more_lines,
+    room_above,
+    set_panel_title,
+    wrap,
+)
 from ..labels import Labels, display_order, refuse_repeats
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure

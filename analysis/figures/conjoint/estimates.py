@@ -7,7 +7,7 @@ from typing import Literal
 from conjury.inference.errors import InputError
 
 from ..dots import Levels
-from ..drawable import Drawable
+from ..fitting import Drawable
 from ..registry import Picture, Style, figure
 from .contrasts import equivalence
 from .effects import (

@@ -10,9 +10,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dots import Levels, levels, table_of
-from ..drawable import Drawable
 from ..fitting import (
     LONGEST_LABEL,
+    Drawable,
     add_legend,
     column_labels,
     inches,
@@ -21,8 +21,8 @@ from ..fitting import (
     room_above,
     wrap,
 )
+from ..grid import sequential
 from ..labels import Labels, display_order, refuse_repeats, series_labels
-from ..matrices import sequential
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
 from .effects import SERIES, judge_places, series_in_words

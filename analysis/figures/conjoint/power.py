@@ -10,10 +10,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..drawable import Drawable
 from ..fitting import (
     HEADING,
     LONGEST_LABEL,
+    Drawable,
     add_legend,
     heading,
     legend_columns,

@@ -10,8 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dots import draw_dots, handles_of, stripe, table_of, tidy
-from ..drawable import Drawable
-from ..fitting import LONGEST_LABEL, add_legend, lines_high, room_above, wrap
+from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
 from ..labels import words
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure

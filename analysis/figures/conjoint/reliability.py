@@ -9,8 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..drawable import Drawable
-from ..fitting import add_legend, lines_high, room_above, wrap
+from ..fitting import Drawable, add_legend, lines_high, room_above, wrap
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
 

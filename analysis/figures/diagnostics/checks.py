@@ -1,18 +1,159 @@
-"""Figures of the diagnostics: the result of each check, and what chance or the design would give."""
+"""Captions of the figures of the diagnostics: what points and bars are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Levels, Texts, levels, table_of
-from ..drawable import Drawable
+from ..dots import Levels, Texts, levels, table_of, tidy
+from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..labels import Labels
 from ..registry import Style, figure
-from .captions import CAPTIONS
+from ..theme import TWO_COLUMNS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INTERVALS = "bars: {level} confidence intervals, not adjusted for their number"
+RANDOM = "bars: the middle 95% of designs drawn at random"
+SPREAD = "bars: from the lowest to the highest"
+
+CAPTIONS = {
+    "design_card": "Points: effective rows of each level's contrast with the reference, the median over "
+    f"judges and prompts; {SPREAD}.",
+    "position_balance": "Points: share of a level in position A minus its share in B, in standard deviations "
+    f"of the level; {INTERVALS}.",
+    "respondent_balance": "Points: variation of levels between respondents over that expected of random "
+    "assignment (1: as expected); bars: the middle 95% of random assignments.",
+    "design_probabilities": "Points: share of a level observed minus its share in the study file; "
+    f"{INTERVALS}.",
+    "attribute_independence": "Points: chi-square statistic of two attributes over that expected of "
+    f"independent ones (1: as expected); {RANDOM}.",
+    "impossible_profiles": "Points: profiles or pairs that break a rule of the design; equal profiles in a "
+    "pair occur by chance, too.",
+    "position_share": f"Points: share of pairs in which position A was chosen; {INTERVALS}.",
+    "profile_order": f"Points: AMCE in position B minus AMCE in position A; {INTERVALS}.",
+    "task_order": f"Points: change of an AMCE over tasks; {INTERVALS}.",
+    "carry_over": "Points: change in the probability of being chosen associated with the previous task; "
+    f"{INTERVALS}.",
+    "attention_filters": "Points: AMCE of respondents who passed minus AMCE of those who failed; "
+    f"{INTERVALS}.",
+    "repeat_agreement": f"Points: share of repeated pairs with the same choice; {INTERVALS}.",
+    "straight_lining": "Bars: respondents by their longest run of one position; points: respondents that "
+    "independent choices would give.",
+    "response_times": "Bars: respondents by their median response time; dashed: the median respondent.",
+    "answers": "Points: share of pairs without a single choice, by what was answered.",
+    "missing_choices": "Points: share of pairs without a choice that show a level minus the share expected "
+    f"of choices missing at random; {INTERVALS}. Where no choice is missing: the share of each judge.",
+    "stimuli": "Points: standard error clustered by stimulus over that clustered by unit, the median over "
+    f"judges and prompts; {SPREAD}.",
+    "clusters": f"Points: effective number of clusters of each level, the median over judges and prompts; "
+    f"{SPREAD}.",
+}
+
+
+def caption(name: str, title: str, alpha: float) -> str:
+    """Caption of the figure of a check: what points and bars are, and at which level."""
+    told = CAPTIONS.get(name, "").format(level=f"{100 * (1 - alpha):g}%")
+    return f"{title}. {told}".rstrip()
+
+
+FLOOR = 0.5  # lower end of the logarithmic axis of counts
+BINS = 40
+
+
+def _panels(
+    result: Drawable, style: Style, draw: Callable[[Any, pd.DataFrame], None], xlabel: str, names: list[str]
+) -> Figure:
+    """A panel for each judge and prompt, with one legend above."""
+    if result.frame.empty:
+        raise InputError(f"The check {result.kind!r} has no numbers to draw.")
+    panels = list(result.frame.groupby(["judge", "prompt"], sort=False))
+    title, above, columns = room_above(style.title, TWO_COLUMNS, names)
+    heads = [wrap(style.words.feature(judge), TWO_COLUMNS - 1, 9.5, bold=True) for (judge, _), _ in panels]
+    drawn = new_figure(TWO_COLUMNS, 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
+    grid = drawn.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, (_, rows), head in zip(grid, panels, heads, strict=True):
+        draw(axes, rows)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel("Respondents")
+        axes.set_title(head, loc="left", fontweight="bold", pad=4)
+        tidy(axes, "y", ("top", "right"))
+    handles, labels = grid[0].get_legend_handles_labels()
+    add_legend(drawn, handles, labels, columns, title, style.look)
+    return drawn
+
+
+def _runs_alt(result: Drawable, style: Style) -> str:
+    """Give the longest run of each judge, and how many respondents have it."""
+    texts = ["Respondents by their longest run of one position."]
+    for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
+        last = rows[rows["respondents"] > 0].iloc[-1]
+        texts.append(
+            f"{style.words.feature(judge)}: the longest run is {last['run']:.0f} tasks, of "
+            f"{last['respondents']:.0f} respondents, where {last['expected']:.1f} are expected."
+        )
+    return " ".join(texts)
+
+
+@figure("straight_lining", alt=_runs_alt)
+def straight_lining(result: Drawable, style: Style) -> Figure:
+    """Longest runs of one position: respondents observed as bars, expected as dots."""
+    look = style.look
+
+    def draw(axes: Any, rows: pd.DataFrame) -> None:
+        run, expected = rows["run"].to_numpy(), rows["expected"].to_numpy(dtype=float)
+        observed = rows["respondents"].to_numpy(dtype=float)
+        height = np.maximum(observed - FLOOR, 0)
+        axes.bar(run, height, bottom=FLOOR, width=0.7, color=look.color(0), label="Observed")
+        shown = expected >= FLOOR
+        axes.plot(
+            run[shown], expected[shown], look.marker(1), color=look.color(1), markersize=5, label="Expected"
+        )
+        axes.set_yscale("log")
+        axes.set_ylim(FLOOR, max(observed.max(), expected.max()) * 1.6)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xticks(run)
+
+    return _panels(result, style, draw, "Longest run of one position (tasks)", ["Observed", "Expected"])
+
+
+def _times_alt(result: Drawable, style: Style) -> str:
+    """Give the median of each judge, and how many respondents are fast and slow."""
+    texts = ["Respondents by their median response time."]
+    for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
+        texts.append(
+            f"{style.words.feature(judge)}: median {rows['seconds'].median():.1f} seconds per task; "
+            f"{int(rows['fast'].sum())} of {len(rows)} respondents are fast, {int(rows['slow'].sum())} slow."
+        )
+    return " ".join(texts)
+
+
+@figure("response_times", alt=_times_alt)
+def response_times(result: Drawable, style: Style) -> Figure:
+    """Median response times of respondents on a logarithmic axis, outliers in another colour."""
+    look, names = style.look, ["Within limits", "Fast", "Slow"]
+
+    def draw(axes: Any, rows: pd.DataFrame) -> None:
+        seconds = rows["seconds"].to_numpy(dtype=float)
+        known = np.isfinite(seconds)
+        low, high = np.log10(seconds[known].min()), np.log10(seconds[known].max())
+        edges = np.logspace(low - 0.02, high + 0.02, BINS + 1)
+        fast, slow = (rows[name].to_numpy(dtype=bool) & known for name in ("fast", "slow"))
+        parts = [seconds[known & ~fast & ~slow], seconds[fast], seconds[slow]]
+        axes.hist(parts, bins=list(edges), stacked=True, color=[look.color(k) for k in range(3)], label=names)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter(lambda value, _: "")
+        axes.axvline(float(np.median(seconds[known])), color=look.muted, linewidth=0.9, linestyle="--")
+
+    return _panels(result, style, draw, "Median seconds per task (dashed: median respondent)", names)
+
 
 NUMBERS = ["estimate", "lower", "upper"]
 MANY = 4  # judges and prompts whose names share a line in a legend

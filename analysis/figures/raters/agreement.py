@@ -11,15 +11,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import AGAIN, HUMAN
-from ..drawable import Drawable
-from ..fitting import inches, lines_high, room_above, wrap
+from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
+from ..grid import add_bar, diverging, shade, two_digits, write
 from ..labels import display_order
-from ..matrices import add_bar, diverging, shade, two_digits, write
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
-from .naming import Names, chosen
-from .terms import COEFFICIENTS, WEIGHTS
+from .naming import COEFFICIENTS, WEIGHTS, Names, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

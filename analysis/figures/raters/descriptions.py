@@ -11,14 +11,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import HUMAN, OVERALL
-from ..drawable import Drawable
-from ..fitting import add_legend, inches, more_lines, room_above, wrap
+from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import display_order
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .naming import Names, chosen, dash, strata_columns
-from .terms import BIASES, CORRELATIONS
+from .naming import BIASES, CORRELATIONS, Names, chosen, dash, strata_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

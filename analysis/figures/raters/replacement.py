@@ -11,8 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dots import stripe, tidy
-from ..drawable import Drawable
-from ..fitting import LONGEST_LABEL, add_legend, lines_high, room_above, wrap
+from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import words
 from ..registry import Style, figure

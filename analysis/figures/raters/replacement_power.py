@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..dots import tidy
-from ..drawable import Drawable
-from ..fitting import add_legend, room_above, wrap
+from ..fitting import Drawable, add_legend, room_above, wrap
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
 

@@ -12,8 +12,8 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
 from ...results import Result
-from ..items import names_of
 from ..ratings import Judgments, Ratings, read_dimensions
+from ..scales import names_of
 from .chance_corrected import OWN, canonical, own_weights, weight_matrix
 from .comparisons import comparisons_of
 from .families import CATEGORICAL, Weighting

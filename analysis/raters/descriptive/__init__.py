@@ -2,10 +2,8 @@
 
 from .biases import biases
 from .correlations import correlations
-from .coverage import coverage, distributions
 from .dimension_correlations import dimension_correlations
-from .means import means
-from .rating_lines import rating_lines
+from .means import coverage, distributions, means, rating_lines
 from .tier_accuracy import tier_accuracy
 
 __all__ = [

@@ -12,12 +12,12 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 
 from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
-from ...numerics.multiplicity import adjusted
+from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...results import Result
 from ...vocabulary import HUMAN
-from ..items import names_of
 from ..ratings import Judgments, Ratings
+from ..scales import names_of
 from .scores import Flags, Row, Scores, columns_of, item_scores, levels_of, ordered, stratum_names, totals
 from .self_preference import ADJUSTMENTS, SELF, Authors, self_preference
 

@@ -12,13 +12,13 @@ from conjury.inference.errors import InputError
 
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import Interval
-from ...numerics.multiplicity import adjusted
+from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...results import Result
 from ...vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...vocabulary import HUMAN, OVERALL
-from ..items import names_of
 from ..ratings import Judgments
+from ..scales import names_of
 from .correlations import cells_of, correlation
 from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names
 

@@ -18,8 +18,8 @@ from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import Interval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ...vocabulary import HUMAN, OVERALL
-from ..items import item_clusters, levels_present, names_of, ranks
 from ..ratings import Judgments, Ratings, read_dimensions
+from ..scales import item_clusters, levels_present, names_of, ranks
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
 

@@ -15,13 +15,13 @@ from conjury.inference.tables.columns import as_text
 
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import wilson
-from ...numerics.multiplicity import adjusted
+from ...numerics.significance import adjusted
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ...vocabulary import HUMAN, ONE_PERSON, TIES
 from ...vocabulary import TIER_QUANTITIES as QUANTITIES
-from ..items import ranks
 from ..ratings import Judgments, Ratings
+from ..scales import ranks
 from .scores import Scores, columns_of, item_scores, ordered
 
 PICKS = 200

@@ -13,7 +13,7 @@ from scipy.special import stdtr
 from conjury.inference.errors import InputError, listed
 
 from ...numerics.intervals import check_alpha, check_draws, vary
-from ...numerics.multiplicity import adjusted
+from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...vocabulary import HUMAN
 from ..ratings import Ratings

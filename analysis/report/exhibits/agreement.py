@@ -10,14 +10,12 @@ import pandas as pd
 
 from ...figures.labels import words
 from ...figures.raters.agreement import compared_in_words
-from ...figures.raters.naming import Names
+from ...figures.raters.naming import COEFFICIENTS, WEIGHTS, Names
 from ...figures.raters.replacement_power import scenario_name
-from ...figures.raters.terms import COEFFICIENTS, WEIGHTS
 from ...raters.replacement import epsilon_curve
 from ...raters.replacement.epsilon_curve import epsilons
 from ...results import Result
-from ..data import ReportData
-from ..drawing import parts
+from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
     NO_BREAK,

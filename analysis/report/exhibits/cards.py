@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...figures.benchmark.panels import label_in_words
-from ...figures.benchmark.terms import STATUSES
+from ...figures.benchmark.panels import STATUSES, label_in_words
 from ...figures.raters.naming import Names
 from ...results import Result
 from ..data import ReportData

@@ -15,10 +15,9 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ...figures.conjoint.effects import SERIES, quantity, series_in_words
 from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
-from ...frames.formula import parse
+from ...frames.variables import parse
 from ...results import Result
 from ..data import FURTHER_EFFECTS, ReportData
-from ..markdown import slug
 from ..methods import bounds_name, code, describe_analysis, drawn_units, excluded, plain
 from ..tables import (
     Bounds,
@@ -27,6 +26,7 @@ from ..tables import (
     estimates_table,
     interval,
     number,
+    slug,
     spread,
     styled_table,
     whole,

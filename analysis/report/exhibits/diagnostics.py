@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...figures.conjoint.engines import yardstick_of
-from ...figures.diagnostics.captions import caption
-from ...figures.diagnostics.checks import only_zeros
+from ...figures.diagnostics.checks import caption, only_zeros
 from ...figures.labels import Labels
 from ...results import Result
 from ..data import ReportData
-from ..markdown import slug
 from ..methods import code, describe_comparison, plain
-from ..tables import number, styled_table
+from ..tables import number, slug, styled_table
 from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:

@@ -11,8 +11,10 @@ from ...benchmark.confusion import use_of_labels
 from ...figures.benchmark.confusion import is_right, shown_confusion
 from ...figures.benchmark.differences import of_many_judges, one_test, with_the_best
 from ...figures.benchmark.panels import (
+    TESTS,
     judges_in_words,
     label_in_words,
+    metric_in_words,
     pairs_in_words,
     pairs_placed,
     panels_in_words,
@@ -20,7 +22,6 @@ from ...figures.benchmark.panels import (
     strata_of,
 )
 from ...figures.benchmark.scores import shown_labels
-from ...figures.benchmark.terms import TESTS, metric_in_words
 from ...figures.labels import words
 from ...figures.raters.naming import Names
 from ...results import Result

@@ -15,8 +15,7 @@ from ...audit.oogiri import STUDY, published_checks
 from ...figures.benchmark.answers import printed_metric
 from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
 from ...figures.labels import Labels, words
-from ...figures.raters.naming import Names
-from ...figures.raters.terms import CORRELATIONS
+from ...figures.raters.naming import CORRELATIONS, Names
 from ...results import Result
 from ...vocabulary import OVERALL
 from ..data import ReportData

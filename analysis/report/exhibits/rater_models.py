@@ -11,11 +11,9 @@ import pandas as pd
 
 from ...figures.labels import words
 from ...figures.raters.models import category_names, outside, panel_names, predicted_shares
-from ...figures.raters.naming import Names
-from ...figures.raters.terms import OF_RATERS
+from ...figures.raters.naming import OF_RATERS, Names
 from ...results import Result
-from ..data import ReportData
-from ..drawing import parts
+from ..data import ReportData, parts
 from ..methods import code, plain
 from ..tables import (
     NO_BREAK,

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...figures.labels import words
-from ...figures.raters.naming import Names
-from ...figures.raters.terms import BIASES, CORRELATIONS, TIERS
+from ...figures.raters.naming import BIASES, CORRELATIONS, TIERS, Names
 from ...results import Result
 from ...vocabulary import OVERALL
-from ..data import ReportData
-from ..drawing import parts
+from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
     NO_BREAK,

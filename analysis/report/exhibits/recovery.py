@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...figures.labels import one_prompt, words
-from ...figures.raters.terms import TRUTHS
+from ...figures.raters.naming import TRUTHS
 from ...recovery.conjoint import beside_truth
 from ...recovery.ratings import recovery_summary
 from ...results import Result
 from ..data import ReportData
-from ..markdown import slug
 from ..methods import bounds_name, plain
-from ..tables import NO_BREAK, number, styled_table, whole
+from ..tables import NO_BREAK, number, slug, styled_table, whole
 from .conjoint import lines_of
 from .registry import Drawn, Exhibit, Laid, exhibit
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...benchmark.pass_at_k import with_copies
-from ...figures.benchmark.panels import level_of, placed
+from ...figures.benchmark.panels import (
+    BASELINES,
+    MISSING,
+    READINGS,
+    STATUSES,
+    level_of,
+    metric_in_words,
+    placed,
+    policy_in_words,
+    rule_in_words,
+)
 from ...figures.benchmark.scores import (
     distinction_in_words,
     policies_apart,
@@ -16,22 +26,11 @@ from ...figures.benchmark.scores import (
     rows_in_words,
     shown_agreement,
 )
-from ...figures.benchmark.terms import (
-    BASELINES,
-    MISSING,
-    READINGS,
-    STATUSES,
-    metric_in_words,
-    policy_in_words,
-    rule_in_words,
-)
 from ...figures.labels import words
-from ...figures.raters.naming import Names
-from ...figures.raters.terms import COEFFICIENTS
+from ...figures.raters.naming import COEFFICIENTS, Names
 from ...results import Result
 from ...vocabulary import BASELINE
-from ..data import ReportData
-from ..drawing import parts
+from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
     NO_BREAK,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjury.inference.errors import InputError
+from conjury.inference.study.base import suggestion
 from conjury.inference.study.models import Study
-from conjury.inference.study.problems import suggestion
 
 UNKNOWN = "not known"
 

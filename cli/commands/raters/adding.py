@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ import typer
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.bounded import DRAWS
 
-from ...options import Alpha, Renames, at_most, read_pairs
+from ...options import Alpha, Renames, at_most, grouped, read_pairs
 from ...printing import console, print_frame, print_notes
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from conjury.analysis.pipeline.loading import Loaded
     from conjury.analysis.results import Result
+
 
 File = Annotated[
     Path | None,
@@ -79,9 +81,9 @@ class Analysis:
 
 def load_judged(file: Path | None, judged: Judged) -> Loaded:
     """Judgments of a file, or those of a results folder; a folder with results on others is refused."""
+    from conjury.analysis.pipeline.fitting import refuse_other_data
     from conjury.analysis.pipeline.loading import Selection, kept_judgments, read_judgments_of
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.writing import refuse_other_data
 
     if file is None:
         options = {"--items": judged.items, "--rename": judged.rename, "--where": judged.where}
@@ -99,8 +101,8 @@ def run_analysis(
     loaded: Loaded, judged: Judged, analysis: Analysis, show: Callable[[pd.DataFrame], None]
 ) -> None:
     """Compute an analysis, add it to the results folder under a free name, and print it."""
+    from conjury.analysis.pipeline.fitting import free_name
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.writing import free_name
 
     start = time.perf_counter()
     judgments = loaded.of_dimensions(judged.dimension)
@@ -124,13 +126,13 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     """Add titles and results by name to a folder, as one part of it with the name of the first."""
     import pandas as pd
 
+    from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.run import Fitted, Named
-    from conjury.analysis.pipeline.writing import Addition, add_results
     from conjury.analysis.recovery.ratings import recovery
     from conjury.inference.tables.files import read_table
 
-    from ...figures import draw_figures
+    from ...printing import draw_figures
 
     fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in found.items()])
     tables: dict[str, pd.DataFrame] = {}
@@ -150,8 +152,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
 
 def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -> list[str]:
     """Labels of dimensions, and of models or coefficients, as the results folder has them."""
-    from conjury.analysis.figures.raters.naming import Names
-    from conjury.analysis.figures.raters.terms import COEFFICIENTS
+    from conjury.analysis.figures.raters.naming import COEFFICIENTS, Names
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.data import labels_of as labels_of_manifest
 
@@ -168,3 +169,115 @@ def print_next(results: Path) -> None:
 def plain_name(name: object) -> str:
     """A name that files may have: letters, digits and underscores."""
     return re.sub(r"\W+", "_", str(name).casefold()).strip("_") or "unnamed"
+
+
+Coefficient = Annotated[list[str] | None, typer.Option(help="Only this coefficient; can be repeated.")]
+
+
+@grouped
+def agreement(
+    judged: Judged, resampled: Resampled, file: File = None, coefficient: Coefficient = None
+) -> None:
+    """Agreement coefficients among people, among models, and of people with each model."""
+    from conjury.analysis.raters.agreement import agreement as compute
+
+    loaded = load_judged(file, judged)
+    analysis = Analysis(
+        "agreement",
+        "Agreement of people, and of people with each model",
+        coefficient or (),
+        lambda judgments: compute(judgments, coefficient or None, items=loaded.items, **resampled.drawn),
+    )
+    run_analysis(loaded, judged, analysis, _show)
+
+
+def _show(frame: pd.DataFrame) -> None:
+    keys = ("dimension", "among", "against", "coefficient", "weights", "estimate")
+    bounds = ("lower", "upper", "boot_lower", "boot_upper")
+    print_frame(frame[[name for name in (*keys, *bounds) if name in frame]])
+
+
+COLUMNS = [
+    "dimension",
+    "scoring",
+    "model",
+    "winning_rate",
+    "advantage_probability",
+    "passes",
+    "smallest_epsilon",
+    "n_annotators",
+]
+
+
+@dataclass(frozen=True)
+class Testing:
+    """What is tested."""
+
+    model: Annotated[list[str] | None, typer.Option(help="Only this model; can be repeated.")] = None
+    epsilon: Annotated[
+        float, typer.Option(help="Advantage that people must have: 0.1 crowd, 0.15 skilled, 0.2 experts.")
+    ] = 0.1
+    scoring: Annotated[
+        list[str] | None,
+        typer.Option(help="accuracy, neg_rmse or neg_mae; by default the one that fits; can be repeated."),
+    ] = None
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power",
+            help="Also simulate how often models pass with such a panel; some seconds per dimension.",
+        ),
+    ] = False
+
+
+@grouped
+def alt_test(judged: Judged, testing: Testing, resampled: Resampled, file: File = None) -> None:
+    """May a model replace a person of the panel? The alternative annotator test."""
+    from conjury.analysis.raters.replacement import alt_test as test
+    from conjury.analysis.raters.replacement.epsilon_curve import with_curve
+
+    loaded = load_judged(file, judged)
+
+    def compute(judgments: pd.DataFrame) -> Result:
+        options: dict[str, Any] = {"epsilon": testing.epsilon, "items": loaded.items, **resampled.drawn}
+        return with_curve(test(judgments, testing.model or None, scoring=testing.scoring or None, **options))
+
+    further = partial(_powers, results=judged.results, drawn=resampled.drawn) if testing.power else None
+    analysis = Analysis(
+        "alt_test", "May a model replace a person of the panel?", testing.model or (), compute, further
+    )
+    run_analysis(loaded, judged, analysis, _show_test)
+
+
+def _show_test(frame: pd.DataFrame) -> None:
+    passes = frame["passes"].map({True: "yes", False: "no"})
+    print_frame(frame.assign(passes=passes)[COLUMNS])
+
+
+def _powers(
+    name: str, test: Result, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
+) -> dict[str, tuple[str, Result]]:
+    """Power of a test with this panel, for each dimension and scoring, by name."""
+    from conjury.analysis.raters.replacement.power_of_panel import panel_power
+    from conjury.analysis.raters.scales import dimension_names
+
+    powers: dict[str, tuple[str, Result]] = {}
+    scorings = list(dict.fromkeys(test.frame["scoring"]))
+    dimensions = dimension_names(judgments)
+    for dimension in dimensions:
+        for scoring in scorings:
+            parts = [dimension] if dimension and len(dimensions) > 1 else []
+            parts += [scoring] if len(scorings) > 1 else []
+            labels = labels_of(results, [dimension] if dimension else [], [])
+            title = "Power of the replacement test with this panel" + f" ({listed(labels)})" * bool(labels)
+            console.print(f"  {title}")
+            power = panel_power(
+                judgments,
+                dimension=dimension,
+                epsilon=test.settings["epsilon"],
+                scoring=scoring,
+                alpha=drawn["alpha"],
+                seed=drawn["seed"],
+            )
+            powers["_".join([name, "power", *map(plain_name, parts)])] = (title, power)
+    return powers

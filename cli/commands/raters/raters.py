@@ -106,7 +106,7 @@ def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = 
 def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling) -> Iterator[Model]:
     """One model for each dimension that is named, or one for all dimensions."""
     from conjury.analysis.raters import dimension_model
-    from conjury.analysis.raters.items import dimension_names
+    from conjury.analysis.raters.scales import dimension_names
 
     judgments, options = loaded.of_dimensions(judged.dimension), sampling.options()
     names = dimension_names(judgments)

@@ -13,7 +13,7 @@ from ...ledger.exchanges import Attempt, Outcome, Request
 from ..base import Recorder
 from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint
-from .masking import mask_bytes
+from .failures import mask_bytes
 from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
 
 if TYPE_CHECKING:

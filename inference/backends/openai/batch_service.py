@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from ...errors import InputError
 from .client import NO_KEY, Endpoint, StatusError, http
 from .client import Unreachable as NoAnswer
-from .failures import NO_CREDIT, concerns_all, read_failure, redact
-from .masking import mask_bytes
+from .failures import NO_CREDIT, concerns_all, mask_bytes, read_failure, redact
 from .shards import ENDPOINT, completed, writable
 
 OpenAI: Any = importlib.import_module("openai").OpenAI

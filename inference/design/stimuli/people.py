@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ...study.base import Part, Text
-from ...study.yaml import Location, MarkedYaml
-from ...tables.streams import stream
-from .source import check_counts, read_checked
+from ...study.base import Location, MarkedYaml, Part, Text
+from ...tables.columns import stream
+from .wording import check_counts, read_checked
 
 Integers = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""A choice between two options."""
+"""Text that a model writes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from dataclasses import replace
 from ..completion import Answer
 from ..spec import Finding, Mass, ResponseSpec
 from .names import Names, option_names
-from .objects import strict_object
 from .probabilities import first_token, masses, share, token_at
+from .quoted import strict_object
 from .verdicts import find_verdict
+
+
+def whole(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Take the text as it is, without blanks around it."""
+    return [Finding("text", answer.text.strip() or None)]
+
 
 Shown = Sequence[str]
 

@@ -6,13 +6,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ...tables.folding import fold, plain
+from ...tables.columns import fold, plain
 from ..completion import Answer
 from ..spec import Finding, ResponseSpec
 from .names import Names, exact_names, label_names
-from .objects import Record, holders, is_placeholder, strict_object
 from .probabilities import first_token, masses, share, token_at
-from .quoted import own_words
+from .quoted import Record, holders, is_placeholder, own_words, strict_object
 from .verdicts import FALLBACK_KEYS, find_verdict, named_by
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...errors import InputError
-from ...tables.folding import fold, plain
+from ...tables.columns import fold, plain
 from ..spec import LabelSpec
 
 ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"

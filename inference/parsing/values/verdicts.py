@@ -18,10 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...tables.folding import fold, plain
+from ...tables.columns import fold, plain
 from .names import ORNAMENT, TITLES, Names
-from .objects import DOUBLED, holders, is_placeholder
-from .quoted import GAP, own_words
+from .quoted import DOUBLED, GAP, holders, is_placeholder, own_words
 
 FALLBACK_KEYS = frozenset({"answer", "final answer"})
 MARKED = (

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...errors import InputError
+from ...study.base import suggestion
 from ...study.models import Study
-from ...study.problems import suggestion
 from ..truth_table import HUMAN, MODEL, Rule, TruthRow, Values, read_rows
 
 Floats = NDArray[np.float64]

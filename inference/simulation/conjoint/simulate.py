@@ -45,8 +45,8 @@ from ...readers.choices import SIMULATED
 from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.bounded import TRUE_CELLS
+from ...tables.columns import stream
 from ...tables.schema import JUDGE_KINDS, STATUSES
-from ...tables.streams import stream
 from ..truth_table import require_samples, truth_path
 from .judges import (
     COLUMNS,

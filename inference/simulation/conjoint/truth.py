@@ -21,7 +21,7 @@ from ...errors import InputError
 from ...study.models import Study
 from ...study.parts import Analysis
 from .judges import RaterModel
-from .probabilities import CellChoice, cell_choice, choice_at_hand
+from .stimuli import CellChoice, cell_choice, choice_at_hand
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...design.profiles import factor
 from ...errors import InputError
 from ...study.models import LINE, ItemStudy
-from ...tables.streams import UNPERTURBED, copy_id, stream
+from ...tables.columns import UNPERTURBED, copy_id, stream
 from ..truth_table import share_out
 from .truth_table import FILE, LabelTruth
 

@@ -18,11 +18,21 @@ from ...errors import InputError
 from ...readers.choices import SIMULATED
 from ...readers.labels import majority_labels
 from ...study.models import LINE, ItemStudy
+from ...tables.columns import UNPERTURBED, stream
 from ...tables.schema import JUDGE_KINDS, STATUSES
-from ...tables.streams import UNPERTURBED, stream
 from ..truth_table import HUMAN, MODEL, require_samples, selected_judges, truth_path
-from .asking import Question, World, answering, statuses_of, under
-from .draws import Floats, Integers, categories, persistent, uniforms
+from .asking import (
+    Floats,
+    Integers,
+    Question,
+    World,
+    answering,
+    categories,
+    persistent,
+    statuses_of,
+    under,
+    uniforms,
+)
 from .items import Units, make_up, perturbed
 from .truth import true_labels
 from .truth_table import FILE, LabelTruth, columns_of, read_label_truth

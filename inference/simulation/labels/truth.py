@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from .asking import Question, World, answering, under
-from .draws import Answering, Floats, fleiss, panel_agreement, passes
+from .asking import Answering, Floats, Question, World, answering, fleiss, panel_agreement, passes, under
 
 Row = dict[str, object]
 

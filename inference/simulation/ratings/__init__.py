@@ -1,9 +1,8 @@
 """Studies of ratings: items, who rates what, tiers by votes, and simulated ratings with a known truth."""
 
-from ...design.assignment import assign_raters
+from ...design.drawn import assign_raters
 from ...design.tiers import TierSelection, VoteFilter, select_tiers
-from .items import make_up_items, read_items
-from .raters import RatingTruth
+from .draws import RatingTruth, make_up_items, read_items
 from .simulate import RatingSimulation, simulate_ratings
 from .truth import true_ratings
 from .truth_table import read_rating_truth

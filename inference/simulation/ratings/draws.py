@@ -1,15 +1,232 @@
-"""Random parts of simulated ratings: latent values of items, people of a panel, and ratings by thresholds."""
+"""Items of a study of ratings: read from its table, or made up for a simulation of any size."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from .raters import Rater, RatingTruth
+from ...errors import InputError, did_you_mean, listed
+from ...study.models import ItemStudy
+from ...tables.columns import as_text, refuse, stream
+from ...tables.files import read_table
+from ...tables.schema import require_columns
+
+PEOPLE = "human"  # generator of what people wrote
+
+
+def read_items(study: ItemStudy) -> pd.DataFrame:
+    """Read the items of a study; InputError names the row of a value that the study file does not have."""
+    path = (study.folder / study.items).resolve()
+    if not path.is_relative_to(study.folder.resolve()):
+        raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
+    items = read_table(path, "items")
+    named = [study.cluster, study.generator, study.assignment and study.assignment.within]
+    require_columns(items, [*study.level_labels, *(name for name in named if name)], str(path))
+    for name in items.select_dtypes("category"):
+        if name not in study.level_labels:
+            items[name] = as_text(items[name])
+    for name in study.level_labels:
+        items[name] = _leveled(items[name], study.levels(name), str(path))
+    if study.generator is not None:
+        models = [judge.id for judge in study.judges if judge.kind == "model"]
+        _leveled(items[study.generator], [PEOPLE, *models], str(path))
+    return items
+
+
+def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.DataFrame:
+    """Make up the items of a simulation: for every topic one item of each type.
+
+    Texts are placeholders, and an unrelated response is the best one to another topic.
+    """
+    plan = study.assignment
+    assert plan is not None
+    levels = study.levels(plan.across)
+    rng = stream(seed, "items")
+    numbered = [(kind, number + 1) for kind, n in topics.items() for number in range(n)]
+    topic = np.array([f"{kind}_{number:0{len(str(max(topics.values())))}d}" for kind, number in numbered])
+    said = np.array([f"{kind.capitalize()} topic {number} (made up)" for kind, number in numbered])
+    row = np.repeat(np.arange(len(topic)), len(levels))
+    level = np.tile(levels, len(topic))
+    best = study.tiers.levels[0] if study.tiers is not None else levels[0]
+    source = np.roll(np.arange(len(topic)), -1)
+    wanted = np.where(level == (study.unrelated.level if study.unrelated else ""), source[row], row)
+    kind_shown = np.where(wanted == row, level, best)
+    shown = study.level_labels.get("modality", topics)
+    votes, writers = _votes(study, len(topic), rng), _writers(study)
+    return pd.DataFrame(
+        {
+            "item_id": pd.array([f"{topic[t]}_{one}" for t, one in zip(row, level, strict=True)], "string"),
+            "modality": pd.Categorical([numbered[t][0] for t in row], categories=list(shown)),
+            plan.within: pd.array(topic[row], "string"),
+            "topic": pd.array(said[row], "string"),
+            "response": pd.array(
+                [
+                    f"Response {one} to {topic[t]} (made up)"
+                    for t, one in zip(wanted, kind_shown, strict=True)
+                ],
+                "string",
+            ),
+            "media": pd.array([None] * len(row), "string"),
+            plan.across: pd.Categorical(level, categories=levels),
+            study.generator or "generator": pd.array([writers[one] for one in level], "string"),
+            "votes": pd.array(
+                [votes[one][t] if one in votes else None for t, one in zip(wanted, kind_shown, strict=True)],
+                "Int64",
+            ),
+        }
+    )
+
+
+def _leveled(values: pd.Series[str], levels: list[str], source: str) -> pd.Series[str]:
+    text = as_text(values)
+    bad = ~text.isin(levels).to_numpy(dtype=bool)
+    if bad.any():
+        value = text.iloc[int(bad.argmax())]
+        problem = "is empty" if pd.isna(value) else f"contains '{value}'{did_you_mean(str(value), levels)}"
+        refuse(source, str(values.name), bad, problem, f"use one of {listed(levels)}")
+    return pd.Series(pd.Categorical(text, categories=levels), index=values.index, name=values.name)
+
+
+def _writers(study: ItemStudy) -> dict[str, str]:
+    """Who writes the items of each type, as the study's own items have it."""
+    plan = study.assignment
+    assert plan is not None
+    if study.generator is None:
+        return dict.fromkeys(study.levels(plan.across), PEOPLE)
+    items = read_items(study)
+    first = items.drop_duplicates(plan.across)
+    known = dict(zip(first[plan.across].astype(str), first[study.generator].astype(str), strict=True))
+    return {level: known.get(level, PEOPLE) for level in study.levels(plan.across)}
+
+
+def _votes(study: ItemStudy, n: int, rng: np.random.Generator) -> dict[str, list[int]]:
+    """Votes of each tier, falling from tier to tier; at least 100 for the best."""
+    if study.tiers is None:
+        return {}
+    top = 100 + rng.geometric(1 / 150, n)
+    votes = {}
+    for tier in study.tiers.levels:
+        votes[tier] = [int(number) for number in top]
+        top = rng.binomial(top, 0.15)
+    return votes
+
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rater:
+    """A panel of people or a model, on D dimensions with K thresholds, T types and M modalities of items.
+
+    Attributes
+    ----------
+    judge, kind : str
+    mean : ndarray, shape (D, T)
+        Mean of the latent value by type, on the logit scale.
+    shift : ndarray, shape (D, M)
+        What a modality adds to it.
+    item_sd : ndarray, shape (D, T)
+        Standard deviation of the latent value within a type; of models it is the same for all types.
+    threshold : ndarray, shape (D, K)
+        Rising.
+    correlation : ndarray, shape (D, D)
+        Between dimensions within a type: of the consensus, and for a model of what it does not share with it.
+    topic_share : float
+        Share of the variance within a type that all items of a topic have in common.
+    severity_sd : ndarray, shape (D,)
+        Between people.
+    severity_correlation : float
+        Between a person's severities on two dimensions.
+    discrimination_sd : float
+        Of the logarithm of people's discrimination, whose mean is 0.
+    halo_sd : float
+        Of what all dimensions of one person's rating of an item share.
+    consensus_correlation : ndarray, shape (D,)
+        Of a model's latent values with the consensus within a type of average spread; 1 for people.
+    model_shared : ndarray, shape (D,)
+        Share of the variance of a model's errors that all models have in common; 0 for people. Errors of
+        two models correlate by the geometric mean of their shares.
+    """
+
+    judge: str
+    kind: str
+    mean: Floats
+    shift: Floats
+    item_sd: Floats
+    threshold: Floats
+    correlation: Floats
+    topic_share: float
+    severity_sd: Floats
+    severity_correlation: float
+    discrimination_sd: float
+    halo_sd: float
+    consensus_correlation: Floats
+    model_shared: Floats
+
+    @property
+    def spread(self) -> Floats:
+        """Root mean square of the standard deviations within types, shape (D,)."""
+        return np.asarray(np.sqrt(np.mean(self.item_sd**2, axis=1)))
+
+    @property
+    def own_sd(self) -> Floats:
+        """Standard deviation of what a model does not share with the consensus, shape (D,)."""
+        return np.asarray(self.spread * np.sqrt(1 - self.consensus_correlation**2))
+
+    def slope(self, consensus: Rater) -> Floats:
+        """What a model's latent value gains where the consensus gains one, shape (D,)."""
+        return np.asarray(self.consensus_correlation * self.spread / consensus.spread)
+
+    def alone(self, common: Floats) -> Floats:
+        """Covariance over dimensions of the part of a model's standardised errors that is its alone, (D, D).
+
+        ``common``, shape (D, D), is the correlation between dimensions of what models have in common.
+        """
+        root = np.sqrt(self.model_shared)
+        return np.asarray(self.correlation - root[:, None] * common * root)
+
+
+@dataclass(frozen=True)
+class RatingTruth:
+    """A panel, models, and the sizes of a full simulation.
+
+    Attributes
+    ----------
+    panel : Rater
+    models : tuple of Rater
+    dimensions, types : tuple of str
+        Ids of scales, and of the levels of the column that tells the items of a topic apart.
+    topics : mapping of modality to number of topics
+    people : int
+    """
+
+    panel: Rater
+    models: tuple[Rater, ...]
+    dimensions: tuple[str, ...]
+    types: tuple[str, ...]
+    topics: Mapping[str, int]
+    people: int
+
+    @property
+    def judges(self) -> list[str]:
+        """The panel and all models."""
+        return [self.panel.judge, *(model.judge for model in self.models)]
+
+    @property
+    def modalities(self) -> list[str]:
+        """Modalities of items."""
+        return list(self.topics)
+
+    @property
+    def common(self) -> Floats:
+        """Correlation between dimensions of what models' errors have in common: their mean, shape (D, D)."""
+        return np.asarray(np.mean([rater.correlation for rater in self.models or (self.panel,)], axis=0))
+
+
 Integers = NDArray[np.int64]
 
 

@@ -15,28 +15,29 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...design.assignment import assign_raters
+from ...design.drawn import assign_raters
 from ...design.profiles import factor
 from ...errors import InputError
 from ...readers.choices import SIMULATED
+from ...study.base import suggestion
 from ...study.models import ItemStudy
-from ...study.problems import suggestion
+from ...tables.columns import stream
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
-from ...tables.streams import stream
 from ..truth_table import require_samples, selected_judges, share_out, truth_path
 from .draws import (
     Cells,
     Noise,
     People,
+    Rater,
+    RatingTruth,
     by_thresholds,
     common_errors,
     consensus,
     draw_people,
+    make_up_items,
     model_values,
     panel_ratings,
 )
-from .items import make_up_items
-from .raters import Rater, RatingTruth
 from .truth import true_ratings
 from .truth_table import COLUMNS, FILE, read_rating_truth
 

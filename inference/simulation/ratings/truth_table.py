@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError, listed
+from ...study.base import suggestion
 from ...study.models import ItemStudy
-from ...study.problems import suggestion
 from ..truth_table import HUMAN, MODEL, Rule, Values, one_panel, read_rows
-from .raters import Floats, Rater, RatingTruth
+from .draws import Floats, Rater, RatingTruth
 
 FILE = "truth.csv"
 COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]

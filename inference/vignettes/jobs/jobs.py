@@ -25,8 +25,7 @@ from ..layout.placing import Box, Record
 from ..text.fonts import Fonts, file_digest
 from ..text.typesetting import Typesetter
 from .manifest import MADE_WITH, JobFolder, read_job
-from .records import study_faces, vignette_records
-from .store import Format, compressor, replaced
+from .store import Format, compressor, replaced, study_faces, vignette_records
 
 DRAWING = 1  # raised whenever the same job gives other pixels
 LABELS = {  # of facts whose name would not say enough

@@ -14,9 +14,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
+import pandas as pd
 from PIL import Image
 
-from ...errors import InputError
+from ...design.stimuli import load_posts, profile_values
+from ...design.stimuli.posts import rows_of
+from ...design.subjects import label_fields
+from ...errors import InputError, did_you_mean, listed
+from ...study.asking import Content, Cues
+from ...study.models import Study
+from ..faces import Faces, load_faces
 
 Format = Literal["png", "webp"]
 MEDIA_TYPES: dict[str, str] = {"png": "image/png", "webp": "image/webp"}
@@ -155,3 +162,144 @@ def _png(image: Image.Image) -> bytes:
 def _chunk(name: bytes, content: bytes) -> bytes:
     checksum = zlib.crc32(content, zlib.crc32(name))
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)
+
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+POST_FIELDS = ("name", "handle", "face", "text", "likes", "posted")
+REPLY_FIELDS = ("reply_name", "reply_handle", "reply_face", "reply_text")
+CHUNK = 10_000  # rows described at a time
+
+
+def vignette_records(
+    study: Study, profiles: pd.DataFrame, cues: Cues, seed: int, faces: Faces | None = None
+) -> pd.DataFrame:
+    """Return what the picture of each profile shows.
+
+    The rows of one profile and seed differ in the cues alone, and a row does not depend on the other rows.
+
+    Parameters
+    ----------
+    study : Study
+    profiles : DataFrame
+        Rows of ``design.enumerate_profiles``, in any number and order.
+    cues : {"both", "name", "face", "none"}
+        What is shown of an author's identity; a hidden name and handle, or a hidden face, is replaced by that
+        of the anonymous author of the same number.
+    seed : int
+    faces : Faces, optional
+        As from :func:`study_faces`, by default read again.
+
+    Returns
+    -------
+    DataFrame
+        One row per profile, with ``profile_id`` and ``alt``, the picture in one or two sentences. For a study
+        with ``content`` also ``name, handle, face, text, likes, posted, reply_name, reply_handle, reply_face,
+        reply_text`` (the last four missing without a reply); for others the labels of attributes and levels.
+
+    Raises
+    ------
+    InputError
+        The study has no anonymous authors, or its files lack something that it names.
+
+    Examples
+    --------
+    >>> from conjury.inference.design.profiles import enumerate_profiles
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> profiles = enumerate_profiles(study).query("user == 'black_female_04'").head(1)
+    >>> for cues in ("both", "name", "face", "none"):
+    ...     print(*vignette_records(study, profiles, cues, seed=1)[["name", "face"]].iloc[0], sep=", ")
+    Shanice Gadson, black_female_04
+    Shanice Gadson, anonymous_04
+    HN, black_female_04
+    HN, anonymous_04
+    """
+    if study.content is None:
+        return _labelled(study, profiles, cues)
+    if cues != "both":
+        _check_anonymous(study, study.content, cues)
+    kit = load_posts(study.folder, study.content, profile_values(study))
+    table = kit.signed(profiles, seed, cues)
+    return table.assign(alt=_alt_texts(table, faces or study_faces(study)))
+
+
+def study_faces(study: Study) -> Faces:
+    """Load the pictures of a study's authors and repliers; none for a study without posts."""
+    content = study.content
+    if content is None:
+        return Faces({}, {})
+    if content.faces is None:
+        raise InputError(
+            f"The study {study.name} names no faces; write `faces:` under content, with a file that says how "
+            "faces are drawn, or with a folder that has a folder of pictures for each group."
+        )
+    kit = load_posts(study.folder, content, profile_values(study))
+    return load_faces(
+        study.folder / content.faces,
+        list(kit.people.authors),
+        len(kit.people.repliers),
+        content.roles.anonymous,
+        study.level_labels[_author_attribute(study, content)],
+    )
+
+
+def _author_attribute(study: Study, content: Content) -> str:
+    return next(stimulus.attribute for stimulus in study.stimuli if stimulus.id == content.roles.author)
+
+
+def _check_anonymous(study: Study, content: Content, cues: Cues) -> None:
+    attribute, anonymous = _author_attribute(study, content), content.roles.anonymous
+    levels = study.levels(attribute)
+    if anonymous not in levels:
+        raise InputError(
+            f"Cues '{cues}' need anonymous authors, and content.roles.anonymous of the study file is "
+            f"'{anonymous}'{did_you_mean(anonymous, levels)}; name the level of {attribute} without an "
+            f"identity ({listed(levels)}), or show both cues."
+        )
+
+
+def _labelled(study: Study, profiles: pd.DataFrame, cues: Cues) -> pd.DataFrame:
+    if cues != "both":
+        raise InputError(
+            f"The study {study.name} has no content with names and faces, so cues '{cues}' cannot be shown; "
+            "ask for both."
+        )
+    table = label_fields(study, profiles)
+    fields = [str(name) for name in table if name != "profile_id"]
+    rows = zip(*(table[name] for name in fields), strict=True)
+    alt = ["; ".join(map(": ".join, zip(fields, row, strict=True))) + "." for row in rows]
+    return table.assign(alt=pd.array(alt, dtype="string"))
+
+
+def _alt_texts(table: pd.DataFrame, faces: Faces) -> pd.Series[str]:
+    pictures = {name: faces.describe(name) for name in faces.sources}
+    alt = []
+    for start in range(0, len(table), CHUNK):
+        rows = table.iloc[start : start + CHUNK]
+        texts = [
+            _post_alt(pictures, *row[: len(POST_FIELDS)]) + _reply_alt(pictures, *row[len(POST_FIELDS) :])
+            for row in rows_of(rows[[*POST_FIELDS, *REPLY_FIELDS]])
+        ]
+        alt.append(pd.Series(texts, rows.index, dtype="string"))
+    return pd.concat(alt) if alt else pd.Series(dtype="string")
+
+
+def _post_alt(
+    pictures: dict[str, str], name: str, handle: str, face: str, text: str, likes: int, posted: str
+) -> str:
+    day = f"{int(posted[8:10])} {MONTHS[int(posted[5:7]) - 1]} {posted[:4]}"
+    return (
+        f"Post by {name} (@{handle}), with {pictures[face]}, on {day} at {posted[11:16]}, saying “{text}”, "
+        f"with {likes} {'like' if likes == 1 else 'likes'}."
+    )
+
+
+def _reply_alt(
+    pictures: dict[str, str], name: str | None, handle: str | None, face: str | None, text: str | None
+) -> str:
+    if face is None:
+        return ""
+    return f" A reply by {name} (@{handle}), with {pictures[face]}, says “{text}”"

@@ -12,11 +12,9 @@ from typing import Annotated
 import yaml
 from pydantic import Field
 
-from ...design.stimuli.source import read_checked
+from ...design.stimuli.wording import read_checked
 from ...errors import InputError, did_you_mean, listed
-from ...study.base import Amount, Part, Text
-from ...study.problems import suggestion
-from ...study.yaml import Location
+from ...study.base import Amount, Location, Part, Text, suggestion
 from ...tables.files import LAYOUTS, ROOT
 from .parts import (
     RGB,

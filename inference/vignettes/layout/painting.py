@@ -14,7 +14,7 @@ from functools import lru_cache
 from PIL import Image, ImageChops, ImageDraw
 
 from ...errors import InputError
-from ...study.problems import suggestion
+from ...study.base import suggestion
 from ..text.typesetting import TextBlock, Typesetter
 from .layouts import BACKGROUND, ICON_UNITS, Icon, Layout
 from .parts import RGB, Column, Container, IconPiece, PicturePiece, Row, RulePiece, TextPiece

@@ -20,10 +20,10 @@ from .parts import (
     Row,
     RulePiece,
     SpacePiece,
+    Template,
     TextPiece,
     Width,
 )
-from .templates import Template
 
 Record = Mapping[str, object]
 NEVER_SHOWN = ("profile_id", "alt")  # the number of a record and its description

@@ -11,8 +11,7 @@ import pytest
 
 from conjury.analysis.benchmark import score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
-from conjury.analysis.benchmark.by_length import length_effects
-from conjury.analysis.benchmark.cards import cards
+from conjury.analysis.benchmark.cards import cards, length_effects
 from conjury.analysis.benchmark.data.answered import Answered, missing_in_words, score_study, task_in_words
 from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.pipeline.labels import by_published_rules, fit_labels, plan_labels

@@ -15,7 +15,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from conjury.analysis.benchmark import differences, score, scores
 from conjury.analysis.benchmark.differences import TESTS
-from conjury.analysis.numerics.mcnemar import (
+from conjury.analysis.numerics.significance import (
     Discordance,
     bonett_price,
     clustered_p,

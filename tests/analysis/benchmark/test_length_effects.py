@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.benchmark import Scored, score
-from conjury.analysis.benchmark.by_length import length_effects
+from conjury.analysis.benchmark.cards import length_effects
 
 
 def in_two_languages() -> tuple[Scored, pd.DataFrame]:

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from conjury.analysis.benchmark import differences, mixed_logit
 from conjury.analysis.benchmark.mixed import tally
-from conjury.analysis.numerics.mixed_logit import fit_mixed_logit
+from conjury.analysis.numerics.mixed import fit_mixed_logit
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "benchmark"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, bootstrap, cj, mm, mm_diffs
-from conjury.analysis.frames.chance import chance_of
+from conjury.analysis.frames.cells import chance_of
 from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.simulation import simulate

@@ -8,10 +8,9 @@ import pytest
 from snapshots import shown
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
-from conjury.analysis.pipeline.conjoint import fit_study, groups
+from conjury.analysis.pipeline.conjoint import fit_study, groups, people_analyses
 from conjury.analysis.pipeline.engines import compare_engines
 from conjury.analysis.pipeline.manifest import entries_of
-from conjury.analysis.pipeline.people import people_analyses
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report

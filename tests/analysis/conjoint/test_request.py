@@ -20,7 +20,7 @@ from conjury.analysis.conjoint import (
     cj_props,
     mm,
 )
-from conjury.analysis.frames.formula import parse
+from conjury.analysis.frames.variables import parse
 from conjury.inference.errors import InputError
 
 

@@ -8,7 +8,7 @@ import pytest
 from made_up_figures import CHECKS, HUMAN, example
 
 from conjury.analysis.figures import draw
-from conjury.analysis.figures.diagnostics.captions import CAPTIONS, caption
+from conjury.analysis.figures.diagnostics.checks import CAPTIONS, caption
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conjury.analysis.frames.formula import Formula, parse
+from conjury.analysis.frames.variables import Formula, parse
 from conjury.inference.errors import InputError
 
 

@@ -9,8 +9,7 @@ import pytest
 from conjury.analysis.pipeline import engines as compare
 from conjury.analysis.pipeline.conjoint import fit_group, groups
 from conjury.analysis.pipeline.engines import compare_engines, largest_differences
-from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.pipeline.settings import Group
+from conjury.analysis.pipeline.run import FitOptions, Group
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study

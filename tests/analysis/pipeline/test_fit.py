@@ -13,8 +13,7 @@ from golden import golden_frame
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.pipeline.conjoint import answers, fit_group, fit_study, groups
-from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.pipeline.settings import settings_of
+from conjury.analysis.pipeline.run import FitOptions, settings_of
 from conjury.analysis.report.methods import describe_analysis
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices, name_or_select

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 import pytest
 
-from conjury.analysis import benchmark, steps
+from conjury.analysis import benchmark
+from conjury.analysis import results as steps
 from conjury.analysis.benchmark.data.answered import Answered
 from conjury.analysis.pipeline.labels import plan_labels
 from conjury.analysis.pipeline.run import FitOptions, run
-from conjury.analysis.results import Result
-from conjury.analysis.steps import Step, analysis, steps_of
+from conjury.analysis.results import Result, Step, analysis, steps_of
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study
 

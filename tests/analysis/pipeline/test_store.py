@@ -16,7 +16,7 @@ import pytest
 
 from conjury.analysis.pipeline import results_folder as store
 from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_file, describe_run
-from conjury.analysis.r.bridge import RStatus
+from conjury.analysis.r import RStatus
 from conjury.inference.errors import InputError
 
 RUN = {"format": 2, "conjury": "1.0", "run": 1}
@@ -238,7 +238,7 @@ def test_a_recorded_command_can_be_pasted_into_a_shell() -> None:
 
 def test_versions_of_r_are_recorded_where_an_engine_runs_in_r(monkeypatch: pytest.MonkeyPatch) -> None:
     status = RStatus("3.6", r="4.2.2", packages={"survey": "4.1", "cregg": None})
-    monkeypatch.setattr("conjury.analysis.r.bridge.available", lambda: status)
+    monkeypatch.setattr("conjury.analysis.r.available", lambda: status)
     assert describe_run(["conjury"], ["native", "survey"])["r"] == {"R": "4.2.2", "survey": "4.1"}
     assert describe_run(["conjury"], ["native", "statsmodels"])["r"] is None
 

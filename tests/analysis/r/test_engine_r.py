@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis import r
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.engines import cregg
-from conjury.analysis.r import bridge as r
 from conjury.inference.errors import InputError
 
 

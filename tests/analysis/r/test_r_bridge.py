@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.r import bridge as r
+from conjury.analysis import r
 from conjury.cli.commands.doctor import findings
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import R_SOURCES
@@ -229,9 +229,7 @@ def test_without_r_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
 
 
 def test_importing_the_bridge_does_not_import_rpy2() -> None:
-    code = (
-        "import sys, conjury.analysis.r.bridge; print(any(name.startswith('rpy2') for name in sys.modules))"
-    )
+    code = "import sys, conjury.analysis.r; print(any(name.startswith('rpy2') for name in sys.modules))"
     assert run_python(code).stdout.strip() == "False"
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.raters import rater_model, with_items
-from conjury.analysis.raters.items import item_clusters
+from conjury.analysis.raters.scales import item_clusters
 from conjury.inference.errors import InputError
 
 

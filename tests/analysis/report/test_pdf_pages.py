@@ -10,7 +10,7 @@ import pytest
 from made_up_pages import benchmark_folder, many_judges, strain
 from typst_pages import corners, mark_corners, missing_cells, outside, overlapping, typeset, words
 
-from conjury.analysis.report.page import assemble, execute, read_source, set_parameter
+from conjury.analysis.report.render import assemble, execute, read_source, set_parameter
 from conjury.inference.tables.files import QUARTO
 
 pytestmark = pytest.mark.pdf

@@ -14,8 +14,7 @@ from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_r
 from typer.testing import CliRunner
 
 from conjury.analysis.report.markup import read_bibliography, to_html
-from conjury.analysis.report.page import cell_options, read_source, read_text, render_page
-from conjury.analysis.report.render import render, reports
+from conjury.analysis.report.render import cell_options, read_source, read_text, render, render_page, reports
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO

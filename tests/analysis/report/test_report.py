@@ -24,9 +24,9 @@ from snapshots import shown
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.results_folder import describe_run, with_folders
 from conjury.analysis.report import Report, load
-from conjury.analysis.report.markdown import picture
 from conjury.analysis.report.methods import describe_analysis, plain
 from conjury.analysis.report.report import versions_table
+from conjury.analysis.report.tables import picture
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 

@@ -19,12 +19,12 @@ from fakes.answers import completion, content_hash
 from fakes.batch_run import STEPS, LedgerDesk, make_backend, make_requests
 from fakes.server import TESTS, FakeServer
 
+from conjury.inference.backends.base import export, read_results
 from conjury.inference.backends.openai import batch as openai_batch
 from conjury.inference.backends.openai import batch_service
 from conjury.inference.backends.openai.batch import BatchBackend
 from conjury.inference.backends.openai.batch_service import Unreachable
 from conjury.inference.backends.openai.shards import Limits, open_lines
-from conjury.inference.backends.run_batch import export, read_results
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome

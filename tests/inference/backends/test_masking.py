@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from fakes.echoes import FORMS
 
-from conjury.inference.backends.openai.failures import read_failure, redact
-from conjury.inference.backends.openai.masking import mask, mask_bytes
+from conjury.inference.backends.openai.failures import mask, mask_bytes, read_failure, redact
 
 KEYS = (
     "sk-proj-0123456789abcdef",

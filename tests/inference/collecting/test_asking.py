@@ -11,7 +11,7 @@ from fakes.studies import LABELS, RATINGS, collect, items, towns, write_study
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_any_study, load_study
-from conjury.inference.study.checks_asking import OWN_SETTINGS
+from conjury.inference.study.checks_items import OWN_SETTINGS
 
 LABEL = {"form": "label", "labels": LABELS}
 

@@ -8,7 +8,7 @@ from fakes.studies import change_study, collect, table
 
 from conjury.cli.commands.runs import parse
 from conjury.cli.commands.runs import retry as mark
-from conjury.inference.collecting.served import engines
+from conjury.inference.collecting.options import engines
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 

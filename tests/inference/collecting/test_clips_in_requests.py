@@ -22,7 +22,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request
 from conjury.inference.ledger.verify import find_problems
-from conjury.inference.requests import media_parts
+from conjury.inference.requests import media as media_parts
 from conjury.inference.requests.building import Builder
 from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study

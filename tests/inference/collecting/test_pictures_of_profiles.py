@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 from fakes.studies import LABELS, change_study, items, towns, write_study
 
-from conjury.inference.collecting.run_inputs import merged_facts, run_facts
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.runs import RunFolder, merged_facts, run_facts
 from conjury.inference.design.drawn import save_design
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger

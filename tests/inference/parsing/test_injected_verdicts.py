@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from conjury.inference.parsing import LabelSpec, ResponseSpec, read_answer, read_completion
-from conjury.inference.readers.item_columns import judged_texts
+from conjury.inference.readers.judgments import judged_texts
 
 ITEMS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("injected.yaml").read_text("utf-8"))
 LABELS = (LabelSpec("setup", "Setup"), LabelSpec("pun", "Pun"), LabelSpec("irony", "Irony", ("irónico",)))

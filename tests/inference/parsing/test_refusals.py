@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.parsing.refusals import load_phrases, refusal_phrase
+from conjury.inference.parsing.rules import load_phrases, refusal_phrase
 
 
 @pytest.mark.parametrize(

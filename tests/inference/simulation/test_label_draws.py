@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from conjury.inference.simulation.labels.draws import (
+from conjury.inference.simulation.labels.asking import (
     categories,
     confusion,
     fleiss,

@@ -30,7 +30,7 @@ from conjury.inference.design.profiles import (
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.judges import RaterModel
-from conjury.inference.simulation.conjoint.probabilities import cell_choice, choice_at_hand
+from conjury.inference.simulation.conjoint.stimuli import cell_choice, choice_at_hand
 from conjury.inference.simulation.conjoint.truth import level_effects, true_values
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.parts import Combination, Design

@@ -13,7 +13,7 @@ import pytest
 from conjury.inference.errors import InputError
 from conjury.inference.readers.choices import read_choices
 from conjury.inference.tables import read_table, write_table
-from conjury.inference.tables.levels import load_levels
+from conjury.inference.tables.columns import load_levels
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "tables"
 ATTRIBUTES = {"slur": ["generic", "None", "NA"], "curse": ["no_curse", "curse"]}

@@ -9,11 +9,11 @@ import pytest
 from conjury.cli import main as command
 from conjury.inference.errors import InputError
 from conjury.inference.parsing import read_completion
-from conjury.inference.parsing.values.objects import decode_whole
+from conjury.inference.parsing.values.quoted import decode_whole
 from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
-from conjury.inference.study.yaml import read_marked_yaml
+from conjury.inference.study.base import read_marked_yaml
 from conjury.inference.tables.bounded import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
 
 

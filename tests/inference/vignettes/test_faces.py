@@ -27,7 +27,7 @@ from conjury.inference.vignettes.drawn_faces import (
     Silhouette,
     form_names,
 )
-from conjury.inference.vignettes.jobs.records import study_faces
+from conjury.inference.vignettes.jobs.store import study_faces
 
 GROUPS = ("black_male", "black_female", "white_male", "white_female")
 FILE = load_study("moderation").folder / "stimuli" / "faces.yaml"

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import load_layout
 from conjury.inference.vignettes.layout.layouts import shipped_icons
-from conjury.inference.vignettes.layout.templates import count, parse_template
+from conjury.inference.vignettes.layout.parts import count, parse_template
 
 SHIPPED = sorted(file.stem for file in LAYOUTS.glob("*.yaml"))
 GOOD = """\

@@ -7,7 +7,7 @@ import pytest
 
 from conjury.inference.requests.media import LARGEST
 from conjury.inference.vignettes import provider_notes
-from conjury.inference.vignettes.limits import LIMITS, Limit
+from conjury.inference.vignettes.pictures import LIMITS, Limit
 
 
 def limit(provider: str) -> Limit:

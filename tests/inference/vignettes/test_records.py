@@ -27,7 +27,7 @@ from conjury.inference.study.asking import Content, Cues
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import Faces, Fonts, Job, open_job, vignette_records
 from conjury.inference.vignettes.jobs.jobs import check_ablation
-from conjury.inference.vignettes.jobs.records import study_faces
+from conjury.inference.vignettes.jobs.store import study_faces
 
 CUES = ("both", "name", "face", "none")
 GROUPS = ("black_male", "black_female", "white_male", "white_female")

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ....numerics.intervals import check_alpha
-from ...items import with_items
+from ...scales import with_items
 from ..checks import SamplerState, fit_in_words, verdict
 from ..fitted import ModelFit
 from ..priors import Priors

@@ -13,8 +13,8 @@ from conjury.inference.errors import InputError, did_you_mean
 
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes
-from ...items import with_items
 from ...ratings import read_ratings
+from ...scales import with_items
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
 from ..fitted import ModelFit, with_predictive
 from ..priors import changed

@@ -25,7 +25,7 @@ from conjury.analysis.conjoint import (
 )
 from conjury.analysis.conjoint.comparisons.wald import references
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.numerics import satterthwaite as wishart
+from conjury.analysis.numerics import sandwich as wishart
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

@@ -18,7 +18,7 @@ from conjury.analysis.conjoint.comparisons.multiplicity import (
     romano_wolf,
     signed_scores,
 )
-from conjury.analysis.numerics.multiplicity import adjusted
+from conjury.analysis.numerics.significance import adjusted
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

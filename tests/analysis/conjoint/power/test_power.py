@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import nct, norm, t
 
 from conjury.analysis.conjoint import power
-from conjury.analysis.conjoint.power.formulas import operating
+from conjury.analysis.conjoint.power.model import operating
 from conjury.analysis.figures import alt, save
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study

@@ -55,7 +55,7 @@ def test_estimates_and_variances_equal_those_of_lme4(name: str) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_the_engine_lme4_gives_the_same_fit(name: str) -> None:
     pytest.importorskip("rpy2")
-    from conjury.analysis.r import bridge as r
+    from conjury.analysis import r
 
     if r.call("versions", packages=["lme4"])["packages"]["lme4"] is None:
         pytest.skip("R's package lme4 is not installed")

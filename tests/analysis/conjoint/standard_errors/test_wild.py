@@ -7,7 +7,7 @@ import pytest
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm, wild
 from conjury.analysis.conjoint.reliability.correction import Corrected
-from conjury.analysis.numerics.wild import draw_weights, limits, moments, signs
+from conjury.analysis.numerics.bootstrap import draw_weights, limits, moments, signs
 from conjury.inference.errors import InputError
 
 FIXTURES = golden.REPOSITORY / "tests" / "fixtures"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.numerics.multiplicity import adjusted
+from conjury.analysis.numerics.significance import adjusted
 from conjury.analysis.raters import (
     correlations,
     dimension_correlations,
