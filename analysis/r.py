@@ -1,7 +1,4 @@
-"""Values on their way to R and back: DataFrames, categoricals, missing values, lists and arrays.
-
-Beside ``r.py`` the only module that knows rpy2; it is called while ``r.py`` holds the lock on R.
-"""
+"""The bridge to R, the only module that knows rpy2: calls under a lock, and values to R and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result type that every estimator returns, its tidy columns, and the one interval function."""
+"""The result type that every estimator returns, and the steps by which an analysis says when it runs."""
 
 from __future__ import annotations
 

@@ -20,14 +20,12 @@ from typing import Any
 
 from measure import peak_memory
 
-from conjury.inference.backends.base import Recorder
-from conjury.inference.backends.compose import completion
+from conjury.inference.backends.base import Recorder, completion
 from conjury.inference.backends.openai.shards import Limits, write_shards
 from conjury.inference.collecting.jobs import Job, Plan
-from conjury.inference.collecting.prices import Tokens
+from conjury.inference.collecting.prices import Budget, Tokens
 from conjury.inference.collecting.recorder import ask as ask_all_of
 from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.collecting.spending import Budget
 from conjury.inference.design.drawn import save_design
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Body, Outcome, Request

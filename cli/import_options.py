@@ -1,4 +1,4 @@
-"""Options of `conjury import`, by what they are about."""
+"""Options of `conjury import`, and judgments from raw completions of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands print: sentences, tables, notes, and bars of progress on a terminal."""
+"""What the commands print: sentences, tables, notes, progress; and figures of what they computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of `conjury render`, by what they are about."""
+"""The command ``conjury render``: draws the profiles of a design as pictures, checks and uploads them."""
 
 from __future__ import annotations
 

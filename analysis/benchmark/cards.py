@@ -1,4 +1,4 @@
-"""Where judges fail: by the length of what they judge."""
+"""Where judges fail: by the length of what they judge, and as cards of single items."""
 
 from __future__ import annotations
 

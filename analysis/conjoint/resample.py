@@ -19,9 +19,9 @@ from conjury.inference.errors import InputError
 from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
-from ..numerics.clusters import Clusters, Entries
 from ..numerics.intervals import Moments, cut, vary
 from ..numerics.linear import independent_columns, invert_in_order, logistic
+from ..numerics.panel import Clusters, Entries
 from ..numerics.threads import one_thread
 from ..results import row_labels
 from .engines.native import coefficients, regress

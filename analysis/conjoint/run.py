@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import REPEAT, Cells, needed_columns, without_repeats
 from ..frames.variables import warn_caller
-from ..numerics.clusters import Clusters
+from ..numerics.panel import Clusters
 from .engines import assemble, solve
 from .estimands import PLANS
 from .estimates import Estimates

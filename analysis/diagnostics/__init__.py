@@ -11,7 +11,6 @@ Examples
 'Design card'
 """
 
-from .check import Check
-from .diagnose import diagnose
+from .check import Check, diagnose
 
 __all__ = ["Check", "diagnose"]

@@ -14,18 +14,8 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares, left_in
 
 from .check import Check, Question, Verdict, adjusted, check, highest, lowest, many, said_p, who
+from .design import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, misfit, probabilities
 from .judged import Judged, codes, designs, tidy
-from .randomness import (
-    DRAWS,
-    Against,
-    Draw,
-    against,
-    dependence,
-    draw_counts,
-    how_drawn,
-    misfit,
-    probabilities,
-)
 
 ATTRIBUTE_INDEPENDENCE = Question(
     50,

@@ -11,8 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 
+from ..conjoint.reliability.agreement import swapping_of, verdict
 from ..conjoint.reliability.repeats import SWAPPED, find_repeats
-from ..conjoint.reliability.rows import swapping_of, verdict
 from .check import SEVERITY, Check, Question, Verdict, check, groups, highest, lowest, who
 from .effects import difference_frame, group_effects, judge_differences
 from .judged import Judged, attempt, codes, tidy

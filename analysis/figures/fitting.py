@@ -1,4 +1,4 @@
-"""What figures draw: a tidy table with its kind and settings."""
+"""Text that fits: measured in the font of the figures, broken into lines, with room for panels."""
 
 from __future__ import annotations
 

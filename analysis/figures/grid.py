@@ -1,4 +1,4 @@
-"""Grids of dots: size for how large an estimate is, colour for its sign, filling for its test."""
+"""Grids of dots and matrices of shaded cells."""
 
 from __future__ import annotations
 

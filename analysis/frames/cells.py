@@ -1,4 +1,4 @@
-"""Forced choices in a table: in a choice among k profiles the mean outcome by chance is 1/k."""
+"""Data to sufficient statistics: attribute cells, repeated pairs, and the chance level of a choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import coerce
 from conjury.inference.tables.schema import KEYS, SUM_TOLERANCE
 
-from ..numerics.clusters import Clusters, Entries
+from ..numerics.panel import Clusters, Entries
 from .variables import (
     factor_codes,
     listed,

@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the caller outside of this package."""
+"""Conjoint formulas, and the columns they name as arrays, checked as they are read."""
 
 from __future__ import annotations
 

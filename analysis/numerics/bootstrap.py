@@ -1,4 +1,9 @@
-"""Bootstrap draws as weights of clusters: of one column, or of several that cross (the pigeonhole)."""
+"""Bootstrap draws as weights of clusters, and the wild cluster bootstrap of a linear regression.
+
+A draw multiplies each cluster's residuals by one random weight. Its t statistic follows from the clusters'
+scores alone (Roodman et al. 2019), and numerator and variance are polynomials in the value that the null
+hypothesis names, so that a test can be inverted without drawing again.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,8 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from .clusters import Clusters, crossed
 from .intervals import UNBOUNDED, Interval, Sample, Support, inference, percentile, vary
+from .panel import Clusters, crossed
 from .types import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."

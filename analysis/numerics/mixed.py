@@ -1,4 +1,4 @@
-"""Linear mixed models with crossed random intercepts, by restricted likelihood. Arrays in, arrays out.
+"""Mixed models: linear ones with crossed random intercepts, logistic ones with one. Arrays in, arrays out.
 
 The data come as cross products, so that the cost depends on columns and levels, never on rows. The likelihood
 is profiled over the relative standard deviations of the random intercepts (Bates et al. 2015).

@@ -1,4 +1,15 @@
-"""Covariance of estimates by survey linearisation: bread, meat, clusters. Arrays in, arrays out."""
+"""Covariance of estimates by survey linearisation, and the degrees of freedom of a CR2 covariance.
+
+With P_gh[s, t] the covariance, under independent errors of equal variance, of what clusters g and h add to
+the estimated errors of contrasts s and t, the covariance estimate has the mean sum_g P_gg, and its entries
+have variances that add up to sum_gh tr(P_gh)^2 + tr(P_gh P_gh).
+
+References
+----------
+Pustejovsky, J. E., Tipton, E. (2018). Small-sample methods for cluster-robust variance estimation
+and hypothesis testing in fixed effects models. Journal of Business & Economic Statistics 36(4), 672-683.
+doi:10.1080/07350015.2016.1247004
+"""
 
 from __future__ import annotations
 
@@ -8,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .clusters import Entries
+from .panel import Entries
 
 _CLUSTERS_AT_A_TIME = 4_096
 _ROUNDING = 1e-10

@@ -1,4 +1,4 @@
-"""p values adjusted for several tests: Holm, Benjamini-Hochberg, Benjamini-Yekutieli."""
+"""McNemar's tests, and p values adjusted for several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conjoint study's analyses as steps: one per analysis, estimated for every judge, prompt and variant."""
+"""A conjoint study's analyses as steps: one per analysis, and the comparisons of models with people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that `conjury fit` computes on the data of a study, whatever its kind."""
+"""Everything that `conjury fit` computes on the data of a study, and results written to a folder."""
 
 from __future__ import annotations
 

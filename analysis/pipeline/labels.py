@@ -1,4 +1,4 @@
-"""Gold labels of a study of labels, and everything else that its judgments are scored with."""
+"""A study of labels: what its judgments are scored with, and its analyses as steps."""
 
 from __future__ import annotations
 

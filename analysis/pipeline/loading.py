@@ -20,9 +20,10 @@ from conjury.inference.readers.prepare import (
     load_choices,
     name_or_select,
     select_rows,
+    stack_choices,
+    stacking_notes,
     with_outcome,
 )
-from conjury.inference.readers.stacking import stack_choices, stacking_notes
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import as_text

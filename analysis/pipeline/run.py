@@ -1,4 +1,4 @@
-"""Groups of choices, and the settings that the manifest records of an analysis of them."""
+"""The one runner of all analyses: steps in order, timed, with what cannot be computed as a note."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scale of ratings: the values allowed, and signs that raters did not share one."""
+"""The scale of ratings, and what is known of the items that are rated on it."""
 
 from __future__ import annotations
 

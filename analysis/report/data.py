@@ -1,4 +1,4 @@
-"""Figures of results and their descriptions, as reports ask for them."""
+"""What a report reads: the manifest, tables and figures of a results folder."""
 
 from __future__ import annotations
 

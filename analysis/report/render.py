@@ -1,4 +1,4 @@
-"""Render a Quarto source without Quarto: run its cells, assemble one Markdown text, write one page."""
+"""Render a report: with Quarto where it is installed, else with our own page of its executed cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of Quarto Markdown: figures in both colours, tables, captions, references."""
+"""How numbers, tables and blocks of Quarto Markdown are printed: the one place for rounding and style."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ class Checking:
 @grouped
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     """Check design, respondents and answers; write tables and figures of the findings."""
-    from conjury.analysis.diagnostics.diagnose import NAMES
-    from conjury.analysis.diagnostics.diagnose import diagnose as run_checks
+    from conjury.analysis.diagnostics.check import NAMES
+    from conjury.analysis.diagnostics.check import diagnose as run_checks
     from conjury.analysis.numerics.intervals import check_alpha
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder

@@ -16,8 +16,7 @@ from typing import Any
 from ..errors import InputError, MissingDependency
 from ..ledger.exchanges import Attempt, Outcome, Request
 from ..requests.media import resolve
-from .base import Recorder
-from .compose import completion
+from .base import Recorder, completion
 from .vllm import NEVER, sampling_fields, token_of_each
 
 BLOCK = 20_000  # requests in one data set; answers become durable as they stream out of it

@@ -12,8 +12,7 @@ import pandas as pd
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..tables.files import read_table
-from .base import Recorder
-from .compose import completion
+from .base import Recorder, completion
 
 COLUMNS = (
     "text",

@@ -20,8 +20,7 @@ from ..study.asking import Label, LineLabels, Ratings, Response
 from ..study.models import ItemStudy, Study
 from ..tables.columns import stream
 from ..tables.files import read_table
-from .base import Backend, Recorder
-from .compose import completion
+from .base import Backend, Recorder, completion
 
 
 class SimulatedRatingsBackend:

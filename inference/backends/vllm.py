@@ -1,4 +1,7 @@
-"""The settings of a chat completion as fields of vLLM's ``SamplingParams``."""
+"""Asks a model that vLLM loads in this process: many requests at a time, images and constraints included.
+
+The only module that knows vLLM.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, MissingDependency
 from ..ledger.exchanges import Attempt, Body, Outcome, Request
 from ..requests.media import resolve
-from .base import Recorder
-from .compose import completion
+from .base import Recorder, completion
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams

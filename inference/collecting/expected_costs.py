@@ -17,9 +17,8 @@ from ..study.models import Study
 from ..study.parts import Judge, Prompt
 from ..tables.columns import stream
 from .jobs import Job, plan
-from .prices import Prices, Tokens
+from .prices import Budget, Prices, Tokens
 from .runs import PROFILE
-from .spending import Budget
 
 BUILT = 100  # subjects whose requests are built
 AS_TEXT = {"A", "B", "item"}  # values of templates that hold what is shown as text

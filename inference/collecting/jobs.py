@@ -13,8 +13,7 @@ from ..requests.building import Builder, Media
 from ..study.asking import Sampling
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
-from .prices import PICTURE, Tokens, guess_tokens
-from .spending import Budget
+from .prices import PICTURE, Budget, Tokens, guess_tokens
 
 EXCESS = "excess of {}"  # fact of a run: see `Spending`
 

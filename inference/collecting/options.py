@@ -1,4 +1,4 @@
-"""Which engine or server answered for a judge, and since when: kept in the ledger, never overwritten."""
+"""Options of a run: how a judge is asked, and which engine or server answered."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""What answers cost: a dated table of prices, and tokens counted or guessed."""
+"""What answers cost, what a run has spent, and what it may still spend."""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -107,3 +108,157 @@ def text_and_media(body: Body, picture: float) -> tuple[int, float]:
         text += sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
         media += sum(each.get(part["type"], 0) for part in parts)
     return text, media
+
+
+PER_MESSAGE = 32  # tokens that a server puts around a message, at most
+MEDIA = 2  # the most that a picture or clip counts for, as a multiple of what is guessed
+FEW = 8  # requests in flight while answers came, but none has stated what it cost
+MOST = 2**53  # tokens beyond which a statement is none
+
+Room = Literal["send", "wait", "stop"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Price of a judge, and the most that a run may cost; ``batch`` for the batch interface."""
+
+    price: Price | None = None
+    per: float = 1e6
+    batch: bool = False
+    max_cost: float | None = None
+
+    def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
+        """Cost of tokens; None where the price is not known."""
+        if self.price is None:
+            return None
+        return self.price.cost(prompt_tokens, completion_tokens, self.per, self.batch)
+
+    def most(self, body: Body, answer: Any = None) -> float:
+        """Return the most that a request can cost beyond what its ``answer`` states; 0 without a price."""
+        if self.price is None:
+            return 0.0
+        most, (prompt, completion) = most_tokens(body, self.price), stated_tokens(answer)
+        unknown = most.prompt if prompt is None else 0, most.completion if completion is None else 0
+        return self.cost(*unknown) or 0.0
+
+
+def most_tokens(body: Body, price: Price | None = None) -> Tokens:
+    """Return the most tokens that a request and its answer can have.
+
+    No token is shorter than a byte. Answers end at the limit of the request, and without one at the longest
+    answer that the price table gives for the model. Media count twice what is guessed.
+    """
+    text, media = text_and_media(body, PICTURE if price is None else price.picture)
+    rest = {name: value for name, value in body.items() if name != "messages"}
+    prompt = text + len(json.dumps(rest).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
+    limits = [body.get(name) for name in ("max_completion_tokens", "max_tokens")]
+    given = [limit for limit in limits if isinstance(limit, int)]
+    longest = min(given) if given else LONGEST if price is None else price.longest
+    answers = body.get("n")
+    return Tokens(prompt, longest * (answers if isinstance(answers, int) else 1))
+
+
+def stated_tokens(answer: Any) -> tuple[int | None, int | None]:
+    """Return the tokens of prompt and completion that an answer states; None for what it does not."""
+    if not isinstance(answer, dict):
+        return None, None
+    if "conjury" in answer:  # written by us for a request that the provider refused
+        return 0, 0
+    usage = answer.get("usage")
+    stated = usage if isinstance(usage, dict) else {}
+    prompt, completion = _count(stated.get("prompt_tokens")), _count(stated.get("completion_tokens"))
+    return prompt or None, None if completion == 0 and _has_text(answer) else completion
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else None
+
+
+def _has_text(answer: dict[str, Any]) -> bool:
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    return isinstance(message, dict) and bool(message.get("content"))
+
+
+class Spending:
+    """What was spent, and the most that requests in flight can add to it; its methods run in any thread.
+
+    A request reserves the most that it can cost, and gives it back when its outcome is on disk. An answer
+    that states its tokens counts as it says; whatever else may have been billed counts at the most. A server
+    that bills more than that for a request shows it by an answer: all that is counted at the most is then
+    multiplied by the largest such ratio, ``excess``. Until answers state their cost few requests are in
+    flight: one until an answer came, then at most one more than answers.
+    """
+
+    def __init__(
+        self, budget: Budget, spent: float, unstated: float, expected: float, excess: float = 1.0
+    ) -> None:
+        self.excess = max(excess, 1.0)
+        self.n_unstated = 0
+        self._budget = budget
+        self._stated, self._unstated = spent - unstated, unstated / self.excess
+        self._expected = expected
+        self._n_stated = self._n_answers = 0
+        self._sum = 0.0
+        self._reserved: dict[str, float] = {}
+        self._held = self._elsewhere = 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def spent(self) -> float:
+        """Cost of all that was billed, as far as is known, else at the most."""
+        return self._stated + self._unstated * self.excess
+
+    @property
+    def unstated(self) -> float:
+        """The part of ``spent`` that is counted at the most."""
+        return self._unstated * self.excess
+
+    def hold(self, key: str, most: float) -> None:
+        """Reserve the most that a request can cost which waits in a batch of an earlier run."""
+        if self._budget.batch:
+            self._reserve(key, most)
+        else:
+            self._elsewhere += most
+
+    def admit(self, key: str, most: float) -> Room:
+        """Reserve ``most`` for a request if there is room for it.
+
+        One request alone may be sent as long as what is expected of it fits; so that the limit is exceeded
+        by the cost of one request at most.
+        """
+        with self._lock:
+            limit, alone = self._budget.max_cost, not self._reserved
+            if limit is not None:
+                left = limit - self.spent - self._elsewhere * self.excess
+                fits = (self._held + most) * self.excess <= left
+                if self._budget.batch:
+                    few = True
+                else:
+                    fits = fits or (alone and self._expected <= left)
+                    few = len(self._reserved) <= (self._n_stated or min(self._n_answers, FEW - 1))
+                if not (fits and few):
+                    return "stop" if alone else "wait"
+            self._reserve(key, most)
+            return "send"
+
+    def settle(self, key: str, cost: float, most: float, n_most: int, answered: bool) -> None:
+        """Count what a request cost."""
+        with self._lock:
+            reserved = self._reserved.pop(key, 0.0)
+            self._held = self._held - reserved if self._reserved else 0.0
+            self._stated += cost
+            self._unstated += most
+            self.n_unstated += n_most
+            self._n_answers += answered
+            if answered and not most and (cost or not reserved):
+                self._n_stated += 1
+                self._sum += cost
+                self._expected = self._sum / self._n_stated
+            if reserved:
+                self.excess = max(self.excess, cost / reserved)
+
+    def _reserve(self, key: str, most: float) -> None:
+        self._reserved[key] = most
+        self._held += most

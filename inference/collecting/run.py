@@ -1,4 +1,4 @@
-"""The backend that a judge asks for."""
+"""The run loop: plan a run, choose the backend, ask a judge what it has not answered, write the tables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
 from ..vignettes.pictures import Pictures, find_pictures
-from .batching import collect_by_batch, export_requests, import_results, release_unsent
 from .jobs import Job, Plan, plan
 from .options import Asking, Running, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
-from .prices import Prices, read_prices
-from .recorder import Tally, ask
+from .prices import Budget, Prices, read_prices
+from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
 from .runs import RunContent, RunFolder, begun_facts, merged_facts, run_facts
-from .spending import Budget
 
 
 def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:

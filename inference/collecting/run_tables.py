@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..backends.compose import COMPOSED
+from ..backends.base import COMPOSED
 from ..design.profiles import factor
 from ..ledger import Answered
 from ..parsing import Answer, Reading, read_completion

@@ -1,4 +1,4 @@
-"""What a run depends on, as in the study files when the run began; later changes are refused."""
+"""A run's folder: the design or items that it puts before models, and the study files it began with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks of a conjoint export: which attributes and levels each showed, and the labels of the levels."""
+"""Tasks of a conjoint export: which attributes and levels each showed, and which profile was chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as the ledger keeps them: microseconds since 1970, UTC."""
+"""One question to a model and what came back, with times and errors as the ledger keeps them."""
 
 from __future__ import annotations
 

@@ -12,16 +12,15 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConjuryError, InputError
-from ..tables.lock import Held, Lock
+from ..tables.files import Held, Lock
 from . import reading, recording, registering
 from . import recording as batches
 from .exchanges import Body, Outcome, Request, now, told
-from .packing import digest, write_json
 from .reading import Answered, Count, Readers, Usage
 from .recording import Batch
 from .schema import connect_writer
 from .verify import find_problems
-from .writer import Connection, Writer
+from .writer import Connection, Writer, digest, write_json
 
 
 class Ledger:

@@ -14,9 +14,9 @@ from typing import Any
 
 from ..errors import InputError
 from .exchanges import Body, Outcome, as_datetime, told
-from .packing import Panels, digest, unpack
 from .registering import unknown
 from .schema import connect_reader, has_billed
+from .writer import Panels, digest, unpack
 
 WAITING = "waiting in a batch"
 

@@ -1,4 +1,4 @@
-"""Batches: what is on disk before anything is sent, and how far each has come."""
+"""Batches and the ends of requests, recorded: the first answer of a round counts, all others are kept."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 
 from ..errors import InputError
 from .exchanges import FINAL, TRANSIENT, Attempt, Outcome, as_datetime, now
-from .packing import Panel, digest, pack
 from .registering import number_requests
 from .schema import LIVE, OVER
-from .writer import Connection
+from .writer import Connection, Panel, digest, pack
 
 FIELDS = ("state", "file_id", "batch_id", "output_file_id", "error_file_id", "detail")
 

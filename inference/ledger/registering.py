@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from .exchanges import FINAL, Request, now
-from .packing import BLOCK, pack, write_json
-from .writer import Connection, Writer
+from .writer import BLOCK, Connection, Writer, pack, write_json
 
 
 def pending(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .exchanges import request_key, told
-from .packing import Panels, digest, unpack
 from .schema import LIVE, connect_reader
+from .writer import Panels, digest, unpack
 
 SHOWN = 20  # problems of one sort that are told one by one
 STEP = 1000  # rows between two calls of progress

@@ -1,4 +1,4 @@
-"""Refusals in words: phrases at the start of an answer, kept as data with a version."""
+"""The rules by which answers are read, each with a name and a version; phrases of refusal among them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..tables.columns import fold
 from ..tables.files import ROOT
 from .completion import Answer
 from .spec import Finding, Reading, ResponseSpec, Status, dimensions
-from .values import choice, labels, published, ratings
-from .values import choice as free
+from .values import labels, published, ratings
+from .values import verdicts as choice
+from .values import verdicts as free
 
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400

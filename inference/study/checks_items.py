@@ -1,12 +1,12 @@
-"""Checks of a study of items that look at several of its fields together."""
+"""Checks of what a study file says about items and about asking, over several of its fields together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..tables.bounded import SCALE_POINTS
 from ..tables.columns import plain
+from ..tables.parquet import SCALE_POINTS
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels
 from .base import Location, Problem, duplicates, missing_file, suggestion

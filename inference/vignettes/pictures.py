@@ -1,4 +1,4 @@
-"""Bytes and pixels of a picture that the providers of judges accept, and what they scale down.
+"""Pictures of a design's profiles as prompts show them, and the sizes that providers accept.
 
 Read on 22 November 2026 in copies of the pages that ``LIMITS`` names, the youngest of September 2026. All
 accept PNG and WebP. Requests have limits of their own: 512 MB and 1,500 pictures (OpenAI, where 50 MB were

@@ -31,7 +31,7 @@ REQUESTS = 88
 LIMITED = """
 import resource, sys
 from conjury.cli.main import main
-import conjury.inference.collecting.batching, conjury.inference.collecting.run_tables
+import conjury.inference.collecting.recorder, conjury.inference.collecting.run_tables
 import conjury.inference.backends.openai.live
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
 main()

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.diagnostics import Check
-from conjury.analysis.diagnostics.check import Verdict
-from conjury.analysis.diagnostics.diagnose import NAMES
+from conjury.analysis.diagnostics.check import NAMES, Verdict
 from conjury.analysis.pipeline import robustness
 from conjury.analysis.pipeline.run import Fitted
 from conjury.cli.commands.diagnose import count_verdicts
@@ -104,9 +103,7 @@ def test_choices_of_one_judge_are_diagnosed_without_a_fit(
         seen.append(choices)
         return []
 
-    monkeypatch.setattr(
-        importlib.import_module("conjury.analysis.diagnostics.diagnose"), "diagnose", only_seen
-    )
+    monkeypatch.setattr(importlib.import_module("conjury.analysis.diagnostics.check"), "diagnose", only_seen)
     monkeypatch.setattr(robustness, "robustness", lambda *given, **options: Fitted())
     options = ("--results", "fresh", "--data", "choices.parquet", "--judge", "gpt4o")
     assert conjury("diagnose", "moderation", *options, cwd=place).returncode == 0

@@ -11,7 +11,7 @@ import pytest
 
 import conjury.analysis.raters as raters
 from conjury.analysis.raters import ModelFit
-from conjury.analysis.raters.models.priors import Prior, changed
+from conjury.analysis.raters.models.fitted import Prior, changed
 from conjury.cli.commands.raters.priors import Assuming
 from conjury.cli.main import main
 from conjury.inference.errors import InputError

@@ -15,7 +15,7 @@ import yaml
 from conjury.cli.commands.collect import collect_and_show
 from conjury.inference.collecting import Asking, Running
 from conjury.inference.ledger import Ledger
-from conjury.inference.ledger.packing import unpack
+from conjury.inference.ledger.writer import unpack
 
 MODEL = "gpt-4o-mini"  # a model with a price
 PAIRS = 40

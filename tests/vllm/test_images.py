@@ -15,10 +15,10 @@ from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
 from conjury.inference.collecting.jobs import Job, plan
+from conjury.inference.collecting.prices import Budget
 from conjury.inference.collecting.recorder import ask as collect
 from conjury.inference.collecting.run_tables import run_tables
 from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.collecting.spending import Budget
 from conjury.inference.design.drawn import draw_design, save_design
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome

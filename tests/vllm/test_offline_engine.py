@@ -113,10 +113,10 @@ def test_settings_tell_versions_and_what_the_engine_uses(backend: VLLMBackend) -
 
 def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp_path: Path) -> None:
     from conjury.inference.collecting.jobs import Job, plan
+    from conjury.inference.collecting.prices import Budget
     from conjury.inference.collecting.recorder import ask as collect
     from conjury.inference.collecting.run_tables import run_tables
     from conjury.inference.collecting.runs import RunFolder
-    from conjury.inference.collecting.spending import Budget
     from conjury.inference.ledger import Ledger
     from conjury.inference.study import load_study
 

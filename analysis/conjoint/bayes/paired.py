@@ -1,4 +1,4 @@
-"""Log likelihood and gradient of the hierarchical logit of paired choices; compiled by numba."""
+"""Answered choices between two profiles, and draws of a hierarchical logit of them, compiled by numba."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError, listed
 
 from ...frames.variables import numeric_column, require_column
 from ...numerics.types import Codes, Floats
-from ...raters.models.priors import Prior, Priors, changed
+from ...raters.models.fitted import Prior, Priors, changed
 from ...raters.models.sampling import library, sample
 
 

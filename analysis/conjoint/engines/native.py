@@ -1,4 +1,4 @@
-"""Covariance of all coefficients of a plan, by the convention that the request names."""
+"""Our own engine: sufficient statistics over attribute cells, and the covariance that the request names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ...frames.variables import warn_caller
-from ...numerics.clusters import Clusters, Entries, intersections
 from ...numerics.linear import Regression, least_squares, logistic
+from ...numerics.panel import Clusters, Entries, intersections
 from ...numerics.sandwich import (
     Satterthwaite,
     adjusted_scores,

@@ -1,4 +1,4 @@
-"""Engines of other libraries, which fit the rows: R's survey (as in cregg), statsmodels, linearmodels."""
+"""What an engine returns, as a tidy table, and the engines of other libraries, which fit the rows."""
 
 from __future__ import annotations
 

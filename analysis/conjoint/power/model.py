@@ -1,4 +1,4 @@
-"""Variances of conjoint estimators before data are collected, and the power that follows from them.
+"""A planned study in numbers: variances before data are collected, and the power that follows from them.
 
 A forced choice between two profiles holds one answer, not two: the outcomes of a pair add up to one.
 With both profiles drawn independently, an AMCE of size ``tau`` estimated from ``n`` profiles (``n / 2``

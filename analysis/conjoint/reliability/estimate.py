@@ -14,9 +14,8 @@ from conjury.inference.errors import InputError
 from ...frames.variables import require_column
 from ...numerics.intervals import check_alpha
 from ...results import Result
-from .agreement import resampled_sums
+from .agreement import agreement_rows, position_row, resampled_sums, unit_sums
 from .repeats import Repeats, find_repeats
-from .rows import agreement_rows, position_row, unit_sums
 
 MISSING = "(missing)"
 _KEYS = ("judge", "prompt", "sides")

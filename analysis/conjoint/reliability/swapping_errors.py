@@ -14,10 +14,9 @@ from ...frames.variables import warn_caller
 from ..engines.native import regress
 from ..plan import Plan
 from ..request import Request
-from .agreement import ENOUGH, Swapping
+from .agreement import ENOUGH, Swapping, swapping_of, verdict
 from .estimate import Reliability
 from .repeats import find_repeats, presentations
-from .rows import swapping_of, verdict
 
 FROM_REPEATS, BY_LEVEL, BY_GROUP = "reliability", "by_level", "by_group"
 MINIMUM = 100

@@ -15,7 +15,7 @@ from conjury.inference.readers.prepare import select_rows
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
-from ...numerics.clusters import Clusters, crossed
+from ...numerics.panel import Clusters, crossed
 from ..comparisons.multiplicity import adjust
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import amce_diffs_plan, mm_diffs_plan

@@ -19,7 +19,7 @@ from ..reliability.correction import Corrected
 from ..reliability.repeats import find_repeats, first_answers, presentations
 from ..request import make_request
 from .amce import amce
-from .marginal_means import mm
+from .cj import mm
 
 _AGREE = "_agree"
 

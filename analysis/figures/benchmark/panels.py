@@ -1,4 +1,4 @@
-"""Words for what analyses of benchmarks report, the same in figures, tables and on the command line."""
+"""What figures of benchmarks share: terms in words, panels of task and strata, rows of judges."""
 
 from __future__ import annotations
 

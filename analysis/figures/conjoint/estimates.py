@@ -1,25 +1,50 @@
-"""The figure of estimates of a conjoint, by what their table contains."""
+"""Estimates of a conjoint, contrasts of all pairs of levels as a matrix, and equivalence tests."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
 
 from conjury.inference.errors import InputError
 
 from ..dots import Levels
-from ..fitting import Drawable
+from ..fitting import (
+    PANEL_TITLE,
+    Drawable,
+    add_legend,
+    arrange,
+    inches,
+    lines_high,
+    more_lines,
+    room_above,
+    set_panel_title,
+    wrap,
+)
+from ..grid import FILLED, HOLLOW, Grid, add_key, draw_grid, signed, states_of
+from ..grid import HALF as HALF_DOT
+from ..labels import Labels, display_order, refuse_repeats, series_labels
 from ..registry import Picture, Style, figure
-from .contrasts import equivalence
+from ..theme import TWO_COLUMNS, Theme, new_figure
 from .effects import (
     HALF,
     SERIES,
     Interval,
+    axis_label,
     by_reference,
     interaction,
     interval_words,
+    is_reference,
     of_levels,
     series_in_words,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 VERBS = (
     *(
@@ -83,3 +108,264 @@ def effects(
     return of_levels(
         frame, style, group=group, interval=interval, bounds=bounds, baseline=line, share_x=share_x
     )
+
+
+_ROW_LABELS = 1.5  # inches that labels of rows take where they are short
+BOUNDS = ("equivalence_lower", "equivalence_upper", "bound_lower", "bound_upper")
+
+
+def _contrast_alt(result: Drawable, style: Style) -> str:
+    """Give the number of contrasts, the largest and the smallest."""
+    words, shown = style.words, result.frame.dropna(subset="estimate")
+    feature = str(shown["feature"].iloc[0])
+    ends = []
+    for position in (int(shown["estimate"].argmin()), int(shown["estimate"].argmax())):
+        row = shown.iloc[position]
+        base = words.level(feature, row["reference"])
+        pair = f"{words.level(feature, row['level'])} minus {base[:1].lower() + base[1:]}"
+        ends.append(f"{signed(float(row['estimate']))} ({pair})")
+    return (
+        f"Matrix of {len(shown)} contrasts of {words.feature(feature).lower()}, from {ends[0]} to {ends[1]}."
+    )
+
+
+@figure("contrast", alt=_contrast_alt)
+def contrast(result: Drawable, style: Style) -> Figure:
+    """Contrasts of levels: each row minus each column, one matrix for each group."""
+    frame, look, words = result.frame, style.look, style.words
+    _require(frame, "reference", "feature", "level", "estimate", "p")
+    if frame["feature"].nunique() != 1:
+        raise InputError("A matrix of contrasts shows one feature; keep the rows of one.")
+    alpha = float(result.settings.get("alpha", 0.05))
+    grids = _matrices(frame, words, alpha)
+    first, feature = grids[0], words.feature(frame["feature"].iloc[0])
+    each = 0.5 * len(first.columns) + max(_ROW_LABELS, first.left + 0.2)
+    across = min(len(grids), 2 if each <= TWO_COLUMNS / 2 or first.left <= _ROW_LABELS else 1)
+    down = -(-len(grids) // across)
+    width = max(min(TWO_COLUMNS, across * each + 0.4), 4.6)
+    grids, outdent = _headed(grids, width / across, 0.5 * len(first.columns))
+    beyond = max(more_lines(grid.title, PANEL_TITLE) for grid in grids) + first.below.depth
+    below = wrap(f"{feature}: row minus column (dots: size of the difference)", width - 0.2)
+    title, above, _ = room_above(style.title, width, [])
+    height = down * (first.cell * len(first.rows) + 0.95 + beyond) + 0.45 + more_lines(below)
+    drawn = new_figure(width, height + above)
+    largest = float(np.nanmax(np.abs(frame["estimate"].to_numpy(float)), initial=0.0))
+    for position, grid in enumerate(grids):
+        draw_grid(drawn.add_subplot(down, across, position + 1), grid, look, largest, outdent)
+    drawn.supxlabel(below, fontsize=8.5)
+    add_key(drawn, look, _states(frame, alpha), title)
+    return drawn
+
+
+def _significance_alt(result: Drawable, style: Style) -> str:
+    """Count the effects that stay significant after adjustment."""
+    frame, alpha = result.frame, float(result.settings.get("alpha", 0.05))
+    before, after = int((frame["p"] < alpha).sum()), int((frame["p_adjusted"] < alpha).sum())
+    tested = int(frame["p"].notna().sum())
+    return f"Grid of {tested} effects: {before} with p below {alpha:g}, {after} of them after adjustment."
+
+
+@figure("significance", alt=_significance_alt)
+def significance(result: Drawable, style: Style, *, group: str | None = None) -> Figure:
+    """Effects with adjusted p values: levels down, judges across; dots show what stays significant."""
+    frame, look, words = result.frame, style.look, style.words
+    _require(frame, "feature", "level", "estimate", "p", "p_adjusted")
+    alpha = float(result.settings.get("alpha", 0.05))
+    shown = frame[~is_reference(frame)].reset_index(drop=True)
+    series = _series(shown, group, style)
+    state = states_of(shown["p"].to_numpy(float), shown["p_adjusted"].to_numpy(float), alpha)
+    table = pd.DataFrame(
+        {
+            "feature": shown["feature"].astype(str),
+            "row": [words.level(f, v) for f, v in zip(shown["feature"], shown["level"], strict=True)],
+            "column": series.to_numpy(str),
+            "estimate": shown["estimate"].astype(float),
+            "state": state,
+        }
+    )
+    columns = list(dict.fromkeys(table["column"]))
+    grids = []
+    for feature in display_order(shown["feature"]):
+        order = display_order(shown.loc[shown["feature"].astype(str) == feature, "level"])
+        rows = [words.level(feature, level) for level in order]
+        grids.append(Grid(table[table["feature"] == feature], rows, columns, words.feature(feature)))
+    left = max(grid.left for grid in grids)
+    wide = 2.6 + 0.8 * len(columns) + max(0.0, left - _ROW_LABELS)
+    width = TWO_COLUMNS if len(columns) > 4 else min(max(wide, 4.8), TWO_COLUMNS)
+    grids, outdent = _headed(grids, width, width - left - 0.4)
+    heights = [grid.cell * len(grid.rows) + 0.3 + more_lines(grid.title, PANEL_TITLE) for grid in grids]
+    depth = grids[0].below.depth if len(columns) > 1 else 0.0
+    title, above, _ = room_above(style.title, width, [])
+    drawn = new_figure(width, sum(heights) + 1.3 + depth + above)
+    places = drawn.add_gridspec(len(grids), 1, height_ratios=heights)
+    largest = float(np.nanmax(np.abs(table["estimate"].to_numpy(float)), initial=0.0))
+    for position, grid in enumerate(grids):
+        axes = drawn.add_subplot(places[position])
+        draw_grid(axes, grid, look, largest, outdent)
+        if len(columns) == 1 or position + 1 < len(grids):
+            axes.set_xticklabels([])
+    add_key(drawn, look, _states(frame, alpha), title)
+    return drawn
+
+
+def _series(shown: pd.DataFrame, group: str | None, style: Style) -> pd.Series:
+    """The series of each row, which appears once for each level."""
+    series = series_labels(shown, "by" if group is None and "by" in shown else group, style.series_label)
+    keys = shown[["feature", "level"]].astype("string")
+    refuse_repeats(pd.concat([keys, series.rename("series")], axis=1))
+    return series
+
+
+def _matrices(frame: pd.DataFrame, words: Labels, alpha: float) -> list[Grid]:
+    """One grid for each group."""
+    feature = str(frame["feature"].iloc[0])
+    order = display_order(frame["level"])
+    if isinstance(frame["level"].dtype, pd.CategoricalDtype):
+        order = [str(level) for level in frame["level"].cat.categories]
+    references = set(frame["reference"].astype(str))
+    order += [name for name in dict.fromkeys(frame["reference"].astype(str)) if name not in order]
+    adjusted = frame["p_adjusted"].to_numpy(float) if "p_adjusted" in frame else None
+    table = frame.assign(
+        row=[words.level(feature, level) for level in frame["level"]],
+        column=[words.level(feature, level) for level in frame["reference"]],
+        state=states_of(frame["p"].to_numpy(float), adjusted, alpha),
+    )
+    present = set(frame["level"].astype(str))
+    rows = [words.level(feature, level) for level in order if level in present]
+    columns = [words.level(feature, level) for level in order if level in references]
+    if "by" not in frame:
+        return [Grid(table, rows, columns)]
+    groups = dict.fromkeys(frame["by"].astype(str))
+    return [
+        Grid(table[table["by"].astype(str) == name], rows, columns, words.level("by", name))
+        for name in groups
+    ]
+
+
+def _headed(grids: list[Grid], room: float, bare: float) -> tuple[list[Grid], float]:
+    """Break headings that do not fit axes of ``bare`` inches; they start left of these by the labels."""
+    left = max(grid.left for grid in grids)
+    if left <= _ROW_LABELS or all(inches(grid.title, PANEL_TITLE, bold=True) <= bare for grid in grids):
+        return grids, 0.0
+    titles = [wrap(grid.title, room - 0.3, PANEL_TITLE, bold=True) for grid in grids]
+    return [replace(grid, title=title) for grid, title in zip(grids, titles, strict=True)], left
+
+
+def _states(frame: pd.DataFrame, alpha: float) -> list[tuple[str, str]]:
+    if "p_adjusted" not in frame:
+        return [(FILLED, f"p < {alpha:g}"), (HOLLOW, "not significant")]
+    return [
+        (FILLED, f"p < {alpha:g} after adjustment"),
+        (HALF_DOT, "only before adjustment"),
+        (HOLLOW, "not significant"),
+    ]
+
+
+def _require(frame: pd.DataFrame, *names: str) -> None:
+    missing = next((name for name in names if name not in frame.columns), None)
+    if missing is not None:
+        raise InputError(f"A figure needs the column {missing!r}, which the table of estimates lacks.")
+    if frame.empty:
+        raise InputError("There is nothing to draw: the table of estimates has no rows.")
+
+
+@figure("equivalence")
+def equivalence(
+    result: Drawable, style: Style, *, group: str | None = None, share_x: bool = False
+) -> Picture:
+    """Intervals of level 1 - 2 alpha with the bounds of equivalence; colour and marker show the verdict."""
+    return Picture(
+        lambda style: _draw_equivalence(result.frame, style, group, share_x=share_x),
+        lambda: _equivalence_alt(result.frame),
+    )
+
+
+def _equivalence_alt(frame: pd.DataFrame) -> str:
+    """Count the verdicts."""
+    counts = frame["verdict"].dropna().astype(str).value_counts()
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"Dot plot of {int(counts.sum())} estimates with intervals and bounds of equivalence: {verdicts}."
+
+
+def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, share_x: bool) -> Figure:
+    from matplotlib.lines import Line2D
+
+    _require(frame, "feature", "level", "estimate", *BOUNDS, "verdict")
+    look, words = style.look, style.words
+    shown = frame[~is_reference(frame) & frame["estimate"].notna()].reset_index(drop=True)
+    if shown.empty:
+        raise InputError("There is nothing to draw: the table has no tested estimates.")
+    series = _series(shown, group, style)
+    panels = {}
+    for who in dict.fromkeys(series):
+        for feature in display_order(shown["feature"]):
+            label = words.feature(feature)
+            head = f"{who}: {label}" if series.nunique() > 1 else label
+            panels[head] = shown[(shown["feature"].astype(str) == feature) & (series == who)]
+    heads = list(panels)
+    layout = arrange(
+        heads,
+        {
+            head: {
+                str(level): words.level(feature, level)
+                for feature, level in zip(own["feature"], own["level"], strict=True)
+            }
+            for head, own in panels.items()
+        },
+        lambda _, texts: len(texts) * max(0.23, 0.06 + max(map(lines_high, texts.values()))),
+        furniture=0.55,
+        width=TWO_COLUMNS,
+    )
+    verdicts = display_order(shown["verdict"])
+    title, above, _ = room_above(style.title, layout.width, [])
+    drawn = new_figure(layout.width, layout.body + 0.75 + above)
+    outer = drawn.add_gridspec(1, len(layout.columns))
+    for position, column in enumerate(layout.columns):
+        inner = outer[position].subgridspec(len(column), 1, height_ratios=[layout.rows[i] for i in column])
+        for place, index in enumerate(column):
+            axes = drawn.add_subplot(inner[place])
+            own = panels[heads[index]]
+            _draw_bounds(axes, own, list(layout.texts[heads[index]].values()), look)
+            set_panel_title(axes, layout.titles[heads[index]], layout.outdent[position])
+            edges = (shown if share_x else own)[list(BOUNDS)].to_numpy(float)
+            margin = 0.05 * float(np.nanmax(edges) - np.nanmin(edges))
+            axes.set_xlim(float(np.nanmin(edges)) - margin, float(np.nanmax(edges)) + margin)
+            axes.locator_params(axis="x", nbins=5)
+    drawn.supxlabel(f"{axis_label(frame)} (band: bounds of equivalence)", fontsize=8.5)
+    styles = [_verdict_style(verdict) for verdict in verdicts]
+    handles = [
+        Line2D([], [], color=_color(k, look), marker=marker, markersize=4.6, linewidth=1.3)
+        for k, marker in styles
+    ]
+    add_legend(drawn, handles, verdicts, 4, title, look)
+    return drawn
+
+
+def _verdict_style(verdict: str) -> tuple[int | None, str]:
+    """Number of the colour (None: grey) and marker of a verdict."""
+    found: dict[str, tuple[int | None, str]] = {
+        "different": (1, "D"),
+        "different, too small to matter": (3, "s"),
+        "equivalent": (0, "o"),
+    }
+    return found.get(verdict, (None, "X"))
+
+
+def _color(number: int | None, look: Theme) -> str:
+    return look.muted if number is None else look.color(number)
+
+
+def _draw_bounds(axes: Axes, rows: pd.DataFrame, texts: Sequence[str], look: Theme) -> None:
+    low, high = float(rows["bound_lower"].iloc[0]), float(rows["bound_upper"].iloc[0])
+    axes.axvspan(low, high, color=look.grid, linewidth=0, zorder=0)
+    axes.axvline((low + high) / 2, color=look.muted, linewidth=0.9, zorder=1)
+    for y, row in enumerate(rows.to_dict("records")):
+        number, marker = _verdict_style(str(row["verdict"]))
+        color = _color(number, look)
+        axes.hlines(
+            y, row["equivalence_lower"], row["equivalence_upper"], color=color, linewidth=1.3, zorder=3
+        )
+        axes.plot(row["estimate"], y, marker, markersize=4.6, color=color, zorder=4)
+    axes.set_yticks(range(len(rows)), texts)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.spines[["top", "right", "left"]].set_visible(False)

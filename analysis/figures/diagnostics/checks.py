@@ -1,4 +1,4 @@
-"""Captions of the figures of the diagnostics: what points and bars are."""
+"""Figures of the diagnostics: the result of each check, and what chance or the design would give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for what analyses of ratings report, the same in figures, tables and on the command line."""
+"""Words for raters, dimensions, strata and what analyses of ratings report; the colours of raters."""
 
 from __future__ import annotations
 

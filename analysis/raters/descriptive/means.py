@@ -1,4 +1,4 @@
-"""Ratings by people against those by a model, item by item, with a regression line for each stratum."""
+"""Who rated what: counts, means within strata, and people's ratings against a model's."""
 
 from __future__ import annotations
 

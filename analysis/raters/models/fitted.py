@@ -1,12 +1,14 @@
-"""Compiled log likelihoods as operations of PyTensor; imported only where a PyMC model is built."""
+"""What all Bayesian models share: priors by name, compiled likelihoods, a result with its draws."""
 
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,134 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 from pytensor.tensor import as_tensor_variable, dscalar
 
+from conjury.inference.errors import InputError, did_you_mean, listed
+
+from ...numerics.types import Floats
 from ...results import Result
 from .checks import Problem
-from .priors import Prior, prior_table
 from .sampling import library, save
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "normal": ("mean", "sd"),
+    "half_normal": ("sd",),
+    "half_t": ("df", "scale"),
+    "log_normal": ("median", "log_sd"),
+    "exponential": ("mean",),
+    "beta": ("a", "b"),
+    "dirichlet": ("concentration",),
+    "lkj": ("eta",),
+}
+_POSITIVE = {"sd", "df", "scale", "median", "log_sd", "a", "b", "concentration", "eta"}
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A prior distribution of one kind of parameter."""
+
+    family: str  # A key of ``FAMILIES``
+    values: tuple[float, ...]  # Its parameters, in the order of ``FAMILIES``
+    meaning: str = ""  # What the parameter is, for readers
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise InputError(f"There is no prior family '{self.family}'; there are {listed(FAMILIES)}.")
+        names = FAMILIES[self.family]
+        if len(names) != len(self.values):
+            raise InputError(f"A {self.family} prior needs {listed(names)}, not {len(self.values)} numbers.")
+        for name, value in zip(names, self.values, strict=True):
+            positive = name in _POSITIVE or self.family == "exponential"
+            if value != value or (positive and value <= 0):
+                raise InputError(f"{name} of a {self.family} prior cannot be {value:g}; it must be positive.")
+
+    def in_words(self) -> str:
+        """What is assumed, in one phrase."""
+        names = FAMILIES[self.family]
+        told = " and ".join(
+            f"{name.replace('_', ' ')} {value:.3g}" for name, value in zip(names, self.values, strict=True)
+        )
+        family = self.family.replace("_", "-" if self.family != "lkj" else " ")
+        text = f"{'LKJ' if self.family == 'lkj' else family} with {told}"
+        return f"{self.meaning}: {text}" if self.meaning else text
+
+    def variable(self, name: str, **options: Any) -> Any:
+        """The prior as a PyMC variable of the model in context (``dims``, ``shape``, ``initval``, ...)."""
+        kind, numbers = self._in_pymc()
+        return kind(name, **numbers, **options)
+
+    def log_density(self, value: Any) -> Any:
+        """Log density at a value of PyTensor."""
+        kind, numbers = self._in_pymc()
+        return library("pymc").logp(kind.dist(**numbers), value)
+
+    def _in_pymc(self) -> tuple[Any, dict[str, float]]:
+        pymc = library("pymc")
+        first, last = self.values[0], self.values[-1]
+        if self.family == "normal":
+            return pymc.Normal, {"mu": first, "sigma": last}
+        if self.family == "half_normal":
+            return pymc.HalfNormal, {"sigma": first}
+        if self.family == "half_t":
+            return pymc.HalfStudentT, {"nu": first, "sigma": last}
+        if self.family == "log_normal":
+            return pymc.LogNormal, {"mu": math.log(first), "sigma": last}
+        if self.family == "exponential":
+            return pymc.Exponential, {"lam": 1 / first}
+        if self.family == "beta":
+            return pymc.Beta, {"alpha": first, "beta": last}
+        raise InputError(f"A {self.family} prior has no variable of its own; the model uses its numbers.")
+
+    def draws(self, rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
+        """Independent draws of one parameter."""
+        first = self.values[0]
+        if self.family == "normal":
+            return rng.normal(first, self.values[1], size)
+        if self.family == "half_normal":
+            return np.abs(rng.normal(0.0, first, size))
+        if self.family == "half_t":
+            return np.abs(self.values[1] * rng.standard_t(first, size))
+        if self.family == "log_normal":
+            return first * np.exp(rng.normal(0.0, self.values[1], size))
+        if self.family == "exponential":
+            return rng.exponential(first, size)
+        if self.family == "beta":
+            return rng.beta(first, self.values[1], size)
+        if self.family == "dirichlet":
+            return rng.dirichlet(np.full(size[-1], first), size[:-1])
+        raise InputError(f"A {self.family} prior cannot be drawn alone.")
+
+
+Priors = Mapping[str, Prior]
+
+
+def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+    """Defaults with some replaced."""
+    made = dict(defaults)
+    for name, given in (changes or {}).items():
+        if name not in defaults:
+            raise InputError(
+                f"The model has no prior '{name}'{did_you_mean(name, list(defaults))}; there are "
+                f"{listed(defaults)}."
+            )
+        if isinstance(given, Prior):
+            made[name] = replace(given, meaning=given.meaning or defaults[name].meaning)
+        else:
+            numbers = given if isinstance(given, (tuple, list)) else (given,)
+            if not all(isinstance(number, Real) for number in numbers):
+                asked = listed(FAMILIES[defaults[name].family])
+                raise InputError(
+                    f"The prior '{name}' cannot be {given!r}; give {asked} as numbers, or a Prior."
+                )
+            values = tuple(float(number) for number in numbers)
+            if defaults[name].family == "log_normal" and len(values) == 1:
+                values += defaults[name].values[1:]
+            made[name] = replace(defaults[name], values=values)
+    return made
+
+
+def prior_table(priors: Priors) -> pd.DataFrame:
+    """``prior, meaning, distribution`` of each prior, for reports."""
+    rows = [(name, prior.meaning, replace(prior, meaning="").in_words()) for name, prior in priors.items()]
+    return pd.DataFrame(rows, columns=["prior", "meaning", "distribution"])
 
 
 class LogLikelihood(Op):  # type: ignore[misc]

@@ -38,8 +38,20 @@ from .decide import (
     weaknesses,
     without,
 )
-from .panel import Comparisons, Panel, compare, models_of, panel_of, units_of, weighted_sums
-from .scoring import Mask, Scoring, name_of, pair_score, scorings_of
+from .panel import (
+    Comparisons,
+    Mask,
+    Panel,
+    Scoring,
+    compare,
+    models_of,
+    name_of,
+    pair_score,
+    panel_of,
+    scorings_of,
+    units_of,
+    weighted_sums,
+)
 
 
 def alt_test(

@@ -17,8 +17,7 @@ from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...vocabulary import HUMAN
 from ..ratings import Ratings
-from .panel import Panel, Units, weighted_sums
-from .scoring import MANY, Mask, Scoring
+from .panel import MANY, Mask, Panel, Scoring, Units, weighted_sums
 
 Multiplicity = Literal["by", "bh", "holm", "none"]
 Samples = Literal["each", "first"]

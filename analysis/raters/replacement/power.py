@@ -17,7 +17,7 @@ from ...numerics.intervals import check_alpha, wilson
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from .decide import PASSING, Multiplicity, check_multiplicity, evidence, verdict
-from .scoring import ACCURACY, NAMED, NEG_RMSE, Mask
+from .panel import ACCURACY, NAMED, NEG_RMSE, Mask
 
 STATED, MARGIN = "as stated", "at the margin"
 AT_ONCE = 1_000_000  # ratings held in memory together

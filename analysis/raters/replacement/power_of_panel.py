@@ -11,9 +11,8 @@ from conjury.inference.errors import InputError
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments, only_dimension
-from .panel import Panel, models_of, panel_of
+from .panel import ACCURACY, NEG_RMSE, Panel, models_of, panel_of
 from .power import Kind, alt_test_power
-from .scoring import ACCURACY, NEG_RMSE
 
 SIZES = (0.25, 0.5, 1.0, 2.0)  # numbers of items, as shares of those at hand
 MOST_CATEGORIES = 21

@@ -1,4 +1,4 @@
-"""The design card as one HTML file, with its drawings inside, in light and dark."""
+"""The card of a conjoint design: on the terminal, as one HTML file, and as a table."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path
 
 def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Drawing:
     from conjury.analysis.figures import save_variants
-    from conjury.analysis.figures.inline import inline_svg
+    from conjury.analysis.figures.theme import inline_svg
 
     light = save_variants(figure, path)["light"]
     width = 6.4 * figure.get_size_inches()[0]
@@ -244,7 +244,7 @@ def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Dra
 
 
 def _style() -> str:
-    from conjury.analysis.figures.inline import color_variables
+    from conjury.analysis.figures.theme import color_variables
     from conjury.inference.tables.files import QUARTO
 
     return f"{(QUARTO / 'fallback.css').read_text(encoding='utf-8').rstrip()}\n{color_variables()}"

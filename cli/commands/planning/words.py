@@ -1,4 +1,4 @@
-"""The design card in words: its opening, its tables, and what it warns of."""
+"""The design card in words: its opening, its tables, what it warns of and what its numbers rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments of the commands on raters, and results that these commands add to a folder."""
+"""The commands ``agreement`` and ``alt-test``, and how commands on raters add results to a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.bounded import DRAWS
+from conjury.inference.tables.parquet import DRAWS
 
 from ...options import Alpha, Renames, at_most, grouped, read_pairs
 from ...printing import console, print_frame, print_notes

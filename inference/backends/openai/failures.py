@@ -1,4 +1,4 @@
-"""Keys blanked out of what a server sends, in whatever encoding it repeats them."""
+"""Kinds of failures of a provider, and keys blanked out of what it sends, in whatever encoding."""
 
 from __future__ import annotations
 

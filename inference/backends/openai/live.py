@@ -1,4 +1,4 @@
-"""What a server that speaks OpenAI's protocol serves."""
+"""Asks a model through OpenAI's protocol, many requests at a time; whatever speaks it can be asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The insult lexicon: one word for each category, in the forms that texts ask for."""
+"""Posts of a study: the files they are made of and the insult lexicon, read and checked."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Roles
 from ...study.base import suggestion
 from ...study.models import Study
-from ...tables.bounded import EXPORT_BYTES, read_content
+from ...tables.parquet import EXPORT_BYTES, read_content
 from ..profiles import stimulus_ids
-from .people import load_people
-from .posts import PostKit
+from .posts import PostKit, load_people
 from .wording import FORMS, REPLIES, load_texts
 
 COLUMNS = ("category", *FORMS)

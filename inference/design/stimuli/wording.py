@@ -1,4 +1,4 @@
-"""Data files of a study: read, checked against what the study asks for, and refused by line."""
+"""The texts of posts and the replies to them, read from the data files of a study."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from functools import lru_cache
 from ...tables.columns import fold, plain
 from ..completion import Answer
 from ..spec import Finding, ResponseSpec
-from .names import Names, exact_names, label_names
-from .probabilities import first_token, masses, share, token_at
+from .names import Names, exact_names, first_token, label_names, masses, share, token_at
 from .quoted import Record, holders, is_placeholder, own_words, strict_object
 from .verdicts import FALLBACK_KEYS, find_verdict, named_by
 

@@ -1,4 +1,4 @@
-"""JSON values inside text, and the verdicts that they contain."""
+"""The statements of an answer, separated from its quotations, and the JSON values inside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from ...tables.bounded import whole_text
 from ...tables.columns import plain, visible
+from ...tables.parquet import whole_text
 
 WRAPPERS = frozenset(
     {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}

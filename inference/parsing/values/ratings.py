@@ -1,4 +1,4 @@
-"""Numbers as people write them in an answer, held against the scale that they are given on."""
+"""Ratings on one or several named scales, and the numbers in which people write them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from functools import lru_cache
 from ...tables.columns import fold, plain
 from ..completion import Answer
 from ..spec import Finding, Mass, ResponseSpec, ScaleSpec
-from .names import ORNAMENT, token_word
-from .probabilities import first_token, masses, share, token_at
+from .names import ORNAMENT, first_token, masses, share, token_at, token_word
 from .quoted import DOUBLED, Record, holders, own_words, strict_object
 
 WORDS = {

@@ -1,10 +1,22 @@
-"""Stimuli with effects of their own: some texts, some authors are chosen more often than their levels say.
+"""How often each attribute cell is chosen, and stimuli that are chosen more often than their levels say.
 
 Stimulus t of a stimulus factor (one post text, one author profile) adds ``sd * z_t`` to the utility of
 every profile that shows it (an intercept), and ``sd_l * z_tl`` where the profile also holds level l of an
 attribute (a slope, such as the effect of a slur that differs between texts). All z are independent
 standard normal. They belong to the stimuli: all judges of a simulation meet the same z, each scaled by
 the standard deviations of that judge.
+
+A profile of cell i meets one of cell j with weight ``w_ij``, and is then chosen with probability
+
+    P_ij = E_z[ (F(d_ij + s_ij z + b) + F(d_ij + s_ij z - b)) / 2 ],   F(x) = 1 / (1 + exp(-x)),
+
+where ``d_ij`` is the difference of mean utilities, ``s_ij`` its standard deviation between respondents
+and stimuli, ``b`` the position bias (half of the profiles are in position A) and z standard normal. A
+share ``pi`` of inattentive respondents and flips with probability ``tau`` turn it into
+
+    Q_ij = (1 - pi) (tau + (1 - 2 tau) P_ij) + pi / 2.
+
+The marginal choice probability of cell i is the ``w_ij``-weighted mean of ``Q_ij``.
 """
 
 from __future__ import annotations
@@ -23,8 +35,8 @@ from scipy.special import expit
 from ...design.profiles import enumerate_profiles, stimulus_ids
 from ...errors import InputError
 from ...study.models import Study
-from ...tables.bounded import TRUE_CELLS
 from ...tables.columns import stream
+from ...tables.parquet import TRUE_CELLS
 from .judges import RaterModel, attribute_codes, level_spread, utilities
 
 Floats = NDArray[np.float64]

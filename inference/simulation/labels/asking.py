@@ -15,8 +15,7 @@ from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, as_text
 from ...tables.schema import STATUSES, require_columns
 from ..truth_table import HUMAN
-from .items import Units
-from .truth_table import LabelTruth
+from .items import LabelTruth, Units
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,20 +1,188 @@
-"""Items and gold labels of a simulation, made up in the numbers of a truth table."""
+"""The truth table of a study of labels, and items and gold labels made up in its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...design.profiles import factor
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, copy_id, stream
-from ..truth_table import share_out
-from .truth_table import FILE, LabelTruth
+from ...tables.schema import STATUSES
+from ..truth_table import HUMAN, MODEL, Rule, one_panel, read_rows, share_out
+
+FILE = "label_truth.csv"
+
+Row = tuple[Mapping[str, str], float]
+
+
+STRATA = "strata"  # in a rule: the columns of all strata of the study
+ASKED = ("judge", "judge_kind", "task", STRATA)
+RULES = {
+    "items": Rule(0, 1e6, allowed=(STRATA,)),
+    "gold": Rule(0, 1e6, needed=("gold",), allowed=("task", STRATA)),
+    "lines": Rule(2, 1e3, allowed=(STRATA,)),
+    "item_share": Rule(0, 1),
+    "people": Rule(2, 1e4, needed=("judge", "judge_kind")),
+    "accuracy": Rule(0, 1, allowed=(*ASKED, "gold")),
+    "pull": Rule(0, 1e6, needed=("label",), allowed=(*ASKED, "gold")),
+    "missing": Rule(0, 1, needed=("label",), allowed=ASKED),
+    "consistency": Rule(0, 1, allowed=ASKED),
+    "shared_difficulty": Rule(0, 1, allowed=ASKED),
+    "effect": Rule(-5, 5, needed=("condition",), allowed=ASKED),
+}
+
+
+def columns_of(study: ItemStudy) -> list[str]:
+    """Columns of the truth table of a study."""
+    strata = [stratum.id for stratum in study.strata]
+    return ["judge", "judge_kind", "parameter", "task", *strata, "condition", "gold", "label", "value"]
+
+
+@dataclass(frozen=True)
+class LabelTruth:
+    """A truth table.
+
+    Attributes
+    ----------
+    rows : dict of parameter to rows
+        Each a mapping of the cells that are filled in, and the value.
+    judges : dict of judge to kind
+        In order of appearance; judges of people are panels.
+    strata : tuple of str
+    conditions : tuple of str
+        Of perturbed copies, in order of appearance.
+    """
+
+    rows: Mapping[str, tuple[Row, ...]]
+    judges: Mapping[str, str]
+    strata: tuple[str, ...]
+    conditions: tuple[str, ...]
+
+    @cached_property
+    def _about(self) -> dict[tuple[str, str], list[Row]]:
+        """Rows of a parameter that can hold for a judge; "" for none."""
+        return {
+            (parameter, judge): [row for row in rows if row[0].get("judge", judge) == judge]
+            for parameter, rows in self.rows.items()
+            for judge in ("", *self.judges)
+        }
+
+    def value(self, parameter: str, keys: Mapping[str, str], default: float | None = None) -> float:
+        """The parameter for a judge, a task and so on; InputError where no row gives it, nor a default."""
+        judge = keys.get("judge", "")
+        best, found = -1, default
+        for cells, value in self._about.get((parameter, judge if judge in self.judges else ""), ()):
+            if len(cells) > best and all(keys.get(name) == cell for name, cell in cells.items()):
+                best, found = len(cells), value
+        if found is None:
+            told = listed(f"{name} {key}" for name, key in keys.items() if key)
+            raise InputError(f"{FILE}: {parameter} is not given for {told}; add a row.")
+        return found
+
+    def named(self, parameter: str, column: str) -> list[str]:
+        """What rows of a parameter hold in a column, in order of appearance."""
+        found = (cells.get(column) for cells, _ in self.rows.get(parameter, ()))
+        return list(dict.fromkeys(name for name in found if name))
+
+    @property
+    def panel(self) -> str | None:
+        """The panel of people; None where there is none."""
+        return next((judge for judge, kind in self.judges.items() if kind == HUMAN), None)
+
+    @property
+    def models(self) -> list[str]:
+        """The models."""
+        return [judge for judge, kind in self.judges.items() if kind == MODEL]
+
+    def cells(self) -> Iterator[tuple[dict[str, str], int]]:
+        """Levels of the strata and number of items of each cell."""
+        for cells, count in self.rows.get("items", ()):
+            yield {name: cells[name] for name in self.strata}, round(count)
+
+
+def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTruth:
+    """Read the truth table of a study of labels.
+
+    Parameters
+    ----------
+    source : Path or DataFrame
+        Columns ``judge, judge_kind, parameter, task``, one for each of the study's strata, ``condition, gold,
+        label, value``; ``parameter`` is one of
+
+        - ``items``: number of items of a stratum; ``gold``: how often a task has a gold label; ``lines``:
+          mean number of lines of an item; ``item_share``: share of the difficulty of a line that is its
+          item's;
+        - ``people``: size of the panel;
+        - ``accuracy``, ``pull`` (of ``label``), ``missing`` (``label``: the status), ``consistency``,
+          ``shared_difficulty``, ``effect`` (of ``condition``), as the module says.
+    study : ItemStudy
+        With gold labels.
+
+    Raises
+    ------
+    InputError
+        With file (or table), line and remedy.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("multiturn")
+    >>> truth = read_label_truth(study.folder / "label_truth.csv", study)
+    >>> truth.conditions
+    ('orthographic', 'drift', 'preserving')
+    """
+    strata = tuple(stratum.id for stratum in study.strata)
+    rules = {
+        name: replace(rule, allowed=(*rule.allowed, *strata)) if STRATA in rule.allowed else rule
+        for name, rule in RULES.items()
+    }
+    table = read_rows(source, columns_of(study), rules, _known(study), ())
+    rows: dict[str, list[Row]] = {}
+    for row in table.rows:
+        rows.setdefault(row.parameter, []).append((row.cells, row.value))
+    truth = LabelTruth(
+        {name: tuple(of) for name, of in rows.items()},
+        table.kinds,
+        strata,
+        tuple(dict.fromkeys(cells["condition"] for cells, _ in rows.get("effect", ()))),
+    )
+    _check_whole(table.place, truth)
+    return truth
+
+
+def _known(study: ItemStudy) -> dict[str, list[str]]:
+    tasks = list(study.label_sets)
+    answers = [label.id for response in study.label_sets.values() for label in response.labels]
+    gold = [level for task in tasks for level in study.gold_labels(task)]
+    return {
+        "judge": [judge.id for judge in study.judges],
+        "task": tasks,
+        "gold": gold,
+        "label": [*answers, *gold],
+        "missing.label": list(STATUSES[1:]),
+        **{stratum.id: [level.id for level in stratum.levels] for stratum in study.strata},
+    }
+
+
+def _check_whole(place: str, truth: LabelTruth) -> None:
+    for name in ("items", "gold"):
+        if not truth.rows.get(name):
+            raise InputError(f"{place}: there is no row with the parameter {name}; add what is judged.")
+    for cells, _ in truth.rows["items"]:
+        if set(cells) != set(truth.strata):
+            raise InputError(f"{place}: rows of items need {listed(truth.strata)}; fill them in.")
+    one_panel(place, truth.judges)
+    if not truth.judges:
+        raise InputError(f"{place}: no row names a judge; give the accuracy of one at least.")
+
 
 Integers = NDArray[np.int64]
 

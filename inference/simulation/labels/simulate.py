@@ -33,9 +33,8 @@ from .asking import (
     under,
     uniforms,
 )
-from .items import Units, make_up, perturbed
+from .items import FILE, LabelTruth, Units, columns_of, make_up, perturbed, read_label_truth
 from .truth import true_labels
-from .truth_table import FILE, LabelTruth, columns_of, read_label_truth
 
 OK = STATUSES.index("ok")
 NO_ANSWER = -1

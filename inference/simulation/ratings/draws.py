@@ -1,4 +1,4 @@
-"""Items of a study of ratings: read from its table, or made up for a simulation of any size."""
+"""Items and raters of simulated ratings, and the random parts of what they answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact moments of simulated ratings, by Gauss-Hermite quadrature over all that is drawn."""
+"""The truth of simulated ratings: parameters, exact moments that follow from them, the people drawn."""
 
 from __future__ import annotations
 

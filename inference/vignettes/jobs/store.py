@@ -1,4 +1,4 @@
-"""Pictures as bytes, and as files named by their content: written whole, once."""
+"""Pictures as files named by their content, and what each picture of a profile shows."""
 
 from __future__ import annotations
 

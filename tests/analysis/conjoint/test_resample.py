@@ -28,7 +28,7 @@ from conjury.analysis.conjoint import (
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.analysis.numerics import intervals
 from conjury.analysis.numerics.bootstrap import cross
-from conjury.analysis.numerics.clusters import Clusters
+from conjury.analysis.numerics.panel import Clusters
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b"

@@ -8,8 +8,7 @@ import pytest
 
 from conjury.analysis.conjoint import reliability
 from conjury.analysis.diagnostics import diagnose
-from conjury.analysis.diagnostics.check import Question
-from conjury.analysis.diagnostics.diagnose import NAMES
+from conjury.analysis.diagnostics.check import NAMES, Question
 from conjury.analysis.diagnostics.effects import hotelling_test
 from conjury.analysis.diagnostics.effort import attention_filters, repeat_agreement, response_times
 from conjury.analysis.diagnostics.judged import split

@@ -13,9 +13,16 @@ from conjury.analysis.diagnostics.balance import (
     spread_over_units,
 )
 from conjury.analysis.diagnostics.combinations import attribute_independence, impossible_profiles
-from conjury.analysis.diagnostics.design import design_card, design_probabilities, fit_of_levels
+from conjury.analysis.diagnostics.design import (
+    Draw,
+    design_card,
+    design_probabilities,
+    draw_counts,
+    fit_of_levels,
+    how_drawn,
+    misfit,
+)
 from conjury.analysis.diagnostics.judged import designs, split
-from conjury.analysis.diagnostics.randomness import Draw, draw_counts, how_drawn, misfit
 from conjury.analysis.diagnostics.units import clusters, effective_number, stimuli
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study

@@ -11,9 +11,8 @@ import pytest
 from golden import SHARED
 
 from conjury.analysis.diagnostics.combinations import SAME, attribute_independence, impossible_profiles
-from conjury.analysis.diagnostics.design import design_probabilities
+from conjury.analysis.diagnostics.design import design_probabilities, how_drawn
 from conjury.analysis.diagnostics.judged import split
-from conjury.analysis.diagnostics.randomness import how_drawn
 from conjury.inference.humans import Survey, draft_study, read_qualtrics
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study

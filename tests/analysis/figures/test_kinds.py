@@ -130,6 +130,6 @@ def test_unknown_kinds_and_parts_are_refused() -> None:
 
 
 def test_every_check_has_a_figure() -> None:
-    from conjury.analysis.diagnostics.diagnose import NAMES
+    from conjury.analysis.diagnostics.check import NAMES
 
     assert set(CHECKS) == set(NAMES)

@@ -15,10 +15,18 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
-from conjury.analysis.figures.inline import color_variables, inline_svg
 from conjury.analysis.figures.labels import one_prompt, series_labels
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS, colors_of, new_figure, styled
+from conjury.analysis.figures.theme import (
+    DARK,
+    LIGHT,
+    MARKERS,
+    color_variables,
+    colors_of,
+    inline_svg,
+    new_figure,
+    styled,
+)
 from conjury.inference.errors import InputError
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

@@ -9,8 +9,14 @@ import pytest
 from conjury.analysis.numerics.types import Codes
 from conjury.analysis.raters import alt_test, read_ratings
 from conjury.analysis.raters.replacement.decide import Evidence, draw, evidence, verdict
-from conjury.analysis.raters.replacement.panel import Panel, Units, compare, units_of, weighted_sums
-from conjury.analysis.raters.replacement.scoring import pair_score
+from conjury.analysis.raters.replacement.panel import (
+    Panel,
+    Units,
+    compare,
+    pair_score,
+    units_of,
+    weighted_sums,
+)
 
 SKILL = np.linspace(0.5, 0.85, 5)
 THREE = read_ratings(

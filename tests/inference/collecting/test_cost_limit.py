@@ -11,8 +11,7 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import MODEL, change_study, collect, table, towns, write_study
 
-from conjury.inference.collecting.prices import Price
-from conjury.inference.collecting.spending import Budget, Spending, most_tokens, stated_tokens
+from conjury.inference.collecting.prices import Budget, Price, Spending, most_tokens, stated_tokens
 from conjury.inference.ledger import Ledger
 
 PER_TOKEN = 0.05  # of what the price table below asks

@@ -13,9 +13,8 @@ from conjury.inference.collecting import Asking
 from conjury.inference.collecting.expected_costs import BUILT, expected_costs
 from conjury.inference.collecting.jobs import Job, plan
 from conjury.inference.collecting.options import find_judge, find_prompts
-from conjury.inference.collecting.prices import TOKENS_PER_PART, Prices, read_prices
+from conjury.inference.collecting.prices import TOKENS_PER_PART, Budget, Prices, read_prices
 from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.collecting.spending import Budget
 from conjury.inference.design.drawn import DrawnDesign, draw_design
 from conjury.inference.study import Study, load_study
 

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.prepare import is_simulated, judges_by_origin
-from conjury.inference.readers.stacking import stack_choices, stacking_notes
+from conjury.inference.readers.prepare import is_simulated, judges_by_origin, stack_choices, stacking_notes
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 

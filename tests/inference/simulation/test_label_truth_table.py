@@ -7,7 +7,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import read_label_truth
-from conjury.inference.simulation.labels.truth_table import columns_of
+from conjury.inference.simulation.labels.items import columns_of
 from conjury.inference.study import ItemStudy, load_any_study
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.design.stimuli import load_posts, profile_values
-from conjury.inference.design.stimuli.people import People
+from conjury.inference.design.stimuli.posts import People
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study

@@ -18,8 +18,7 @@ from conjury.inference.errors import InputError
 
 from ....numerics.types import Codes, Floats
 from ..checks import statistic_check
-from ..fitted import with_predictive
-from ..priors import Prior, Priors, changed
+from ..fitted import Prior, Priors, changed, with_predictive
 from .data import GroupRatings
 from .sampler import GroupDraws
 from .tables import correlations

@@ -13,8 +13,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from ....numerics.intervals import check_alpha
 from ...scales import with_items
 from ..checks import SamplerState, fit_in_words, verdict
-from ..fitted import ModelFit
-from ..priors import Priors
+from ..fitted import ModelFit, Priors
 from ..sampling import Progress, check_sampling
 from .checks import (
     REPLICATIONS,

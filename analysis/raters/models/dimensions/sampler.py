@@ -29,7 +29,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ....numerics.types import Floats
-from ..priors import Priors
+from ..fitted import Priors
 from ..sampling import Progress, available_cores, library, reporting
 from .data import GroupRatings
 

@@ -1,4 +1,4 @@
-"""Log likelihood of labels with true classes summed out, and its gradient; compiled by numba."""
+"""The label model: Dawid and Skene's confusion matrices, hierarchical, with true classes summed out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from conjury.inference.errors import InputError
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes, Floats
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
-from ..fitted import ModelFit, with_predictive
-from ..priors import Prior, Priors, changed
+from ..fitted import ModelFit, Prior, Priors, changed, with_predictive
 from ..sampling import TARGET_ACCEPT, Progress, library, sample
 from .data import PEOPLE_SD, Labelled, confusion_of, read_labels
 from .tables import (

@@ -16,7 +16,7 @@ import numpy as np
 from conjury.inference.errors import InputError, listed
 
 from ....numerics.types import Floats
-from ..priors import Prior, Priors
+from ..fitted import Prior, Priors
 from ..sampling import library
 from .data import Cells, OrdinalData, centring
 from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, Grid, coordinates, dimensions

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..priors import Priors
+from ..fitted import Priors
 from ..sampling import library
 from .data import Cells, OrdinalData, centring
 from .density import CARELESS, CARELESS_SD, SEEN, SHIFTS

@@ -16,8 +16,7 @@ from ....numerics.types import Codes
 from ...ratings import read_ratings
 from ...scales import with_items
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
-from ..fitted import ModelFit, with_predictive
-from ..priors import changed
+from ..fitted import ModelFit, changed, with_predictive
 from ..sampling import TARGET_ACCEPT, Progress, check_sampling, library, sample
 from .agreement import expected_agreement
 from .data import FEW_PEOPLE, OrdinalData, cells, ordinal_data

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import chisquare
 
 from conjury.analysis.raters import read_ratings
+from conjury.analysis.raters.models.fitted import Priors, changed
 from conjury.analysis.raters.models.ordinal.data import OrdinalData, cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS
 from conjury.analysis.raters.models.ordinal.draws import draws_of, grid, grid_step, replicate
-from conjury.analysis.raters.models.priors import Priors, changed
 from conjury.analysis.raters.models.sampling import sample
 
 pytestmark = [pytest.mark.bayes, pytest.mark.slow, pytest.mark.timeout(3600)]

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.raters import rater_model, read_ratings
+from conjury.analysis.raters.models.fitted import Prior, changed
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS
 from conjury.analysis.raters.models.ordinal.draws import LINK_SD, grid, grid_step, moments
 from conjury.analysis.raters.models.ordinal.model import build
-from conjury.analysis.raters.models.priors import Prior, changed
 
 pytestmark = pytest.mark.bayes
 

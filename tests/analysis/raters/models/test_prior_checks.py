@@ -26,11 +26,11 @@ from conjury.analysis.raters.models.dimensions.checks import assumed_priors as d
 from conjury.analysis.raters.models.dimensions.checks import draw_parameters as draw_dimensions
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
 from conjury.analysis.raters.models.dimensions.tables import correlations
+from conjury.analysis.raters.models.fitted import Prior
 from conjury.analysis.raters.models.labels.data import Labelled, read_labels
 from conjury.analysis.raters.models.labels.model import assumed_priors as label_priors
 from conjury.analysis.raters.models.labels.model import draw_parameters as draw_labels
 from conjury.analysis.raters.models.labels.tables import LabelCheck, check_labels
-from conjury.analysis.raters.models.priors import Prior
 from conjury.inference.errors import InputError
 
 LABELS = ("dull", "funny", "odd")

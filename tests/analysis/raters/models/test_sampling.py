@@ -16,7 +16,7 @@ from conjury.analysis.raters.models.checks import (
     sampler_state,
     verdict,
 )
-from conjury.analysis.raters.models.priors import Prior, changed, prior_table
+from conjury.analysis.raters.models.fitted import Prior, changed, prior_table
 from conjury.analysis.raters.models.sampling import check_sampling, load, sample, save
 from conjury.inference.errors import InputError
 
