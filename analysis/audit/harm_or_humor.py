@@ -1,4 +1,4 @@
-"""What the printed numbers of the harm paper say of each other; no data are needed for it."""
+"""Published numbers of the harm paper, checked against each other and compared with ours."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def implied(metrics: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
     both = both.dropna(subset=["accuracy", "macro_f1", "recall_implicit", "recall_explicit"])
     hits = both["recall_implicit"] * both["implicit"] + both["recall_explicit"] * both["explicit"]
     harmful = both["implicit"] + both["explicit"]
-    spared = both["accuracy"] * (harmful + both["safe"]) - hits
-    wrong = harmful - hits + both["safe"] - spared
+    true_safe = both["accuracy"] * (harmful + both["safe"]) - hits
+    wrong = harmful - hits + both["safe"] - true_safe
     return both.assign(
-        specificity=spared / both["safe"],
+        specificity=true_safe / both["safe"],
         f1_harmful=2 * hits / (2 * hits + wrong),
-        f1_safe=2 * spared / (2 * spared + wrong),
-        implied_macro_f1=hits / (2 * hits + wrong) + spared / (2 * spared + wrong),
+        f1_safe=2 * true_safe / (2 * true_safe + wrong),
+        implied_macro_f1=hits / (2 * hits + wrong) + true_safe / (2 * true_safe + wrong),
     ).rename_axis(columns=None)
 
 
@@ -59,7 +59,7 @@ def harm_checks() -> pd.DataFrame:
         ("macro-F1 of clips", _table_6(metrics[metrics["table"] == 6])),
         ("recalls of clips", _recalls_of_clips(found[found["table"] == 6])),
         ("agreement above chance", _agreement(agreed)),
-        ("Krippendorff's alpha beside Fleiss' kappa", _alpha(agreed)),
+        ("Krippendorff's alpha and Fleiss' kappa", _alpha(agreed)),
     ]
     return pd.DataFrame(rows, columns=["check", "finding"])
 
@@ -70,7 +70,7 @@ def _tables_4_and_5(found: pd.DataFrame) -> str:
     worst = found.iloc[int(apart.to_numpy().argmax())]
     return (
         f"Macro-F1 follows from accuracy, both recalls and the counts of items. In {close} of {len(found)} "
-        "rows of tables 4 and 5 the printed one is within 0.001 of it; the largest difference is "
+        "rows of tables 4 and 5 the printed value is within 0.001 of this; the largest difference is "
         f"{apart.max():.4f} ({worst['judge']}, table {worst['table']})."
     )
 
@@ -82,7 +82,7 @@ def _table_6(table: pd.DataFrame) -> str:
     return (
         "Macro-F1 over two labels cannot be larger than accuracy where every answer is one of the two. In "
         f"table 6 it is, for {len(above)} of {len(wide)} models, by {apart.min():.1f} to {apart.max():.1f} "
-        "percentage points: it must be another F1."
+        "percentage points, so it must be another F1."
     )
 
 
@@ -90,7 +90,7 @@ def _recalls_of_clips(found: pd.DataFrame) -> str:
     harmful = (found["f1_harmful"] - found["macro_f1"]).abs()
     beyond = found[found["specificity"] > 1]
     sentences = [
-        f"{row['judge']} would have to spare {row['specificity']:.0%} of the safe clips"
+        f"{row['judge']} would have to label {row['specificity']:.0%} of the safe clips safe"
         for row in beyond.to_dict("records")
     ]
     text = (
@@ -98,7 +98,7 @@ def _recalls_of_clips(found: pd.DataFrame) -> str:
         f"by {harmful.min():.3f} to {harmful.max():.3f}."
     )
     return (
-        f"{text} Its accuracy and recalls do not fit together either: {'; '.join(sentences)}."
+        f"{text} Its accuracy and recalls are inconsistent, too: {'; '.join(sentences)}."
         if sentences
         else text
     )
@@ -134,15 +134,14 @@ def _alpha(agreed: pd.DataFrame) -> str:
 
 
 def compare_harm(results: Mapping[str, Result], judge_labels: Mapping[str, str]) -> Result:
-    """Set scores of judges who were printed in the harm paper, and agreement of people, beside print.
+    """Compare scores of judges, and agreement of people, with those printed in the harm paper.
 
     Parameters
     ----------
     results : mapping
-        By name: ``scores_modality_language``, ``scores_modality`` and ``annotators``, as far as they are
-        there.
+        By name; ``scores_modality_language``, ``scores_modality`` and ``annotators`` are compared.
     judge_labels : mapping
-        Judges in words; those whose words were printed are compared.
+        Labels of judges by id; judges with a label that the paper prints are compared.
 
     Returns
     -------

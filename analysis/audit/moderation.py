@@ -1,4 +1,4 @@
-"""Published effects of the moderation study and ours, under the published join and under the right one."""
+"""Published effects of the moderation study, compared with ours under the published and the correct join."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRINTED = "printed"  # source of published estimates
 def compare_moderation(
     published: pd.DataFrame, estimates: pd.DataFrame, *, prompt: str | None = None
 ) -> pd.DataFrame:
-    """Put printed and recomputed estimates under each other, with the difference from print.
+    """Stack printed and recomputed estimates, with their difference from the printed ones.
 
     Parameters
     ----------

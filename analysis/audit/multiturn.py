@@ -1,10 +1,10 @@
 """The scores of the multi-turn joke paper as they were computed, errors included.
 
 What differs from `scores`: every answer is scored against the item after its own, since an empty answer is
-put in front of the list and the last one falls off; in the set of all languages the lists with their empty
+put in front of the list and the last is dropped; in the set of all languages the lists with their empty
 answers are joined, so that the second language is two items late. Answers of k samples are pooled into one
 table, F1 is averaged over all strings that occur in gold or answers, and a hard label counts as an AUC. Gold
-labels that are no class are a class of their own, which an unread line meets.
+labels that are no class form a class of their own, to which unread lines belong.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _scores(gold: Codes, given: Codes, k: Sequence[int]) -> list[dict[str, Any]]
 
 
 def _languages(judgments: pd.DataFrame, items: pd.DataFrame | None, answers: pd.DataFrame) -> dict[str, str]:
-    """Language of each judged item, of items that tell it, else of judgments."""
+    """Language of each judged item: from the items, else from the judgments."""
     sources = [table for table in (judgments, items) if table is not None and "language" in table]
     if not sources:
         require_columns(judgments, ["language"], "judgments")

@@ -1,4 +1,4 @@
-"""Numbers that the Oogiri paper printed, beside those recomputed from judgments, and what they say of it.
+"""Published numbers of the Oogiri paper, compared with recomputed ones and checked against each other.
 
 References
 ----------
@@ -33,6 +33,7 @@ IDS = {
     "Overall Funniness": "funniness",
     "all": OVERALL,
 }
+NAMES = {judge: name for name, judge in IDS.items()}
 
 
 def printed(name: str) -> pd.DataFrame:
@@ -47,7 +48,7 @@ def printed(name: str) -> pd.DataFrame:
 def compare_oogiri(
     study: str, results: Mapping[str, Result], real: Collection[str] | None = None
 ) -> dict[str, pd.DataFrame]:
-    """Printed tables beside recomputed ones, for a study that has any; keys are names of tables."""
+    """Published tables with recomputed numbers, by name of the table; empty for a study without any."""
     if study != STUDY:
         return {}
     result = [published_means(results[name]) for name in ("means", "means_crossed") if name in results]
@@ -66,7 +67,7 @@ def compare_oogiri(
 
 
 def published_means(result: Result) -> pd.DataFrame:
-    """Means and standard deviations as printed, beside those of `means` by response type (and modality).
+    """Compare printed means and standard deviations with those of `means` by response type (and modality).
 
     Returns
     -------
@@ -81,7 +82,7 @@ def published_means(result: Result) -> pd.DataFrame:
 
 
 def published_correlations(result: Result) -> pd.DataFrame:
-    """Correlations as printed, beside those of `correlations` by response type.
+    """Compare printed correlations with those of `correlations` by response type.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[st
     lacking = [name for name in keys if name not in result.frame]
     if result.kind != kind or lacking:
         what = f"has no column '{lacking[0]}'" if result.kind == kind else f"is of the kind {result.kind}"
-        raise InputError(f"This result {what}; give {kind} by response_type to put beside the paper's.")
+        raise InputError(f"This result {what}; give {kind} by response_type to compare with the paper's.")
     frame = result.frame.assign(**{name: OVERALL for name in optional if name not in result.frame})
     return frame.assign(**{name: as_text(frame[name]).astype(object) for name in [*keys, *optional]})
 
@@ -116,8 +117,12 @@ def _compared(
     return both[["table", *keys, *columns]]
 
 
-N = {OVERALL: 399, "text": 200, "image": 199}  # what the printed means of models fit, of all n
-STATED = 200  # topics that the text speaks of
+N = {
+    OVERALL: 399,
+    "text": 200,
+    "image": 199,
+}  # items, by modality, that printed means of models agree with; no other n does
+STATED = 200  # topics, according to the text of the paper
 TYPES = 8
 ACCURACY = {"gpt_4_1": 0.509, "gemini_2_5_pro": 0.519, "claude_sonnet_4": 0.541}
 MAIN = "funniness"
@@ -130,7 +135,7 @@ def published_checks() -> pd.DataFrame:
     -------
     DataFrame
         ``check, n_numbers, n_off, finding``: how many printed numbers a check looked at, how many do not fit,
-        and what follows, in a sentence.
+        and the conclusion, in a sentence.
 
     Examples
     --------
@@ -165,20 +170,24 @@ def fits_deviation(mean: Floats, sd: Floats, n: int, denominator: int) -> np.nda
 def _topics(models: pd.DataFrame) -> tuple[str, int, int, str]:
     off = _off(models, N)
     return (
-        "whole ratings of 399 topics", len(models), off,
+        "whole ratings of 399 topics",
+        len(models),
+        off,
         f"{len(models) - off} of {len(models)} means of models are means of 200 (text), 199 (image) and 399 "
         "whole ratings.",
-    )  # fmt: skip
+    )
 
 
 def _stated(models: pd.DataFrame) -> tuple[str, int, int, str]:
     stated = {OVERALL: STATED, "text": STATED // 2, "image": STATED // 2}
     off = _off(models, stated)
     return (
-        "whole ratings of 200 topics", len(models), off,
+        "whole ratings of 200 topics",
+        len(models),
+        off,
         f"{off} of {len(models)} means of models cannot be means of 200 topics (100 text, 100 image), as the "
-        "text has it: the tables are of 399.",
-    )  # fmt: skip
+        "text states: the tables are of 399.",
+    )
 
 
 def _off(models: pd.DataFrame, n: dict[str, int]) -> int:
@@ -198,10 +207,12 @@ def _deviations(models: pd.DataFrame) -> tuple[str, int, int, str]:
         for less in (0, 1)
     }
     return (
-        "standard deviations of whole ratings", len(models), off[1],
+        "standard deviations of whole ratings",
+        len(models),
+        off[1],
         f"With n - 1, {off[1]} of {len(models)} standard deviations of models cannot be those of whole "
         f"ratings with the printed mean; with n, {off[0]}.",
-    )  # fmt: skip
+    )
 
 
 def _parts(means: pd.DataFrame) -> tuple[str, int, int, str]:
@@ -220,10 +231,12 @@ def _parts(means: pd.DataFrame) -> tuple[str, int, int, str]:
     )
     off = int(sum((gap > 2 * ROUNDING).sum() for gap in apart))
     return (
-        "tables 1, 4-6 from text and image parts", 2 * len(wide), off,
+        "tables 1, 4-6 from text and image parts",
+        2 * len(wide),
+        off,
         f"Means and standard deviations of all topics follow from those of text and image topics (tables "
         f"10-17): the largest gap is {max(gap.max() for gap in apart):.4f}.",
-    )  # fmt: skip
+    )
 
 
 def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
@@ -232,18 +245,21 @@ def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
     least, most = (_p(np.maximum(size + d, 0), n) for d in (ROUNDING, -ROUNDING))
     off = (star & (least > 0.05)) | (~star & (most < 0.05))
     odd = [
-        f"table {row.table}, {row.rater} on {row.response_type}, {row.dimension}, {row.coefficient} "
+        f"table {row.table}, {NAMES[row.rater]} on {NAMES.get(row.response_type, row.response_type)}, "
+        f"{row.dimension}, {row.coefficient} "
         f"{row.value}"
         for row in table[off].itertuples()
     ]
     within = table["response_type"] != OVERALL
     bare = int((within & star).to_numpy().sum())
     return (
-        "stars of correlations", len(table), int(off.sum()),
+        "stars of correlations",
+        len(table),
+        int(off.sum()),
         f"With 399 items a stratum, all stars but {int(off.sum())} fit ({'; '.join(odd) or 'none'}, which "
-        f"was printed with two digits); {bare} of {int(within.sum())} correlations within strata bear one, "
-        "unadjusted for their number and for topics shared.",
-    )  # fmt: skip
+        f"was printed with two digits); {bare} of {int(within.sum())} correlations within strata have one, "
+        "unadjusted for multiple tests and for shared topics.",
+    )
 
 
 def _p(r: Floats, n: Floats) -> Floats:
@@ -261,17 +277,19 @@ def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
         whole = "is" if abs(at / N[OVERALL] - share) <= ROUNDING else "is not"
         rows.append(
             (
-                f"accuracy of tiers, {judge}", 1, int(share > bound),
+                f"accuracy of tiers, {NAMES[judge]}",
+                1,
+                int(share > bound),
                 f"{share:.1%} cannot be complete orders without ties: whole ratings with the printed means "
                 f"and standard deviations give at most {bound:.1%}. It {whole} a whole number of 399 topics "
                 f"({at}), so ties seem to count as in order, or pairs are counted, where chance is 50%.",
             )
-        )  # fmt: skip
+        )
     return rows
 
 
 def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
-    """How much higher a model rates its own responses than other models', and what people make of them."""
+    """How much higher a model rates its own responses than those of other models."""
     people = _cells(means, HUMAN)
     rows = []
     for judge in ACCURACY:
@@ -283,11 +301,13 @@ def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
         )
         rows.append(
             (
-                f"own responses, {judge}", 1, int(raw <= 0),
-                f"It rates its own responses {raw:+.3f} against those of the other two models; people put "
-                f"them {human:+.3f} apart.",
+                f"own responses, {NAMES[judge]}",
+                1,
+                int(raw <= 0),
+                f"It rates its own responses {raw:+.3f} against those of the other two models; in ratings by "
+                f"people, this difference is {human:+.3f}.",
             )
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -296,10 +316,12 @@ def _text_preferred(means: pd.DataFrame) -> tuple[str, int, int, str]:
     text, image = (_cells(means, judge, modality=part) for part in ("text", "image"))
     off = [name for name, mean in text.items() if mean <= image[name]]
     return (
-        "text preferred by claude_sonnet_4", len(text), len(off),
+        f"text preferred by {NAMES[judge]}",
+        len(text),
+        len(off),
         "The text says that it consistently rates text topics higher; in tables 16 and 17 this holds for "
         f"{len(text) - len(off)} of {len(text)} response types (not: {', '.join(off) or 'none'}).",
-    )  # fmt: skip
+    )
 
 
 def _cells(

@@ -80,7 +80,7 @@ def test_printed_means_are_of_399_topics_and_agree_with_their_parts() -> None:
     told = published_checks().set_index("check")["finding"]
     assert told["standard deviations of whole ratings"].endswith("with n, 362.")
     assert "the largest gap is 0.0007" in told["tables 1, 4-6 from text and image parts"]
-    assert "table 8, gemini_2_5_pro" in told["stars of correlations"]
+    assert "table 8, Gemini 2.5 Pro" in told["stars of correlations"]
     assert "236 of 288 correlations" in told["stars of correlations"]
 
 
@@ -99,14 +99,14 @@ def test_printed_accuracies_cannot_be_complete_orders_without_ties() -> None:
 def test_models_hardly_prefer_their_own_responses_to_those_of_other_models() -> None:
     found = published_checks()
     rows = found[found["check"].str.startswith("own responses")]
-    gaps = rows["finding"].str.extract(r"own responses ([+-][\d.]+) against .* them ([+-][\d.]+) apart")
+    gaps = rows["finding"].str.extract(r"own responses ([+-][\d.]+) against .* difference is ([+-][\d.]+)\.")
     assert gaps[0].astype(float).tolist() == [0.025, 0.167, -0.038]
     assert gaps[1].astype(float).tolist() == [-0.032, 0.240, -0.208]
     assert rows["n_off"].tolist() == [0, 0, 1]
 
 
 def test_text_topics_are_not_rated_higher_throughout() -> None:
-    found = published_checks().set_index("check").loc["text preferred by claude_sonnet_4"]
+    found = published_checks().set_index("check").loc["text preferred by Claude Sonnet 4"]
     assert found["n_off"] == 1
     assert found["finding"].endswith("7 of 8 response types (not: unrelated).")
 
