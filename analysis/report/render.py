@@ -22,6 +22,7 @@ import yaml
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
+from conjury.inference.tables.html_page import page as html_page
 
 from ..pipeline.manifest import FIT, results_of
 from .markup import to_html
@@ -153,30 +154,15 @@ def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
     """The body of a report as a whole page, with its title and style."""
     style = (folder / "fallback.css").read_text(encoding="utf-8")
     title, subtitle = escape(str(front.get("title", "Report"))), escape(str(front.get("subtitle", "")))
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-{style}
-</style>
-</head>
-<body>
-<main>
+    content = f"""<main>
 <p class="banner" role="note">{BANNER}</p>
 <header>
 <h1>{title}</h1>
 <p class="subtitle">{subtitle}</p>
 </header>
 {body}
-</main>
-</body>
-</html>
-"""
+</main>"""
+    return html_page(str(front.get("title", "Report")), content, style, base=False)
 
 
 QUARTO_TIMEOUT = 1800

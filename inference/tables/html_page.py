@@ -1,18 +1,19 @@
-"""The base of all HTML pages: one document that needs no other file, in light and dark colours."""
+"""The base of all HTML pages: one document that needs no other file."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .files import ROOT
 
-BASE = ROOT / "data" / "page.html.j2"
+DATA = ROOT / "data"
 
 
-def page(title: str, body: str, style: str = "") -> str:
+def page(title: str, body: str, style: str = "", *, base: bool = True) -> str:
     """Return an HTML document.
 
     Parameters
@@ -22,8 +23,10 @@ def page(title: str, body: str, style: str = "") -> str:
     body : str
         HTML between the body's tags, with all text in it escaped already.
     style : str
-        CSS after that of the base, whose colours are the variables ``--background``, ``--text``, ``--muted``,
-        ``--line``, ``--link``, ``--removed`` and ``--added``.
+        CSS of this page.
+    base : bool
+        Whether ``data/page.css`` precedes it: light and dark colours, as the variables ``--background``,
+        ``--text``, ``--muted``, ``--line``, ``--link``, ``--removed`` and ``--added``, and plain tables.
 
     Examples
     --------
@@ -32,10 +35,21 @@ def page(title: str, body: str, style: str = "") -> str:
     (True, True)
     """
     # Markup of values that are HTML already: autoescape is for the title alone.
-    return _base().render(title=title, body=Markup(body), style=Markup(style))
+    css = (DATA / "page.css").read_text(encoding="utf-8") + style if base else style
+    return render("page.html.j2", title=title, body=Markup(body), style=Markup(css))
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill a template of ``data/``; values are escaped unless they are Markup."""
+    return _environment().get_template(template).render(**values)
 
 
 @cache
-def _base() -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    return environment.from_string(BASE.read_text(encoding="utf-8"))
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(DATA),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+    )

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 from PIL.Image import Image as Picture
 
 from ..design.subjects import label_fields
 from ..study.models import Study
 from ..tables.columns import stream
-from ..tables.files import ROOT
+from ..tables.html_page import render
 from .jobs.jobs import Renderer
 from .jobs.store import encode
 from .text.typesetting import TextStyle, Typesetter
@@ -108,9 +107,6 @@ def draw_profiles(
 
 def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str]) -> str:
     """Return the gallery as an HTML document without other files; ``facts`` label how it was drawn."""
-    environment = Environment(
-        loader=FileSystemLoader(ROOT / "data"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
     figures = [
         {
             "id": one.profile_id,
@@ -122,9 +118,10 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
         }
         for one in entries
     ]
-    template = environment.get_template("gallery.html.j2")
-    return template.render(
-        title=study.title,
+    return render(
+        "gallery.html.j2",
+        title=f"Vignettes: {study.title}",
+        study=study.title,
         figures=figures,
         facts=facts,
         counts=_counts(study, entries),

@@ -17,6 +17,7 @@ from conjury.inference.design.drawn import DrawnDesign
 from conjury.inference.errors import listed
 from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
+from conjury.inference.tables.html_page import page
 
 from ...printing import console, wide_console
 from .planned import Judged, find_groups, find_prices
@@ -63,36 +64,15 @@ def write_page(told: Told, drawings: Sequence[Drawing], style: str) -> str:
     figures = {drawing.table: _figure(drawing) for drawing in drawings}
     warnings = "\n".join(f"<li>{_text(text)}</li>" for text in told.warnings)
     body = [
+        f'<header>\n<h1>{escape(told.title)}</h1>\n<p class="subtitle">Design card</p>\n</header>',
         *(f"<p>{_text(text)}</p>" for text in told.opening),
         _section("Warnings", f'<ul class="warnings">\n{warnings}\n</ul>') if told.warnings else "",
         *(_section(table.title, figures.get(table.title, "") + _table(table)) for table in told.tables),
         _section("Notes", "\n".join(f"<p>{_text(text)}</p>" for text in told.notes)) if told.notes else "",
         '<p class="note">All numbers are in card.csv next to this page.</p>',
     ]
-    title = escape(told.title)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>Design card: {title}</title>
-<style>
-{style}
-{STYLE.strip()}
-</style>
-</head>
-<body>
-<main>
-<header>
-<h1>{title}</h1>
-<p class="subtitle">Design card</p>
-</header>
-{"".join(f"{part}{chr(10)}" for part in body if part)}</main>
-</body>
-</html>
-"""
+    content = "\n".join(part for part in body if part)
+    return page(f"Design card: {told.title}", f"<main>\n{content}\n</main>", f"{style}{STYLE}", base=False)
 
 
 def _text(text: str) -> str:
