@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.tables.parquet import EXHAUSTED, exhausted
+from conjury.inference.tables.bounded import EXHAUSTED, exhausted
 
 from .commands.collect import collect
 from .commands.compare import compare

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
+from ..tables.bounded import parse_json
 from ..tables.columns import as_text, refuse
-from ..tables.parquet import parse_json
 from ..tables.schema import require_columns
 from .words import Segment, line_segments
 
