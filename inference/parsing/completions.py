@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, listed
+from ..readers.aliases import name_judges, name_prompts, rename_columns
 from ..readers.judgments import judged_texts, lines_of, strata_of, with_texts
-from ..readers.prepare import name_judges, name_prompts, rename_columns
 from ..study.asking import LineLabels
 from ..study.models import ItemStudy
 from ..tables.columns import UNPERTURBED, as_text, coerce, copy_id, refuse

@@ -13,7 +13,7 @@ from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
 from ..tables.schema import require_columns, validate
-from .prepare import rename_columns
+from .aliases import rename_columns
 
 RAW = "raw"  # column of labels with the label as the table had it
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..design.profiles import add_derived
 from ..errors import InputError, did_you_mean, listed
-from ..study.models import AnyStudy, ItemStudy, Study
-from ..study.parts import Judge, Prompt
-from ..tables.columns import as_text, coerce, plain, refuse, resolve_levels
+from ..study.models import Study
+from ..tables.columns import as_text, coerce, refuse, resolve_levels
 from ..tables.schema import PROBABILITY
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
 
@@ -141,72 +139,6 @@ def stacking_notes(tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Seq
     for file in tables:
         for note in assumed[file]:
             yield f"{names[file]}: {note.removeprefix(f'{Path(file).name}: ')}"
-
-
-def rename_columns(frame: pd.DataFrame, study: AnyStudy, keep: Sequence[str] = ()) -> pd.DataFrame:
-    """Rename columns by the study's ``column_aliases``; those in ``keep`` and those that are there stay."""
-    ours = {
-        theirs: name
-        for theirs, name in study.column_aliases.items()
-        if theirs in frame and name not in frame and theirs not in keep
-    }
-    return frame.rename(columns=ours)
-
-
-def name_judges(values: pd.Series[str], study: AnyStudy, source: str) -> tuple[pd.Series[str], list[str]]:
-    """Write judges by their ids; also return names that are no judge of the study, which stay as they are."""
-    names = _names(study.judges)
-    text = _filled(values, source, "name the judge of every row")
-    found = {name: names.get(plain(name)) for name in text.unique()}
-    unknown = [name for name, judge in found.items() if judge is None]
-    return text.map({name: judge or name for name, judge in found.items()}).astype("string"), unknown
-
-
-def name_prompts(values: pd.Series[str], study: ItemStudy, source: str) -> pd.Series[str]:
-    """Write prompts by their ids; InputError for a name that is no prompt of the study."""
-    names = _names(study.prompts)
-    text = _filled(values, source, "name the prompt of every row")
-    found = {name: names.get(plain(name)) for name in text.unique()}
-    unknown = text.map(lambda name: found[name] is None).to_numpy(dtype=bool)
-    if unknown.any():
-        name = str(text.iloc[int(unknown.argmax())])
-        known = [alias for prompt in study.prompts for alias in (prompt.id, *prompt.aliases)]
-        refuse(
-            source,
-            str(values.name),
-            unknown,
-            f"contains '{name}', which is no prompt of study {study.name}{did_you_mean(name, known)}",
-            f"use one of {listed(known)}",
-        )
-    return text.map(found).astype("string")
-
-
-def _filled(values: pd.Series[str], source: str, remedy: str) -> pd.Series[str]:
-    text = as_text(values)
-    empty = text.isna().to_numpy(dtype=bool)
-    if empty.any():
-        refuse(source, str(values.name), empty, "is empty", remedy)
-    return text
-
-
-def _names(parts: Sequence[Judge] | Sequence[Prompt]) -> Mapping[str, str]:
-    return {plain(name): part.id for part in parts for name in (part.id, part.label, *part.aliases)}
-
-
-MARKED = "marked as excluded"  # reason of a flag, which gives none
-YES = ("true", "t", "yes", "y", "1", "1.0")
-NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
-
-
-def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The reason why each row is excluded, missing where it is used.
-
-    A column ``excluded`` contains reasons, or flags: true, yes and 1 exclude a row without a reason of their
-    own, false, no, 0, none and nothing do not leave it out, and any other text is the reason.
-    """
-    text = as_text(column).str.strip()
-    word = text.str.casefold()
-    return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))
 
 
 def load_choices(
