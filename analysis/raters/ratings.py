@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.aliases import MARKED, exclusion_reasons
+from conjury.inference.readers.exclusions import MARKED, exclusion_reasons
 from conjury.inference.tables.columns import as_text, refuse, where
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..readers.aliases import exclusion_reasons
+from ..readers.exclusions import exclusion_reasons
 from ..tables.bounded import parse_json
 from ..tables.columns import as_text, refuse
 from .imported import LEADING, PERSON, TAKEN, Imported

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..readers.aliases import exclusion_reasons
+from ..readers.exclusions import exclusion_reasons
 from ..tables.columns import as_text
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
 from .rules import TOO_FAST, Rules, counts, excluded_notes, failed_items, joined, marked, to_values

@@ -1,9 +1,8 @@
-"""Other names that files give to columns, judges and prompts, and reasons to exclude rows."""
+"""Other names that files give to columns, judges and prompts, replaced by those of the contract."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -61,23 +60,3 @@ def _filled(values: pd.Series[str], source: str, remedy: str) -> pd.Series[str]:
 
 def _names(parts: Sequence[Judge] | Sequence[Prompt]) -> Mapping[str, str]:
     return {plain(name): part.id for part in parts for name in (part.id, part.label, *part.aliases)}
-
-
-MARKED = "marked as excluded"  # reason of a flag, which gives none
-
-
-YES = ("true", "t", "yes", "y", "1", "1.0")
-
-
-NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
-
-
-def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The reason why each row is excluded, missing where it is used.
-
-    A column ``excluded`` contains reasons, or flags: true, yes and 1 exclude a row without a reason of their
-    own, false, no, 0, none and nothing do not leave it out, and any other text is the reason.
-    """
-    text = as_text(column).str.strip()
-    word = text.str.casefold()
-    return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))
