@@ -1,0 +1,46 @@
+"""What the documents name exists: tests that PARITY cites, and files that any of them mentions."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+
+import pytest
+
+from conjury.inference.tables.files import ROOT
+
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "inference" / "README.md"]
+TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
+PATH = re.compile(r"`((?:analysis|inference|cli|tests|benchmarks|R|data|quarto)/[\w/.-]+\.\w+)`")
+
+
+@pytest.fixture(scope="module")
+def tracked() -> set[str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("no git checkout")
+    return set(listed.stdout.splitlines())
+
+
+def test_tests_that_documents_cite_exist() -> None:
+    cited = {match for path in DOCUMENTS for match in TEST.findall(path.read_text(encoding="utf-8"))}
+    defined = {
+        (name, node.name)
+        for name in {name for name, _ in cited}
+        if (ROOT / name).is_file()
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert sorted(cited - defined) == []
+
+
+def test_files_that_documents_mention_exist(tracked: set[str]) -> None:
+    mentioned = {
+        (path.name, name)
+        for path in DOCUMENTS
+        if path.name != "CHANGELOG.md"
+        for name in PATH.findall(path.read_text(encoding="utf-8"))
+        if not re.search(r"[A-Z]{4,}", name)  # NAME, SUBJECT: stands for a name of the reader's
+    }
+    assert sorted((page, name) for page, name in mentioned if name not in tracked) == []
