@@ -79,9 +79,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_every_profile_has_its_picture_and_its_row(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder
-) -> None:
+def test_every_profile_has_its_picture_and_its_row(renderer, everything, folder):
     progress = draw(renderer, folder, everything)
     table = read_manifest(folder.root, "towns", "both")
     assert table["profile_id"].tolist() == BOTH.tolist()
@@ -99,20 +97,12 @@ def test_every_profile_has_its_picture_and_its_row(
     assert not folder.parts()
 
 
-def test_two_processes_give_the_same_files_as_one(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, reference: dict[str, bytes]
-) -> None:
+def test_two_processes_give_the_same_files_as_one(renderer, everything, folder, reference):
     assert draw(renderer, folder, everything, workers=2)[-1] == PROFILES
     assert files(folder.root) == reference
 
 
-def test_a_job_grows_and_no_picture_is_drawn_again(
-    renderer: Renderer,
-    everything: pd.DataFrame,
-    folder: JobFolder,
-    reference: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_job_grows_and_no_picture_is_drawn_again(renderer, everything, folder, reference, monkeypatch):
     drawn: list[int] = []
 
     def counted(renderer: Renderer, root: Path, record: Any, draw: Any = drawing.draw_picture) -> Any:
@@ -129,13 +119,7 @@ def test_a_job_grows_and_no_picture_is_drawn_again(
     assert (done.drawn, len(done.missing), done.chunks) == (PROFILES, 0, [])
 
 
-def test_a_stopped_run_is_resumed_by_a_larger_one(
-    renderer: Renderer,
-    everything: pd.DataFrame,
-    folder: JobFolder,
-    reference: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stopped_run_is_resumed_by_a_larger_one(renderer, everything, folder, reference, monkeypatch):
     drawn: list[int] = []
 
     def stopping(renderer: Renderer, root: Path, record: Any, draw: Any = drawing.draw_picture) -> Any:
@@ -154,9 +138,7 @@ def test_a_stopped_run_is_resumed_by_a_larger_one(
     assert files(folder.root) == reference
 
 
-def test_pictures_that_were_deleted_or_cut_off_are_drawn_again(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, reference: dict[str, bytes]
-) -> None:
+def test_pictures_that_were_deleted_or_cut_off_are_drawn_again(renderer, everything, folder, reference):
     draw(renderer, folder, everything)
     table = read_manifest(folder.root, "towns", "both")
     (folder.root / table["file"][5]).unlink()
@@ -166,9 +148,7 @@ def test_pictures_that_were_deleted_or_cut_off_are_drawn_again(
     assert files(folder.root) == reference
 
 
-def test_a_killed_run_leaves_no_process_and_is_resumed(
-    renderer: Renderer, towns: Path, everything: pd.DataFrame, folder: JobFolder, reference: dict[str, bytes]
-) -> None:
+def test_a_killed_run_leaves_no_process_and_is_resumed(renderer, towns, everything, folder, reference):
     process = start(towns, folder.root, "--workers", 2, chunk=2)
     wait_until(lambda: len(folder.parts()) >= 3, process)
     workers = children(process.pid)
@@ -183,9 +163,7 @@ def test_a_killed_run_leaves_no_process_and_is_resumed(
     assert files(folder.root) == reference
 
 
-def test_a_second_command_is_refused_while_one_writes(
-    renderer: Renderer, towns: Path, everything: pd.DataFrame, folder: JobFolder
-) -> None:
+def test_a_second_command_is_refused_while_one_writes(renderer, towns, everything, folder):
     with folder.writing():
         code, _, error = ended(start(towns, folder.root, "--workers", 1))
     assert code == 2
@@ -196,14 +174,7 @@ def test_a_second_command_is_refused_while_one_writes(
 
 @pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_keeps_finished_pictures(
-    renderer: Renderer,
-    towns: Path,
-    everything: pd.DataFrame,
-    folder: JobFolder,
-    reference: dict[str, bytes],
-    workers: int,
-) -> None:
+def test_ctrl_c_keeps_finished_pictures(renderer, towns, everything, folder, reference, workers):
     process = start(towns, folder.root, "--workers", workers, chunk=2, pause=0.02)
     wait_until(lambda: len(folder.parts()) >= 2, process)
     process.send_signal(signal.SIGINT)
@@ -216,9 +187,7 @@ def test_ctrl_c_keeps_finished_pictures(
     assert files(folder.root) == reference
 
 
-def test_a_killed_process_is_reported(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder
-) -> None:
+def test_a_killed_process_is_reported(renderer, everything, folder):
     def kill(n: int) -> None:
         for process in multiprocessing.active_children():
             process.kill()
@@ -227,9 +196,7 @@ def test_a_killed_process_is_reported(
         draw_job(renderer, folder, everything, 2, kill)
 
 
-def test_errors_in_other_processes_are_reported_as_they_are(
-    everything: pd.DataFrame, tmp_path: Path, folder: JobFolder
-) -> None:
+def test_errors_in_other_processes_are_reported_as_they_are(everything, tmp_path, folder):
     towns = write_towns(tmp_path / "towns")
     renderer = open_job(job(towns))
     assert renderer.facts["layout"]["name"] == "card.yaml"
@@ -238,17 +205,13 @@ def test_errors_in_other_processes_are_reported_as_they_are(
         draw(renderer, folder, everything, workers=2)
 
 
-def test_pictures_that_judges_do_not_accept_are_refused(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_that_judges_do_not_accept_are_refused(renderer, everything, folder, monkeypatch):
     monkeypatch.setattr(drawing, "LARGEST", 100)
     with pytest.raises(InputError, match=r"profile 1 has .* bytes, and judges accept at most 100"):
         draw(renderer, folder, everything.head(1))
 
 
-def test_the_size_expected_is_the_size_drawn(
-    renderer: Renderer, everything: pd.DataFrame, reference: dict[str, bytes]
-) -> None:
+def test_the_size_expected_is_the_size_drawn(renderer, everything, reference):
     seconds, size = expect(renderer, everything)
     sizes = [len(content) for name, content in reference.items() if name.endswith(".png")]
     assert seconds > 0
@@ -263,9 +226,7 @@ def test_the_size_expected_is_the_size_drawn(
         ({"theme": "dark", "seed": 4}, "theme light there, dark now; seed 3 there, 4 now"),
     ],
 )
-def test_another_job_in_the_same_folder_is_refused(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, change: dict[str, Any], difference: str
-) -> None:
+def test_another_job_in_the_same_folder_is_refused(renderer, everything, folder, change, difference):
     draw(renderer, folder, everything.head(1))
     assert check_job(folder, renderer.facts)
     with pytest.raises(InputError) as refused:
@@ -273,7 +234,7 @@ def test_another_job_in_the_same_folder_is_refused(
     assert f"({difference}); give another folder with --out, or draw as before." in str(refused.value)
 
 
-def test_a_changed_layout_or_study_is_another_job(tmp_path: Path, folder: JobFolder) -> None:
+def test_a_changed_layout_or_study_is_another_job(tmp_path, folder):
     towns = write_towns(tmp_path / "towns")
     folder.path.mkdir(parents=True)
     record_job(folder, open_job(job(towns)).facts)

@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -40,21 +39,21 @@ def without(fonts: Fonts, **changed: object) -> Fonts:
         ("क्षि", "Noto Sans Devanagari"),
     ],
 )
-def test_a_cluster_goes_to_the_first_family_that_has_it(fonts: Fonts, cluster: str, family: str) -> None:
+def test_a_cluster_goes_to_the_first_family_that_has_it(fonts, cluster, family):
     assert name_of(fonts, cluster) == family
 
 
-def test_japanese_goes_to_the_font_of_the_extra(fonts: Fonts) -> None:
+def test_japanese_goes_to_the_font_of_the_extra(fonts):
     pytest.importorskip("noto_cjk_sans_jp_regular")
     assert {name_of(fonts, each) for each in "日本語ひらカタ한"} == {"Noto Sans CJK JP"}
 
 
-def test_a_decomposed_letter_is_had_if_the_composed_one_is(fonts: Fonts) -> None:
+def test_a_decomposed_letter_is_had_if_the_composed_one_is(fonts):
     assert not fonts.covers(0, "\u030b")
     assert name_of(fonts, "o\u030b") == name_of(fonts, "ő") == "Inter"
 
 
-def test_latin_text_opens_no_other_fonts_table(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_latin_text_opens_no_other_fonts_table(fonts, monkeypatch):
     opened: list[str] = []
     read = module.read_font_tables
     monkeypatch.setattr(module, "read_font_tables", lambda path: opened.append(path.name) or read(path))
@@ -64,7 +63,7 @@ def test_latin_text_opens_no_other_fonts_table(fonts: Fonts, monkeypatch: pytest
     assert opened == ["Inter[opsz,wght].ttf"]
 
 
-def test_a_face_is_loaded_once_and_weights_differ(fonts: Fonts) -> None:
+def test_a_face_is_loaded_once_and_weights_differ(fonts):
     assert fonts.face(0, 30, 400) is fonts.face(0, 30, 400)
     for number in range(len(fonts.families)):
         cluster = next(
@@ -74,7 +73,7 @@ def test_a_face_is_loaded_once_and_weights_differ(fonts: Fonts) -> None:
         assert sum(bytes(bold)) > 1.1 * sum(bytes(regular)), fonts.families[number].name
 
 
-def test_axes_are_listed_in_the_order_of_the_files(fonts: Fonts) -> None:
+def test_axes_are_listed_in_the_order_of_the_files(fonts):
     listed = {entry["name"]: entry.get("axes", {}) for entry in yaml.safe_load(FONTS.read_text())["families"]}
     for family in fonts.families:
         with TTFont(family.regular, lazy=True) as font:
@@ -82,7 +81,7 @@ def test_axes_are_listed_in_the_order_of_the_files(fonts: Fonts) -> None:
         assert list(listed[family.name]) == axes, family.name
 
 
-def test_letters_are_wider_in_small_text(fonts: Fonts) -> None:
+def test_letters_are_wider_in_small_text(fonts):
     small, large = (fonts.face(0, size, 400).getlength("handgloves") / size for size in (28, 64))
     assert small > 1.02 * large
 
@@ -96,13 +95,13 @@ def test_letters_are_wider_in_small_text(fonts: Fonts) -> None:
         ("\ue000", "U+E000"),
     ],
 )
-def test_a_character_in_no_font_is_named(fonts: Fonts, cluster: str, named: str) -> None:
+def test_a_character_in_no_font_is_named(fonts, cluster, named):
     with pytest.raises(InputError, match=r"remove (it|them)") as caught:
         fonts.family_of(cluster)
     assert named in str(caught.value)
 
 
-def test_missing_japanese_font_names_the_extra(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_japanese_font_names_the_extra(fonts, monkeypatch):
     find = module.find_spec
     monkeypatch.setattr(module, "find_spec", lambda name: None if "cjk" in name else find(name))
     poorer = Fonts.find()
@@ -111,15 +110,13 @@ def test_missing_japanese_font_names_the_extra(fonts: Fonts, monkeypatch: pytest
         poorer.family_of("日")
 
 
-def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named_with_the_extra(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependency, match=r"fontpkg-inter.*pip install 'conjury\[pictures\]'"):
         Fonts.find()
 
 
-def test_without_fribidi_latin_is_taken_and_arabic_refused(
-    fonts: Fonts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_fribidi_latin_is_taken_and_arabic_refused(fonts, monkeypatch):
     monkeypatch.setattr(module, "fribidi", lambda: None)
     poorer = Fonts.find()
     assert not poorer.shaping
@@ -132,12 +129,12 @@ def test_without_fribidi_latin_is_taken_and_arabic_refused(
     assert poorer.emoji_font("❤️") is poorer.emoji
 
 
-def test_emoji_without_a_font_say_what_to_install(fonts: Fonts) -> None:
+def test_emoji_without_a_font_say_what_to_install(fonts):
     with pytest.raises(InputError, match=r"U\+1F600 \(GRINNING FACE\).*fonts-noto-color-emoji"):
         without(fonts, emoji=None).emoji_font("😀")
 
 
-def test_emoji_that_the_font_lacks_are_named(fonts: Fonts) -> None:
+def test_emoji_that_the_font_lacks_are_named(fonts):
     older = without(fonts, emoji=_shortened(fonts))
     with pytest.raises(InputError, match=r"lacks the emoji U\+1FAF9"):
         older.emoji_font("\U0001faf9")
@@ -150,11 +147,11 @@ def _shortened(fonts: Fonts) -> EmojiFont:
     return shortened
 
 
-def test_signs_without_a_letter_form_go_to_the_emoji_font(fonts: Fonts) -> None:
+def test_signs_without_a_letter_form_go_to_the_emoji_font(fonts):
     assert fonts.family_of("\N{PILE OF POO}\ufe0e") == EMOJI
 
 
-def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts: Fonts, tmp_path: Path) -> None:
+def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts, tmp_path):
     assert fonts.emoji is not None
     below = tmp_path / "truetype" / "noto" / "Some Emoji.ttf"
     below.parent.mkdir(parents=True)
@@ -168,7 +165,7 @@ def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts: Fo
     assert named.path == below
 
 
-def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts: Fonts, tmp_path: Path) -> None:
+def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts, tmp_path):
     broken = tmp_path / "Broken.ttf"
     broken.write_text("no font")
     assert find_emoji(["Broken.ttf"], [str(tmp_path)], None) is None
@@ -179,7 +176,7 @@ def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts: Fonts, t
         Fonts.find(fonts.families[0].regular)
 
 
-def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
+def test_emoji_are_as_large_beside_any_text(fonts):
     assert fonts.emoji is not None
     for size in (12, 35, 70):
         image, left, top, advance = fonts.emoji.draw("😀", size)
@@ -190,9 +187,7 @@ def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
 
 
 @pytest.mark.parametrize(("package", "module"), [("regex", "characters"), ("fontTools", "fonts")])
-def test_missing_packages_of_the_extra_are_named(
-    monkeypatch: pytest.MonkeyPatch, package: str, module: str
-) -> None:
+def test_missing_packages_of_the_extra_are_named(monkeypatch, package, module):
     name = f"conjury.inference.vignettes.text.{module}"
     for loaded in [each for each in sys.modules if each == name or each.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, loaded)
@@ -201,7 +196,7 @@ def test_missing_packages_of_the_extra_are_named(
         importlib.import_module(name)
 
 
-def test_hashes_are_those_of_the_files(fonts: Fonts) -> None:
+def test_hashes_are_those_of_the_files(fonts):
     inter = fonts.families[0].regular
     assert fonts.sha256[inter.name] == hashlib.sha256(inter.read_bytes()).hexdigest()
     assert fonts.emoji is not None
@@ -209,7 +204,7 @@ def test_hashes_are_those_of_the_files(fonts: Fonts) -> None:
     assert len(fonts.sha256) >= len(fonts.families) + 1
 
 
-def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch):
     tried: list[str] = []
 
     def refuse(name: str) -> None:

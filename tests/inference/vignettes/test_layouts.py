@@ -42,13 +42,13 @@ def load(folder: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_what_ships_can_be_read_and_every_one_has_an_example(name: str) -> None:
+def test_what_ships_can_be_read_and_every_one_has_an_example(name):
     layout = load_layout(name)
     assert {"light", "dark"} <= set(layout.themes)
     assert set(layout.fields) <= set(RECORDS[name])
 
 
-def test_a_file_beside_the_study_is_read(tmp_path: Path) -> None:
+def test_a_file_beside_the_study_is_read(tmp_path):
     (tmp_path / "card.yaml").write_text(GOOD, encoding="utf-8")
     layout = load_layout("card.yaml", tmp_path)
     assert layout.width == 300
@@ -56,7 +56,7 @@ def test_a_file_beside_the_study_is_read(tmp_path: Path) -> None:
     assert layout.fields == ("name",)
 
 
-def test_an_unknown_layout_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+def test_an_unknown_layout_is_refused_with_the_nearest_name(tmp_path):
     with pytest.raises(
         InputError, match=re.escape("no layout 'posts' (did you mean 'post'?); use one of post")
     ):
@@ -120,7 +120,7 @@ def test_an_unknown_layout_is_refused_with_the_nearest_name(tmp_path: Path) -> N
         ("width: 300", 'width: 300\nicons: {tick: ""}', 2, "the path of the icon is empty"),
     ],
 )
-def test_a_fault_is_named_by_its_line(tmp_path: Path, old: str, new: str, line: int, sentence: str) -> None:
+def test_a_fault_is_named_by_its_line(tmp_path, old, new, line, sentence):
     assert old in GOOD
     with pytest.raises(InputError) as refusal:
         load(tmp_path, GOOD.replace(old, new, 1))
@@ -129,12 +129,12 @@ def test_a_fault_is_named_by_its_line(tmp_path: Path, old: str, new: str, line: 
 
 
 @pytest.mark.parametrize("content", ['{each: {text: "{value}", style: words}}', "{rule: ink}"])
-def test_content_is_a_column_or_a_row(tmp_path: Path, content: str) -> None:
+def test_content_is_a_column_or_a_row(tmp_path, content):
     with pytest.raises(InputError, match=r"card.yaml:7: content is one (each|rule); put it into a column"):
         load(tmp_path, GOOD[: GOOD.index("content:")] + f"content: {content}\n")
 
 
-def test_the_format_is_explained_as_it_is(tmp_path: Path) -> None:
+def test_the_format_is_explained_as_it_is(tmp_path):
     readme = (LAYOUTS / "README.md").read_text(encoding="utf-8")
     example = re.search(r"```yaml\n(.*?)```", readme, re.DOTALL)
     assert example is not None
@@ -156,7 +156,7 @@ def test_the_format_is_explained_as_it_is(tmp_path: Path) -> None:
         ("no places", "no places"),
     ],
 )
-def test_places_are_filled(text: str, written: str) -> None:
+def test_places_are_filled(text, written):
     record = {"handle": "ann", "posted": "2025-03-05T21:41", "likes": 1}
     assert parse_template(text).fill(record) == written
 
@@ -169,7 +169,7 @@ def test_places_are_filled(text: str, written: str) -> None:
         ("2025-06-09 11:59:59", "11:59 AM Jun 9, 2025"),
     ],
 )
-def test_times_are_written_by_the_twelve_hour_clock(moment: str, written: str) -> None:
+def test_times_are_written_by_the_twelve_hour_clock(moment, written):
     assert parse_template("{at:time} {at:date}").fill({"at": moment}) == written
 
 
@@ -189,12 +189,12 @@ def test_times_are_written_by_the_twelve_hour_clock(moment: str, written: str) -
         ("42", "42"),
     ],
 )
-def test_counts_are_shortened_and_never_rounded_up(number: object, written: str) -> None:
+def test_counts_are_shortened_and_never_rounded_up(number, written):
     assert count(number) == written
 
 
 @given(number=st.integers(0, 10**12))
-def test_shortened_counts_never_say_more_than_there_is(number: int) -> None:
+def test_shortened_counts_never_say_more_than_there_is(number):
     written = count(number).replace(",", "")
     scale = {"K": 10**3, "M": 10**6, "B": 10**9}.get(written[-1], 1)
     said = float(written.rstrip("KMB")) * scale
@@ -213,7 +213,7 @@ def test_shortened_counts_never_say_more_than_there_is(number: int) -> None:
         ("{likes:count(3)}", "count takes no arguments"),
     ],
 )
-def test_a_faulty_place_is_refused_with_its_remedy(text: str, problem: str) -> None:
+def test_a_faulty_place_is_refused_with_its_remedy(text, problem):
     with pytest.raises(ValueError, match=r"^'") as refusal:
         parse_template(text)
     assert problem in str(refusal.value)
@@ -231,13 +231,13 @@ def test_a_faulty_place_is_refused_with_its_remedy(text: str, problem: str) -> N
         ("{x:noun(a,b)}", 1.5, "x is '1.5', which is not a whole number; write digits only."),
     ],
 )
-def test_a_value_that_a_filter_cannot_write_is_named(text: str, value: object, problem: str) -> None:
+def test_a_value_that_a_filter_cannot_write_is_named(text, value, problem):
     with pytest.raises(ValueError, match="which is not") as refusal:
         parse_template(text).fill({"x": value})
     assert str(refusal.value) == problem
 
 
 @pytest.mark.parametrize("record", [{}, {"x": None}])
-def test_a_missing_value_is_not_written_as_a_word(record: dict[str, object]) -> None:
+def test_a_missing_value_is_not_written_as_a_word(record):
     with pytest.raises(KeyError, match="x"):
         parse_template("{x}").fill(record)

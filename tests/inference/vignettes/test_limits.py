@@ -30,9 +30,7 @@ def arrays(*picture: int) -> list[np.ndarray]:
         ("Gemini", (9000, 600, LARGEST), False),
     ],
 )
-def test_providers_refuse_what_is_beyond_their_bounds(
-    provider: str, picture: tuple[int, int, int], refused: bool
-) -> None:
+def test_providers_refuse_what_is_beyond_their_bounds(provider, picture, refused):
     assert limit(provider).refuses(*arrays(*picture)).tolist() == [refused]
 
 
@@ -52,13 +50,11 @@ def test_providers_refuse_what_is_beyond_their_bounds(
         ("Anthropic on Bedrock", (7000, 7000), False),
     ],
 )
-def test_providers_scale_down_what_is_beyond_their_bounds(
-    provider: str, size: tuple[int, int], scaled: bool
-) -> None:
+def test_providers_scale_down_what_is_beyond_their_bounds(provider, size, scaled):
     assert limit(provider).scales(*arrays(*size)).tolist() == [scaled]
 
 
-def test_usual_posts_are_taken_by_all_and_seen_whole_by_most() -> None:
+def test_usual_posts_are_taken_by_all_and_seen_whole_by_most():
     heights = np.array([620, 880])
     sentences = list(provider_notes(np.full(2, 1050), heights, np.array([50_000, 60_000])))
     assert len(sentences) == 1
@@ -68,7 +64,7 @@ def test_usual_posts_are_taken_by_all_and_seen_whole_by_most() -> None:
     assert not list(provider_notes(np.array([1050]), heights[:1], np.array([50_000])))
 
 
-def test_each_provider_has_one_sentence_and_refusing_comes_first() -> None:
+def test_each_provider_has_one_sentence_and_refusing_comes_first():
     sentences = list(provider_notes(*arrays(9000, 9000, 19_000_000)))
     assert len(sentences) == len(LIMITS)
     assert sentences[2] == (

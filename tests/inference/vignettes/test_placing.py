@@ -17,7 +17,7 @@ from conjury.inference.design.stimuli import load_posts, profile_values
 from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
-from conjury.inference.vignettes import TextStyle, Typesetter, load_layout
+from conjury.inference.vignettes import TextStyle, load_layout
 from conjury.inference.vignettes.layout.layouts import Layout
 from conjury.inference.vignettes.layout.parts import IconPiece, TextPiece
 from conjury.inference.vignettes.layout.placing import Box, SetText, Size, fair_shares, place
@@ -101,11 +101,11 @@ def check(layout: Layout, record: Mapping[str, object], set_text: SetText) -> No
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_what_ships_places_all_that_a_record_says(name: str, typesetter: Typesetter) -> None:
+def test_what_ships_places_all_that_a_record_says(name, typesetter):
     check(load_layout(name), RECORDS[name], typesetter.set)
 
 
-def test_no_text_of_the_corpus_is_cut_off(typesetter: Typesetter) -> None:
+def test_no_text_of_the_corpus_is_cut_off(typesetter):
     study = load_study("moderation")
     assert study.content is not None
     kit = load_posts(study.folder, study.content, profile_values(study))
@@ -123,7 +123,7 @@ def test_no_text_of_the_corpus_is_cut_off(typesetter: Typesetter) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32), length=st.integers(1, 1500))
-def test_no_random_text_is_cut_off(typesetter: Typesetter, seed: int, length: int) -> None:
+def test_no_random_text_is_cut_off(typesetter, seed, length):
     draw = random.Random(seed)
     text, reply = random_text(draw, length), random_text(draw, length // 4)
     name, handle = random_text(draw, 60), random_text(draw, 40)
@@ -131,7 +131,7 @@ def test_no_random_text_is_cut_off(typesetter: Typesetter, seed: int, length: in
     check(POST_LAYOUT, record, typesetter.set)
 
 
-def test_a_post_without_its_reply_is_the_upper_part_of_the_post(typesetter: Typesetter) -> None:
+def test_a_post_without_its_reply_is_the_upper_part_of_the_post(typesetter):
     _, whole, (_, height) = boxes_of(POST_LAYOUT, POST, typesetter.set)
     _, alone, (_, lower) = boxes_of(POST_LAYOUT, {**POST, **dict.fromkeys(REPLY)}, typesetter.set)
     assert not {field for box in alone for field in box.fields} & set(REPLY)
@@ -150,14 +150,12 @@ def test_a_post_without_its_reply_is_the_upper_part_of_the_post(typesetter: Type
         ({"text": "\U00010a0d"}, r"profile 7: .*U\+10A0D"),
     ],
 )
-def test_a_value_that_cannot_be_shown_is_named_by_record_and_field(
-    change: dict[str, str | None], sentence: str, typesetter: Typesetter
-) -> None:
+def test_a_value_that_cannot_be_shown_is_named_by_record_and_field(change, sentence, typesetter):
     with pytest.raises(InputError, match=sentence):
         place(POST_LAYOUT, {**POST, **change}, typesetter.set)
 
 
-def test_a_record_of_which_nothing_is_shown_is_refused(tmp_path: Path) -> None:
+def test_a_record_of_which_nothing_is_shown_is_refused(tmp_path):
     layout = written(tmp_path, "  column:\n    - {text: '{a}', style: words, when: a}\n")
     with pytest.raises(InputError, match=r"a record: .*: nothing is shown; correct"):
         place(layout, {"a": None}, set_in_blocks)
@@ -174,7 +172,7 @@ def test_a_record_of_which_nothing_is_shown_is_refused(tmp_path: Path) -> None:
         {"face": "anonymous_03"},
     ],
 )
-def test_cues_move_nothing(changed: dict[str, str], typesetter: Typesetter) -> None:
+def test_cues_move_nothing(changed, typesetter):
     _, before, size = boxes_of(POST_LAYOUT, POST, typesetter.set)
     _, after, size_after = boxes_of(POST_LAYOUT, {**POST, **changed}, typesetter.set)
     cue = "face" if "face" in changed else "name"
@@ -183,7 +181,7 @@ def test_cues_move_nothing(changed: dict[str, str], typesetter: Typesetter) -> N
     assert {box.cue for box, other in zip(before, after, strict=True) if box != other} == {cue}
 
 
-def test_letters_that_reach_over_the_edge_are_refused(tmp_path: Path, typesetter: Typesetter) -> None:
+def test_letters_that_reach_over_the_edge_are_refused(tmp_path, typesetter):
     record = {"a": "علي"}
     place(
         written(tmp_path, "  column:\n    - {text: '{a}', style: words}\n  padding: 9\n"),
@@ -196,14 +194,14 @@ def test_letters_that_reach_over_the_edge_are_refused(tmp_path: Path, typesetter
         place(written(tmp_path, "  column:\n    - {text: '{a}', style: words}\n"), record, typesetter.set)
 
 
-def test_cues_are_all_boxes_with_the_author_and_no_other() -> None:
+def test_cues_are_all_boxes_with_the_author_and_no_other():
     _, boxes, _ = boxes_of(POST_LAYOUT, POST, set_in_blocks)
     told = {box.name: box.cue for box in boxes if {"name", "handle", "face"} & set(box.fields)}
     assert told == {"name": "name", "handle": "name", "replying_to_handle": "name", "face": "face"}
     assert {box.name for box in boxes if box.cue} == set(told)
 
 
-def test_right_to_left_text_begins_on_the_right(typesetter: Typesetter) -> None:
+def test_right_to_left_text_begins_on_the_right(typesetter):
     placed, _ = place(POST_LAYOUT, ARABIC_POST, typesetter.set)
     block = next(one.block for one in placed if one.box.name == "text")
     assert block is not None
@@ -217,7 +215,7 @@ def test_right_to_left_text_begins_on_the_right(typesetter: Typesetter) -> None:
     assert name.block.width < name.box.width / 2
 
 
-def test_fields_become_rows_in_the_order_of_the_record(typesetter: Typesetter) -> None:
+def test_fields_become_rows_in_the_order_of_the_record(typesetter):
     _, boxes, _ = boxes_of(load_layout("table"), TABLE, typesetter.set)
     shown = [name for name, value in TABLE.items() if value is not None and name not in ("profile_id", "alt")]
     values = [box for box in boxes if box.fields]
@@ -230,7 +228,7 @@ def test_fields_become_rows_in_the_order_of_the_record(typesetter: Typesetter) -
     assert labels == ["Party", "Age", "Education"]
 
 
-def test_fields_can_be_passed_over(tmp_path: Path) -> None:
+def test_fields_can_be_passed_over(tmp_path):
     layout = written(
         tmp_path, "  column:\n    - {each: {text: '{field}: {value}', style: words}, without: [b]}\n"
     )
@@ -238,7 +236,7 @@ def test_fields_can_be_passed_over(tmp_path: Path) -> None:
     assert [(box.text, box.fields) for box in boxes] == [("a: x", ("a",)), ("field: z", ("field",))]
 
 
-def test_columns_stack_their_parts(tmp_path: Path) -> None:
+def test_columns_stack_their_parts(tmp_path):
     layout = written(
         tmp_path,
         "  column:\n    - {text: '{a}', style: words}\n    - {icon: star, size: 20, colour: ink}\n"
@@ -253,7 +251,7 @@ def test_columns_stack_their_parts(tmp_path: Path) -> None:
     assert at(boxes["b"]) == (288, 72, 10, 10)
 
 
-def test_rows_share_their_width(tmp_path: Path) -> None:
+def test_rows_share_their_width(tmp_path):
     layout = written(
         tmp_path,
         "  row:\n    - {text: '{a}', style: words}\n    - {icon: star, size: 20, colour: ink}\n"
@@ -268,7 +266,7 @@ def test_rows_share_their_width(tmp_path: Path) -> None:
     assert at(boxes["rule"]) == (182, 8, 118, 4)
 
 
-def test_open_spaces_push_parts_apart(tmp_path: Path) -> None:
+def test_open_spaces_push_parts_apart(tmp_path):
     layout = written(
         tmp_path,
         "  row:\n    - {icon: like, size: 20, colour: ink}\n    - {space: fill}\n"
@@ -281,19 +279,19 @@ def test_open_spaces_push_parts_apart(tmp_path: Path) -> None:
     assert (long["star"].x, at(long["a"])) == (20, (40, 0, 260, 40))
 
 
-def test_a_space_in_a_row_has_no_height(tmp_path: Path) -> None:
+def test_a_space_in_a_row_has_no_height(tmp_path):
     layout = written(tmp_path, "  row:\n    - {space: 90}\n    - {text: '{a}', style: words}\n")
     boxes, _, size = boxes_of(layout, {"a": "mm"}, set_in_blocks)
     assert (at(boxes["a"])[:2], size) == ((90, 0), (300, 10))
 
 
-def test_a_misspelt_field_is_told_with_the_nearest_one(tmp_path: Path) -> None:
+def test_a_misspelt_field_is_told_with_the_nearest_one(tmp_path):
     layout = written(tmp_path, "  column:\n    - {text: '{headlin}', style: words}\n")
     with pytest.raises(InputError, match=r"'headlin' \(did you mean 'headline'\?\) is missing"):
         place(layout, {"headline": "mm"}, set_in_blocks)
 
 
-def test_the_longest_words_of_a_row_give_way_first(tmp_path: Path) -> None:
+def test_the_longest_words_of_a_row_give_way_first(tmp_path):
     layout = written(
         tmp_path, "  row:\n    - {text: '{a}', style: words}\n    - {text: '{b}', style: words}\n"
     )
@@ -301,7 +299,7 @@ def test_the_longest_words_of_a_row_give_way_first(tmp_path: Path) -> None:
     assert (at(boxes["a"]), at(boxes["b"])) == ((0, 0, 20, 10), (20, 0, 280, 30))
 
 
-def test_nothing_stands_where_parts_vanished(tmp_path: Path) -> None:
+def test_nothing_stands_where_parts_vanished(tmp_path):
     layout = written(
         tmp_path,
         "  column:\n    - {icon: star, size: 20, colour: ink}\n"
@@ -328,7 +326,7 @@ def test_nothing_stands_where_parts_vanished(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_part_without_room_is_refused(tmp_path: Path, part: str, sentence: str) -> None:
+def test_a_part_without_room_is_refused(tmp_path, part, sentence):
     layout = written(tmp_path, f"  column:\n    - {part}\n")
     with pytest.raises(InputError) as refusal:
         place(layout, {"a": "mm"}, set_in_blocks)
@@ -336,7 +334,7 @@ def test_a_part_without_room_is_refused(tmp_path: Path, part: str, sentence: str
 
 
 @given(wants=st.lists(st.none() | st.integers(0, 900), max_size=8), room=st.integers(0, 2000))
-def test_shares_are_fair(wants: list[int | None], room: int) -> None:
+def test_shares_are_fair(wants, room):
     shares = fair_shares(wants, room)
     pairs = list(zip(shares, wants, strict=True))
     assert all(0 <= share <= (room if want is None else want) for share, want in pairs)
@@ -359,7 +357,7 @@ def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
 
 @pytest.mark.parametrize("name", RECORDS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_texts_and_icons_stand_out_from_what_is_behind_them(name: str, theme: str) -> None:
+def test_texts_and_icons_stand_out_from_what_is_behind_them(name, theme):
     assert contrast((119, 119, 119), (255, 255, 255)) == pytest.approx(4.48, abs=0.005)
     layout = load_layout(name)
     colours = layout.themes[theme]

@@ -25,7 +25,7 @@ from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.asking import Content, Cues
 from conjury.inference.tables.files import LAYOUTS
-from conjury.inference.vignettes import Faces, Fonts, Job, open_job, vignette_records
+from conjury.inference.vignettes import Faces, Job, open_job, vignette_records
 from conjury.inference.vignettes.jobs.jobs import check_ablation
 from conjury.inference.vignettes.jobs.store import study_faces
 
@@ -80,7 +80,7 @@ def changed(folder: Path, change: dict[str, Any]) -> Study:
     return load_study(path)
 
 
-def test_records_show_the_posts_of_the_study(shown: dict[str, pd.DataFrame]) -> None:
+def test_records_show_the_posts_of_the_study(shown):
     posts = load_posts(STUDY.folder, content(), profile_values(STUDY)).posts(some(), 1)
     both = shown["both"]
     assert list(both) == [
@@ -96,9 +96,7 @@ def test_records_show_the_posts_of_the_study(shown: dict[str, pd.DataFrame]) -> 
     ("cues", "hidden"),
     [("name", {"face"}), ("face", {"name", "handle"}), ("none", {"name", "handle", "face"})],
 )
-def test_cues_change_nothing_but_what_they_hide(
-    shown: dict[str, pd.DataFrame], cues: str, hidden: set[str]
-) -> None:
+def test_cues_change_nothing_but_what_they_hide(shown, cues, hidden):
     both, ablated = shown["both"], shown[cues]
     for column in both.columns.drop("alt"):
         same = (both[column] == ablated[column]) | (both[column].isna() & ablated[column].isna())
@@ -108,7 +106,7 @@ def test_cues_change_nothing_but_what_they_hide(
     assert (both["alt"][~anonymous()] != ablated["alt"][~anonymous()]).all()
 
 
-def test_the_anonymous_author_of_the_same_number_stands_in(shown: dict[str, pd.DataFrame]) -> None:
+def test_the_anonymous_author_of_the_same_number_stands_in(shown):
     numbers = authors().str[-2:]
     assert (shown["name"]["face"] == "anonymous_" + numbers).all()
     names = load_posts(STUDY.folder, content(), profile_values(STUDY)).people.authors
@@ -122,14 +120,14 @@ def test_the_anonymous_author_of_the_same_number_stands_in(shown: dict[str, pd.D
     pd.testing.assert_series_equal(shown["face"]["handle"], shown["none"]["handle"])
 
 
-def test_accounts_that_stand_in_keep_the_number_and_pattern_drawn(shown: dict[str, pd.DataFrame]) -> None:
+def test_accounts_that_stand_in_keep_the_number_and_pattern_drawn(shown):
     own, stand_in = shown["both"]["handle"], shown["none"]["handle"]
     assert (own.str.extract(r"(\d+)$")[0] == stand_in.str.extract(r"(\d+)$")[0]).all()
     its = own[~anonymous()].str.startswith("its_")
     assert (its == stand_in[~anonymous()].str.startswith("its_")).all()
 
 
-def test_what_is_hidden_no_longer_depends_on_the_group(shown: dict[str, pd.DataFrame]) -> None:
+def test_what_is_hidden_no_longer_depends_on_the_group(shown):
     twins = profiles()[
         (profiles()["text"] == "work_03") & (profiles()["user"].astype(str).str.endswith("_06"))
     ]
@@ -144,7 +142,7 @@ def test_what_is_hidden_no_longer_depends_on_the_group(shown: dict[str, pd.DataF
 
 
 @pytest.mark.parametrize("cues", CUES)
-def test_faces_can_be_drawn_and_replies_have_one(shown: dict[str, pd.DataFrame], cues: str) -> None:
+def test_faces_can_be_drawn_and_replies_have_one(shown, cues):
     table = shown[cues]
     assert set(table["face"]) | set(table["reply_face"].dropna()) <= set(faces().sources)
     assert (table["reply_face"].isna() == table["reply_text"].isna()).all()
@@ -158,7 +156,7 @@ def test_faces_can_be_drawn_and_replies_have_one(shown: dict[str, pd.DataFrame],
 
 @given(st.lists(st.integers(0, 209_999), max_size=30), st.sampled_from(CUES), st.integers(0, 9))
 @settings(max_examples=8, deadline=None)
-def test_a_row_depends_on_no_other(rows: list[int], cues: str, seed: int) -> None:
+def test_a_row_depends_on_no_other(rows, cues, seed):
     asked = profiles().iloc[rows]
     together = vignette_records(STUDY, asked, cues, seed, faces())
     assert together["profile_id"].tolist() == asked["profile_id"].tolist()
@@ -169,13 +167,13 @@ def test_a_row_depends_on_no_other(rows: list[int], cues: str, seed: int) -> Non
         pd.testing.assert_frame_equal(pd.concat(parts), together)
 
 
-def test_no_profile_gives_no_record_with_the_same_columns(shown: dict[str, pd.DataFrame]) -> None:
+def test_no_profile_gives_no_record_with_the_same_columns(shown):
     nothing = vignette_records(STUDY, profiles().head(0), "name", 1)  # the faces are read as well
     assert len(nothing) == 0
     assert nothing.dtypes.equals(shown["name"].dtypes)
 
 
-def test_alternative_text_says_what_the_picture_shows(shown: dict[str, pd.DataFrame]) -> None:
+def test_alternative_text_says_what_the_picture_shows(shown):
     for table in shown.values():
         for row in table.head(300).itertuples():
             alt = str(row.alt)
@@ -194,7 +192,7 @@ def test_alternative_text_says_what_the_picture_shows(shown: dict[str, pd.DataFr
             assert ("reply" in outside) == (not pd.isna(row.reply_text))
 
 
-def test_alternative_text_contains_no_hidden_identity(shown: dict[str, pd.DataFrame]) -> None:
+def test_alternative_text_contains_no_hidden_identity(shown):
     labels = "|".join(STUDY.level_labels["identity"][group] for group in GROUPS)
     named = {cues: table["alt"].str.contains(labels).to_numpy(dtype=bool) for cues, table in shown.items()}
     assert (named["both"] == ~anonymous()).all()
@@ -209,7 +207,7 @@ def test_alternative_text_contains_no_hidden_identity(shown: dict[str, pd.DataFr
         )
 
 
-def test_one_record_reads_as_written_here() -> None:
+def test_one_record_reads_as_written_here():
     profile = profiles()[(profiles()["user"] == "white_female_02") & (profiles()["text"] == "sport_09")]
     profile = profile.query("slur == 'none' and curse == 'no_curse' and engagement == 'low'")
     quiet, agreed = (
@@ -226,7 +224,7 @@ def test_one_record_reads_as_written_here() -> None:
     assert re.fullmatch(pattern + reply + "she will remember it forever.”", agreed)
 
 
-def test_profiles_without_content_show_their_levels(tmp_path: Path) -> None:
+def test_profiles_without_content_show_their_levels(tmp_path):
     study = load_study(write_study(tmp_path, towns()))
     table = vignette_records(study, enumerate_profiles(study), "both", 1)
     assert list(table) == ["profile_id", *study.feature_labels.values(), "alt"]
@@ -238,7 +236,7 @@ def test_profiles_without_content_show_their_levels(tmp_path: Path) -> None:
         vignette_records(study, enumerate_profiles(study), "face", 1)
 
 
-def test_cues_without_anonymous_authors_are_refused(tmp_path: Path) -> None:
+def test_cues_without_anonymous_authors_are_refused(tmp_path):
     study = changed(tmp_path, {"roles": {"anonymous": "anonymus"}})
     sentence = (
         r"^Cues 'name' need .* 'anonymus' \(did you mean 'anonymous'\?\); name the level of identity .*\.$"
@@ -248,13 +246,13 @@ def test_cues_without_anonymous_authors_are_refused(tmp_path: Path) -> None:
     assert len(vignette_records(study, some(), "both", 1, faces())) == len(some())
 
 
-def test_a_study_that_names_no_faces_is_refused(tmp_path: Path) -> None:
+def test_a_study_that_names_no_faces_is_refused(tmp_path):
     study = changed(tmp_path, {"faces": None})
     with pytest.raises(InputError, match=r"^The study moderation names no faces; write `faces:`"):
         vignette_records(study, some(), "both", 1)
 
 
-def test_groups_of_different_size_have_no_stand_ins() -> None:
+def test_groups_of_different_size_have_no_stand_ins():
     kit = load_posts(STUDY.folder, content(), profile_values(STUDY))
     fewer = {name: person for name, person in kit.people.authors.items() if name != "anonymous_09"}
     lacking = type(kit)(
@@ -270,11 +268,11 @@ def of_two_texts() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("cues", ["both", "name", "face", "none"])
-def test_layouts_that_ship_move_nothing(fonts: Fonts, cues: str) -> None:
+def test_layouts_that_ship_move_nothing(fonts, cues):
     check_ablation(open_job(Job(STUDY, cues, "post", "light", "png", 1)), of_two_texts())
 
 
-def test_a_layout_in_which_names_take_several_lines_is_refused(fonts: Fonts, tmp_path: Path) -> None:
+def test_a_layout_in_which_names_take_several_lines_is_refused(fonts, tmp_path):
     layout = yaml.safe_load((LAYOUTS / "post.yaml").read_text(encoding="utf-8"))
     layout["styles"]["name"]["size"] = 120
     (tmp_path / "huge.yaml").write_text(yaml.safe_dump(layout), encoding="utf-8")
@@ -292,7 +290,7 @@ def test_a_layout_in_which_names_take_several_lines_is_refused(fonts: Fonts, tmp
 
 
 @pytest.mark.shared
-def test_the_pairs_of_the_published_audit_can_be_drawn(shared: Path, fonts: Fonts) -> None:
+def test_the_pairs_of_the_published_audit_can_be_drawn(shared, fonts):
     study = STUDY
     folder = shared / "data" / "moderation"
     choices = load_choices(study, folder / "gemini_long.parquet", levels=folder / "gemini_levels.json")

@@ -52,9 +52,7 @@ def manifest(folder: JobFolder) -> Any:
 
 @pytest.mark.parametrize("target", [TARGET, "file://{tmp_path}/copies/audit", "file://{tmp_path}/copies/"])
 @pytest.mark.usefixtures("memory")
-def test_each_picture_lies_below_the_target_and_the_manifest_has_its_address(
-    folder: JobFolder, tmp_path: Path, target: str
-) -> None:
+def test_each_picture_lies_below_the_target_and_the_manifest_has_its_address(folder, tmp_path, target):
     target = target.format(tmp_path=tmp_path)
     assert send(folder, target) == (60, 60)
     storage = open_storage(target)
@@ -66,9 +64,7 @@ def test_each_picture_lies_below_the_target_and_the_manifest_has_its_address(
         assert content == (folder.root / row.file).read_bytes()
 
 
-def test_only_what_is_missing_or_cut_off_is_copied(
-    folder: JobFolder, memory: fsspec.AbstractFileSystem
-) -> None:
+def test_only_what_is_missing_or_cut_off_is_copied(folder, memory):
     send(folder)
     assert send(folder) == (0, 60)
     first, second, *_ = memory.find("/bucket/audit")
@@ -85,7 +81,7 @@ def test_only_what_is_missing_or_cut_off_is_copied(
 
 
 @pytest.mark.usefixtures("memory")
-def test_pictures_drawn_later_have_no_address_until_they_are_uploaded(folder: JobFolder) -> None:
+def test_pictures_drawn_later_have_no_address_until_they_are_uploaded(folder):
     send(folder)
     write_part(folder, rows(folder, [60, 61]))
     merge_parts(folder)
@@ -95,9 +91,7 @@ def test_pictures_drawn_later_have_no_address_until_they_are_uploaded(folder: Jo
 
 
 @pytest.mark.usefixtures("memory")
-def test_an_upload_that_fails_can_be_taken_up_and_tells_no_secret(
-    folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_upload_that_fails_can_be_taken_up_and_tells_no_secret(folder, monkeypatch):
     put, copied = Storage.put, list[str]()
 
     def failing(self: Storage, path: Path, name: str) -> None:
@@ -120,7 +114,7 @@ def test_an_upload_that_fails_can_be_taken_up_and_tells_no_secret(
 
 
 @pytest.mark.usefixtures("memory")
-def test_a_picture_that_is_gone_here_is_named(folder: JobFolder) -> None:
+def test_a_picture_that_is_gone_here_is_named(folder):
     gone = folder.root / manifest(folder)["file"][7]
     gone.unlink()
     with pytest.raises(InputError, match=rf"{gone.name}: the picture is gone; draw it again"):
@@ -135,13 +129,13 @@ def test_a_picture_that_is_gone_here_is_named(folder: JobFolder) -> None:
         (f"s3://key:{SECRET}@bucket/audit", r"--upload s3://\.\.\.: a URL with a key or password"),
     ],
 )
-def test_targets_that_cannot_be_used_are_refused(target: str, said: str) -> None:
+def test_targets_that_cannot_be_used_are_refused(target, said):
     with pytest.raises(InputError, match=said) as refused:
         open_storage(target)
     assert SECRET not in str(refused.value)
 
 
-def test_a_storage_whose_package_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_storage_whose_package_is_missing_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     with pytest.raises(
         MissingDependency, match=r"Uploading to gs:// needs a package that is not installed \(.*gcsfs"
@@ -163,7 +157,7 @@ def test_a_storage_whose_package_is_missing_is_told(monkeypatch: pytest.MonkeyPa
         "https://",
     ],
 )
-def test_addresses_from_which_judges_cannot_fetch_are_refused(address: str) -> None:
+def test_addresses_from_which_judges_cannot_fetch_are_refused(address):
     with pytest.raises(InputError, match="judges fetch pictures from an https address") as refused:
         check_address(address)
     assert SECRET not in str(refused.value)
@@ -202,9 +196,7 @@ class Bucket(BaseHTTPRequestHandler):
         pass
 
 
-def test_pictures_reach_a_bucket_with_their_media_type(
-    folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_reach_a_bucket_with_their_media_type(folder, monkeypatch):
     pytest.importorskip("s3fs", reason="s3fs is not installed")
     with ThreadingHTTPServer(("127.0.0.1", 0), Bucket) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
