@@ -27,30 +27,14 @@ def without(fonts: Fonts, **changed: object) -> Fonts:
     return Fonts(**{**kept, **changed})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("cluster", "family"),
-    [
-        ("a", "Inter"),
-        ("ж", "Inter"),
-        ("Ω", "Inter"),
-        ("ế", "Inter"),
-        ("س", "Noto Sans Arabic"),
-        ("ש", "Heebo"),
-        ("क्षि", "Noto Sans Devanagari"),
-    ],
-)
-def test_a_cluster_goes_to_the_first_family_that_has_it(fonts, cluster, family):
-    assert name_of(fonts, cluster) == family
-
-
-def test_japanese_goes_to_the_font_of_the_extra(fonts):
+def test_a_cluster_goes_to_the_first_family_that_has_it(fonts):
+    families = dict.fromkeys(("a", "ж", "Ω", "ế", "ő", "ő"), "Inter")  # the last is decomposed
+    families |= {"س": "Noto Sans Arabic", "ש": "Heebo", "क्षि": "Noto Sans Devanagari"}
+    assert {cluster: name_of(fonts, cluster) for cluster in families} == families
+    assert not fonts.covers(0, "\u030b")
+    assert fonts.family_of("\N{PILE OF POO}\ufe0e") == EMOJI  # which has no letter form
     pytest.importorskip("noto_cjk_sans_jp_regular")
     assert {name_of(fonts, each) for each in "日本語ひらカタ한"} == {"Noto Sans CJK JP"}
-
-
-def test_a_decomposed_letter_is_had_if_the_composed_one_is(fonts):
-    assert not fonts.covers(0, "\u030b")
-    assert name_of(fonts, "o\u030b") == name_of(fonts, "ő") == "Inter"
 
 
 def test_latin_text_opens_no_other_fonts_table(fonts, monkeypatch):
@@ -73,15 +57,12 @@ def test_a_face_is_loaded_once_and_weights_differ(fonts):
         assert sum(bytes(bold)) > 1.1 * sum(bytes(regular)), fonts.families[number].name
 
 
-def test_axes_are_listed_in_the_order_of_the_files(fonts):
+def test_axes_are_listed_in_the_order_of_the_files_and_small_letters_are_wider(fonts):
     listed = {entry["name"]: entry.get("axes", {}) for entry in yaml.safe_load(FONTS.read_text())["families"]}
     for family in fonts.families:
         with TTFont(family.regular, lazy=True) as font:
             axes = [axis.axisTag for axis in font["fvar"].axes] if "fvar" in font else []
         assert list(listed[family.name]) == axes, family.name
-
-
-def test_letters_are_wider_in_small_text(fonts):
     small, large = (fonts.face(0, size, 400).getlength("handgloves") / size for size in (28, 64))
     assert small > 1.02 * large
 
@@ -101,16 +82,13 @@ def test_a_character_in_no_font_is_named(fonts, cluster, named):
     assert named in str(caught.value)
 
 
-def test_missing_japanese_font_names_the_extra(fonts, monkeypatch):
+def test_missing_fonts_are_named_with_the_extra(fonts, monkeypatch):
     find = module.find_spec
     monkeypatch.setattr(module, "find_spec", lambda name: None if "cjk" in name else find(name))
     poorer = Fonts.find()
     assert poorer.family_of("a") == 0
     with pytest.raises(InputError, match=r"U\+65E5 .* Noto Sans CJK JP.*pip install 'conjury\[cjk\]'"):
         poorer.family_of("日")
-
-
-def test_missing_packages_are_named_with_the_extra(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependency, match=r"fontpkg-inter.*pip install 'conjury\[pictures\]'"):
         Fonts.find()
@@ -129,39 +107,23 @@ def test_without_fribidi_latin_is_taken_and_arabic_refused(fonts, monkeypatch):
     assert poorer.emoji_font("❤️") is poorer.emoji
 
 
-def test_emoji_without_a_font_say_what_to_install(fonts):
+def test_emoji_without_a_font_or_that_it_lacks_are_named(fonts):
     with pytest.raises(InputError, match=r"U\+1F600 \(GRINNING FACE\).*fonts-noto-color-emoji"):
         without(fonts, emoji=None).emoji_font("😀")
-
-
-def test_emoji_that_the_font_lacks_are_named(fonts):
-    older = without(fonts, emoji=_shortened(fonts))
+    older = EmojiFont(fonts.emoji.path)
+    older._characters -= {0x1FAF9}
     with pytest.raises(InputError, match=r"lacks the emoji U\+1FAF9"):
-        older.emoji_font("\U0001faf9")
-
-
-def _shortened(fonts: Fonts) -> EmojiFont:
-    assert fonts.emoji is not None
-    shortened = EmojiFont(fonts.emoji.path)
-    shortened._characters -= {0x1FAF9}
-    return shortened
-
-
-def test_signs_without_a_letter_form_go_to_the_emoji_font(fonts):
-    assert fonts.family_of("\N{PILE OF POO}\ufe0e") == EMOJI
+        without(fonts, emoji=older).emoji_font("\U0001faf9")
 
 
 def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts, tmp_path):
-    assert fonts.emoji is not None
     below = tmp_path / "truetype" / "noto" / "Some Emoji.ttf"
     below.parent.mkdir(parents=True)
     shutil.copy(fonts.emoji.path, below)
     found = find_emoji(["Some Emoji.ttf"], ["/no/such/folder", str(tmp_path)], None)
-    assert found is not None
     assert found.path == below
     assert find_emoji(["Other.ttf"], [str(tmp_path)], None) is None
     named = Fonts.find(below).emoji
-    assert named is not None
     assert named.path == below
 
 
@@ -177,7 +139,6 @@ def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts, tmp_path
 
 
 def test_emoji_are_as_large_beside_any_text(fonts):
-    assert fonts.emoji is not None
     for size in (12, 35, 70):
         image, left, top, advance = fonts.emoji.draw("😀", size)
         assert image.mode == "RGBA"
@@ -199,7 +160,6 @@ def test_missing_packages_of_the_extra_are_named(monkeypatch, package, module):
 def test_hashes_are_those_of_the_files(fonts):
     inter = fonts.families[0].regular
     assert fonts.sha256[inter.name] == hashlib.sha256(inter.read_bytes()).hexdigest()
-    assert fonts.emoji is not None
     assert fonts.emoji.path.name in fonts.sha256
     assert len(fonts.sha256) >= len(fonts.families) + 1
 

@@ -59,23 +59,20 @@ def changed(one: Drawing, other: Drawing) -> NDArray[np.bool_]:
 
 @pytest.mark.parametrize("name", RECORDS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_same_record_gives_the_same_bytes(name, theme, typesetter):
+def test_the_same_record_gives_the_same_bytes_and_placing_draws_nothing(name, theme, typesetter, monkeypatch):
     layout = load_layout(name)
     painters = [Painter(layout, theme, typesetter, picture) for _ in range(2)]
     drawn = [painter.draw(RECORDS[name]) for painter in (*painters, painters[0])]
     assert drawn[0].image.mode == "RGB"
     assert drawn[0].image.tobytes() == drawn[1].image.tobytes() == drawn[2].image.tobytes()
-    assert drawn[0].boxes == drawn[1].boxes == painters[1].place(RECORDS[name])[0]
 
-
-def test_placing_draws_nothing(typesetter, monkeypatch):
     def refuse(*_: object) -> Image.Image:
         raise AssertionError("something was drawn")
 
-    drawn = Painter(load_layout("post"), "light", typesetter, picture).draw(POST)
     monkeypatch.setattr(typesetter, "draw", refuse)
-    boxes, size = Painter(load_layout("post"), "light", typesetter, refuse).place(POST)
-    assert (boxes, size) == (drawn.boxes, drawn.image.size)
+    boxes, size = Painter(layout, theme, typesetter, refuse).place(RECORDS[name])
+    assert drawn[0].boxes == drawn[1].boxes == boxes
+    assert drawn[0].image.size == size
 
 
 @pytest.mark.parametrize("record", [POST, ARABIC_POST])
@@ -146,7 +143,7 @@ def test_arabic_is_painted_from_the_right(painter):
     assert columns.max() > box.width - 10
 
 
-def test_what_is_kept_takes_no_more_than_it_may(typesetter):
+def test_the_cache_is_bounded_and_makes_drawing_fast(typesetter, painter):
     roomy = Painter(load_layout("post"), "light", typesetter, picture)
     tight = Painter(load_layout("post"), "light", typesetter, picture, cached_bytes=400_000)
     draw = random.Random(1)
@@ -156,9 +153,6 @@ def test_what_is_kept_takes_no_more_than_it_may(typesetter):
         assert tight.draw(post).image.tobytes() == roomy.draw(post).image.tobytes()
         assert tight.cached <= 400_000
     assert roomy.cached > 1_000_000
-
-
-def test_a_post_is_drawn_in_milliseconds_once_its_parts_are_cached(painter):
     times = []
     for _ in range(20):
         start = time.process_time()
@@ -188,35 +182,26 @@ def test_areas_are_filled_framed_and_rounded(tmp_path, typesetter):
     assert {point: image.getpixel(point) for point in points} == points
 
 
-def test_pictures_are_cut_round_and_laid_on_what_is_behind_them():
+def test_pictures_are_cut_round_and_corners_run_smoothly_from_border_to_ground():
     half = Image.new("RGBA", (40, 40), (255, 0, 0, 255))
     half.paste((0, 0, 0, 0), (0, 20, 40, 40))
     disc = rounded(half, 20, WHITE)
     assert [disc.getpixel(point) for point in ((0, 0), (20, 5), (20, 30))] == [WHITE, RED, WHITE]
     assert rounded(half, 0, WHITE).getpixel((0, 0)) == RED
-
-
-def test_corners_run_smoothly_from_border_to_ground():
     drawn = pixels(corner(40, 3, RED, BLACK, WHITE))
     along = drawn[np.arange(40), np.arange(40)].astype(int)
-    assert tuple(along[0]) == WHITE
-    assert tuple(along[-1]) == RED
+    assert (tuple(along[0]), tuple(along[-1])) == (WHITE, RED)
     assert len({tuple(colour) for colour in along}) > 3
 
 
-@pytest.mark.parametrize("name", shipped_icons())
-def test_icons_are_drawn_within_their_square(name):
-    image = pixels(draw_icon(shipped_icons()[name], 44, 1.75, BLACK, WHITE)).astype(int)
-    ink = 255 - image[..., 0]
-    assert ink.max() == 255
-    assert 0.01 < ink.mean() / 255 < 0.4
-    edges = (ink[0], ink[-1], ink[:, 0], ink[:, -1])
-    assert max(edge.max() for edge in edges) < 128
-
-
-def test_no_two_icons_look_the_same():
-    icons = shipped_icons().values()
-    assert len({draw_icon(icon, 44, 1.75, BLACK, WHITE).tobytes() for icon in icons}) == len(icons)
+def test_icons_are_drawn_within_their_square_and_no_two_look_the_same():
+    drawn = {name: pixels(draw_icon(icon, 44, 1.75, BLACK, WHITE)) for name, icon in shipped_icons().items()}
+    for name, image in drawn.items():
+        ink = 255 - image[..., 0].astype(int)
+        assert ink.max() == 255
+        assert 0.01 < ink.mean() / 255 < 0.4
+        assert max(edge.max() for edge in (ink[0], ink[-1], ink[:, 0], ink[:, -1])) < 128, name
+    assert len({image.tobytes() for image in drawn.values()}) == len(drawn)
 
 
 def other_fonts(fonts: Fonts, kind: str) -> list[str]:
@@ -256,6 +241,7 @@ def test_pictures_look_as_they_did(name, fonts, typesetter):
         pytest.skip(f"other fonts than those noted: {', '.join(other)}")
     other_emoji = bool(other_fonts(fonts, "emoji"))
     drawing, kept = drawn(name, typesetter), golden(name)
+    assert (FOLDER / f"{name}.png").stat().st_size < LARGEST
     if other_emoji and drawing.image.size != kept.size:
         pytest.skip("with another emoji font lines break elsewhere")
     assert drawing.image.size == kept.size
@@ -272,8 +258,3 @@ def test_a_picture_that_looks_otherwise_is_noticed(typesetter):
     like = next(box for box in drawn("post_light", typesetter).boxes if box.name == "like")
     bare.paste((255, 255, 255), (like.x, like.y, like.x + like.width, like.y + like.height))
     assert not alike(difference(image, bare))
-
-
-def test_golden_files_are_small():
-    sizes = {name: (FOLDER / f"{name}.png").stat().st_size for name in GOLDEN}
-    assert max(sizes.values()) < LARGEST
