@@ -156,26 +156,6 @@ def test_a_value_that_cannot_be_shown_is_named_by_record_and_field(change, sente
         place(POST_LAYOUT, {**POST, **change}, typesetter.set)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"name": "VM", "handle": "vm1"},
-        {"name": "Shaniqua Washington-Broadnax", "handle": "shaniqua_washington_broadnax9999"},
-        {"name": "ليلى", "handle": "layla77"},
-        {"name": "علي حسن", "handle": "علي_حسن77"},
-        {"name": "Nguyễn Thị Ế", "handle": "ế_1"},
-        {"face": "anonymous_03"},
-    ],
-)
-def test_cues_move_nothing(changed, typesetter):
-    _, before, size = boxes_of(POST_LAYOUT, POST, typesetter.set)
-    _, after, size_after = boxes_of(POST_LAYOUT, {**POST, **changed}, typesetter.set)
-    cue = "face" if "face" in changed else "name"
-    assert [at(box) for box in before] == [at(box) for box in after]
-    assert size == size_after
-    assert {box.cue for box, other in zip(before, after, strict=True) if box != other} == {cue}
-
-
 def test_letters_that_reach_over_the_edge_are_refused(tmp_path, typesetter):
     text = "  column:\n    - {text: '{a}', style: words}\n"
     place(written(tmp_path, text + "  padding: 9\n"), {"a": "علي"}, typesetter.set)
