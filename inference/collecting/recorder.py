@@ -186,11 +186,7 @@ def ask(
     planned: Plan,
     watch: Callable[[Tally], None],
 ) -> Tally:
-    """Ask what has no answer yet; return when all is answered, failed for good, or the run was stopped.
-
-    What fails for a passing reason is asked again, up to three times in a run. The first Ctrl-C lets
-    requests in flight finish, the second ends at once; either way what is on disk stays.
-    """
+    """Ask what has no answer yet; passing failures again, until all is answered or the run is stopped."""
     with interruptible() as stop:
         recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch)
         try:
@@ -219,10 +215,7 @@ def _cut_clips(job: Job, recorder: Recorder) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into a wish to stop; the second interrupts.
-
-    A process in the background of a script, which ignores Ctrl-C, goes on ignoring it.
-    """
+    """Turn the first Ctrl-C into a wish to stop, the second interrupts; ignored ones stay ignored."""
     stop = threading.Event()
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored or threading.current_thread() is not threading.main_thread():
@@ -252,11 +245,7 @@ def collect_by_batch(
     wait: bool = False,
     interval: float = 60.0,
 ) -> Tally:
-    """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest.
-
-    Each call moves a run on as far as it goes; batches are remembered in the ledger, so the next call, by
-    this process or another, goes on from there.
-    """
+    """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest."""
     from ..backends.openai.batch import BatchBackend
 
     ask = job.ask

@@ -118,11 +118,7 @@ def run_tables(
 def choices_from_judgments(
     judgments: pd.DataFrame, tasks: pd.DataFrame, profiles: pd.DataFrame, options: Sequence[str]
 ) -> pd.DataFrame:
-    """Turn verdicts on tasks into the choices contract, two rows a verdict.
-
-    ``probability`` is that of choosing the profile of the row, from the log-probabilities of the options,
-    missing where there are none.
-    """
+    """Turn verdicts on tasks into the choices contract, two rows per verdict, each with its probability."""
     kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
     asked = judgments[[*kept, "origin"]]
     shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of"]]

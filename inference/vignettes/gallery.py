@@ -18,7 +18,7 @@ from ..tables.columns import stream
 from ..tables.files import ROOT
 from .jobs.jobs import Renderer
 from .jobs.store import encode
-from .text.typesetting import TextStyle, Typesetter
+from .typesetting import TextStyle, Typesetter
 
 CANDIDATES = 50  # profiles drawn at random per chosen one
 CUES = {"both": "Name and face", "name": "Name without face", "face": "Face without name", "none": "Neither"}
@@ -133,10 +133,7 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
 
 
 def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
-    """Draw the gallery as one picture: profiles in columns, each placed in the shortest column so far.
-
-    With several kinds of cues the pictures of a profile are side by side.
-    """
+    """Draw profiles as one picture, cues side by side, each in the column that is the shortest so far."""
     blocks = [_block(one, typesetter) for one in entries]
     across = len(entries[0].pictures) if _several(entries) else 1
     columns = max(1, min(columns // across if across > 1 else columns, len(blocks)))

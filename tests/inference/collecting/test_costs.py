@@ -16,8 +16,7 @@ from fakes.studies import MODEL, RATINGS, change_study, collect, table, towns, w
 
 from conjury.cli.commands.runs import parse, retry
 from conjury.inference.collecting import Asking
-from conjury.inference.collecting.expected_costs import BUILT, expected_costs
-from conjury.inference.collecting.jobs import Job, plan
+from conjury.inference.collecting.jobs import BUILT, Job, expected_costs, plan
 from conjury.inference.collecting.options import find_judge, find_prompts
 from conjury.inference.collecting.prices import (
     TOKENS_PER_PART,

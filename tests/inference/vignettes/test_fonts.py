@@ -12,10 +12,9 @@ import yaml
 from fontTools.ttLib import TTFont
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.vignettes import Fonts
-from conjury.inference.vignettes.text import characters
-from conjury.inference.vignettes.text import fonts as module
-from conjury.inference.vignettes.text.fonts import EMOJI, FONTS, EmojiFont, find_emoji
+from conjury.inference.vignettes import Fonts, characters
+from conjury.inference.vignettes import fonts as module
+from conjury.inference.vignettes.fonts import EMOJI, FONTS, EmojiFont, find_emoji
 
 
 def name_of(fonts: Fonts, cluster: str) -> str:
@@ -149,7 +148,7 @@ def test_emoji_are_as_large_beside_any_text(fonts):
 
 @pytest.mark.parametrize(("package", "module"), [("regex", "characters"), ("fontTools", "fonts")])
 def test_missing_packages_of_the_extra_are_named(monkeypatch, package, module):
-    name = f"conjury.inference.vignettes.text.{module}"
+    name = f"conjury.inference.vignettes.{module}"
     for loaded in [each for each in sys.modules if each == name or each.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, package, None)

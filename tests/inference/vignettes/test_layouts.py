@@ -13,8 +13,8 @@ from made_up_vignettes import RECORDS
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import load_layout
-from conjury.inference.vignettes.layout.layouts import Layout, shipped_icons
-from conjury.inference.vignettes.layout.parts import count, parse_template
+from conjury.inference.vignettes.layouts import Layout, shipped_icons
+from conjury.inference.vignettes.parts import count, parse_template
 
 SHIPPED = sorted(file.stem for file in LAYOUTS.glob("*.yaml"))
 GOOD = """\

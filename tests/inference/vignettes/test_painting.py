@@ -16,9 +16,9 @@ from PIL import Image
 
 from conjury.inference.errors import InputError
 from conjury.inference.vignettes import Fonts, Painter, TextStyle, Typesetter, load_layout
-from conjury.inference.vignettes.layout.layouts import shipped_icons
-from conjury.inference.vignettes.layout.painting import Drawing, corner, draw_icon, rounded
-from conjury.inference.vignettes.layout.placing import Box
+from conjury.inference.vignettes.layouts import shipped_icons
+from conjury.inference.vignettes.painting import Drawing, corner, draw_icon, rounded
+from conjury.inference.vignettes.placing import Box
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vignettes"
 NOTED = json.loads((FOLDER / "fonts.json").read_text(encoding="utf-8"))

@@ -19,10 +19,10 @@ from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import TextStyle, load_layout
-from conjury.inference.vignettes.layout.layouts import Layout
-from conjury.inference.vignettes.layout.parts import IconPiece, TextPiece
-from conjury.inference.vignettes.layout.placing import Box, SetText, Size, fair_shares, place
-from conjury.inference.vignettes.text.typesetting import Line, TextBlock
+from conjury.inference.vignettes.layouts import Layout
+from conjury.inference.vignettes.parts import IconPiece, TextPiece
+from conjury.inference.vignettes.placing import Box, SetText, Size, fair_shares, place
+from conjury.inference.vignettes.typesetting import Line, TextBlock
 
 REWORDED = ("likes", "posted", "reviews")  # shown otherwise than they stand in the record
 REPLY = ("reply_name", "reply_handle", "reply_face", "reply_text")

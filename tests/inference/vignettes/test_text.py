@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
-from conjury.inference.vignettes import Fonts, TextStyle, Typesetter
-from conjury.inference.vignettes.text import characters, typesetting
-from conjury.inference.vignettes.text import fonts as fonts_module
-from conjury.inference.vignettes.text.characters import NEWLINES, SPACE, levels, traits, visual_order
-from conjury.inference.vignettes.text.fonts import EMOJI
-from conjury.inference.vignettes.text.segments import Paragraph, Piece, paragraphs
-from conjury.inference.vignettes.text.typesetting import Line, Sprites, TextBlock
+from conjury.inference.vignettes import Fonts, TextStyle, Typesetter, characters, typesetting
+from conjury.inference.vignettes import fonts as fonts_module
+from conjury.inference.vignettes.characters import NEWLINES, SPACE, levels, traits, visual_order
+from conjury.inference.vignettes.fonts import EMOJI
+from conjury.inference.vignettes.segments import Paragraph, Piece, paragraphs
+from conjury.inference.vignettes.typesetting import Line, Sprites, TextBlock
 
 JAPANESE = pytest.mark.skipif(
     None in map(find_spec, ("noto_cjk_sans_jp_regular", "noto_cjk_sans_jp_bold")),
