@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from numpy.typing import NDArray
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.design.stimuli import load_posts, profile_values
-from conjury.inference.design.stimuli.posts import People
+from conjury.inference.design.stimuli.posts import People, PostKit
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
-from conjury.inference.study.asking import Content, Cues
+from conjury.inference.study.asking import Cues
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import Faces, Job, open_job, vignette_records
 from conjury.inference.vignettes.jobs.jobs import check_ablation
@@ -59,9 +60,9 @@ def anonymous() -> NDArray[np.bool_]:
     return authors().str.startswith("anonymous").to_numpy(dtype=bool)
 
 
-def content() -> Content:
-    assert STUDY.content is not None
-    return STUDY.content
+@cache
+def kit() -> PostKit:
+    return load_posts(STUDY.folder, STUDY.content, profile_values(STUDY))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def changed(folder: Path, change: dict[str, Any]) -> Study:
 
 
 def test_records_show_the_posts_of_the_study(shown):
-    posts = load_posts(STUDY.folder, content(), profile_values(STUDY)).posts(some(), 1)
+    posts = kit().posts(some(), 1)
     both = shown["both"]
     assert list(both) == ["profile_id", "name", "handle", "face", "text", "likes", "posted", *REPLY, "alt"]
     common = [name for name in both if name in posts and name != "alt"]
@@ -113,7 +114,7 @@ def test_cues_change_nothing_but_what_they_hide(shown, cues, hidden):
 def test_the_anonymous_author_of_the_same_number_stands_in_with_the_pattern_of_the_account(shown):
     numbers = authors().str[-2:]
     assert (shown["name"]["face"] == "anonymous_" + numbers).all()
-    names = load_posts(STUDY.folder, content(), profile_values(STUDY)).people.authors
+    names = kit().people.authors
     stand_ins = [names[f"anonymous_{number}"].name for number in numbers]
     for cues in ("face", "none"):
         assert shown[cues]["name"].tolist() == stand_ins
@@ -126,18 +127,16 @@ def test_the_anonymous_author_of_the_same_number_stands_in_with_the_pattern_of_t
     assert (its == stand_in[~anonymous()].str.startswith("its_")).all()
 
 
-def test_what_is_hidden_no_longer_depends_on_the_group(shown):
-    twins = profiles()[
-        (profiles()["text"] == "work_03") & (profiles()["user"].astype(str).str.endswith("_06"))
-    ]
-    by_group = {
-        group: vignette_records(STUDY, rows.assign(profile_id=7), "none", 1, faces())
-        for group, rows in twins.groupby("identity", observed=True)
+def test_what_is_hidden_no_longer_depends_on_the_group():
+    of_six = profiles()["user"].astype(str).str.endswith("_06")
+    twins = profiles()[(profiles()["text"] == "work_03") & of_six].groupby("identity", observed=True)
+    records = {
+        group: vignette_records(STUDY, rows.assign(profile_id=7), "none", 1, faces()).reset_index(drop=True)
+        for group, rows in twins
     }
-    assert set(by_group) == {"anonymous", *GROUPS}
-    first = by_group["anonymous"].reset_index(drop=True)
-    for rows in by_group.values():
-        pd.testing.assert_frame_equal(rows.reset_index(drop=True), first)
+    assert set(records) == {"anonymous", *GROUPS}
+    for rows in records.values():
+        pd.testing.assert_frame_equal(rows, records["anonymous"])
 
 
 @given(st.lists(st.integers(0, 209_999), max_size=30), st.sampled_from(CUES), st.integers(0, 9))
@@ -146,10 +145,9 @@ def test_a_row_depends_on_no_other(rows, cues, seed):
     asked = profiles().iloc[rows]
     together = vignette_records(STUDY, asked, cues, seed, faces())
     assert together["profile_id"].tolist() == asked["profile_id"].tolist()
-    parts = [
-        vignette_records(STUDY, asked.iloc[at : at + 7], cues, seed, faces()) for at in range(0, len(rows), 7)
-    ]
-    if parts:
+    slices = [asked.iloc[at : at + 7] for at in range(0, len(rows), 7)]
+    if slices:
+        parts = [vignette_records(STUDY, part, cues, seed, faces()) for part in slices]
         pd.testing.assert_frame_equal(pd.concat(parts), together)
 
 
@@ -206,9 +204,8 @@ def test_profiles_without_content_show_their_levels(tmp_path):
     assert list(table) == ["profile_id", *study.feature_labels.values(), "alt"]
     assert table["alt"].iloc[1] == "Size: Small; Place: Inland; Age: Old; River: Dry; Trains: Often."
     assert study_faces(study) == Faces({}, {})
-    with pytest.raises(
-        InputError, match=r"^The study towns has no content .*cues 'face' .*; ask for both\.$"
-    ):
+    told = r"^The study towns has no content .*cues 'face' .*; ask for both\.$"
+    with pytest.raises(InputError, match=told):
         vignette_records(study, enumerate_profiles(study), "face", 1)
 
 
@@ -224,56 +221,44 @@ def test_studies_without_anonymous_authors_or_faces_are_refused(tmp_path):
 
 
 def test_groups_of_different_size_have_no_stand_ins():
-    kit = load_posts(STUDY.folder, content(), profile_values(STUDY))
-    fewer = {name: person for name, person in kit.people.authors.items() if name != "anonymous_09"}
-    lacking = type(kit)(
-        kit.texts, People(fewer, kit.people.repliers), kit.insults, kit.likes, kit.days, kit.roles
-    )
+    fewer = {name: person for name, person in kit().people.authors.items() if name != "anonymous_09"}
+    smaller = replace(kit(), people=People(fewer, kit().people.repliers))
     with pytest.raises(InputError, match=r"^No author anonymous_09 .* for black_male_09 .*both cues\.$"):
-        lacking.signed(some()[~anonymous()], 1, "name")
-    assert len(lacking.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()
+        smaller.signed(some()[~anonymous()], 1, "name")
+    assert len(smaller.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()
 
 
-def of_two_texts() -> pd.DataFrame:
-    return profiles()[profiles()["text"].isin(["everyday_00", "politics_03"])]
-
-
-@pytest.mark.parametrize("cues", ["both", "name", "face", "none"])
-def test_layouts_that_ship_move_nothing(fonts, cues):
-    check_ablation(open_job(Job(STUDY, cues, "post", "light", "png", 1)), of_two_texts())
-
-
-def test_a_layout_in_which_names_take_several_lines_is_refused(fonts, tmp_path):
+def test_layouts_that_ship_move_nothing_and_one_in_which_names_take_several_lines_is_refused(fonts, tmp_path):
     layout = yaml.safe_load((LAYOUTS / "post.yaml").read_text(encoding="utf-8"))
     layout["styles"]["name"]["size"] = 120
     (tmp_path / "huge.yaml").write_text(yaml.safe_dump(layout), encoding="utf-8")
+    two_texts = profiles()[profiles()["text"].isin(["everyday_00", "politics_03"])]
 
-    def check(cues: Cues) -> None:
-        renderer = open_job(Job(STUDY, cues, str(tmp_path / "huge.yaml"), "light", "png", 1))
-        check_ablation(renderer, of_two_texts())
+    def check(cues: Cues, layout: Path | str = tmp_path / "huge.yaml") -> None:
+        check_ablation(open_job(Job(STUDY, cues, str(layout), "light", "png", 1)), two_texts)
 
+    for cues in CUES:
+        check(cues, "post")
     check("both")
     check("name")
-    with pytest.raises(
-        InputError, match=r"profile \d+: with cues face, layout .*huge\.yaml changes more than the cue"
-    ):
+    told = r"profile \d+: with cues face, layout .*huge\.yaml changes more than the cue"
+    with pytest.raises(InputError, match=told):
         check("face")
 
 
 @pytest.mark.long
 @pytest.mark.shared
 def test_the_pairs_of_the_published_audit_can_be_drawn(shared, fonts):
-    study = STUDY
     folder = shared / "data" / "moderation"
-    choices = load_choices(study, folder / "gemini_long.parquet", levels=folder / "gemini_levels.json")
-    keys = [part.id for part in study.attributes] + [part.id for part in study.stimuli]
+    choices = load_choices(STUDY, folder / "gemini_long.parquet", levels=folder / "gemini_levels.json")
+    keys = [part.id for part in (*STUDY.attributes, *STUDY.stimuli)]
     shown = choices[keys].astype("string").drop_duplicates()
     text = profiles().astype(dict.fromkeys(keys, "string"))
     found = shown.merge(text[[*keys, "profile_id"]], on=keys, how="left")
     assert len(found) > 50_000
     assert found["profile_id"].notna().all()
     drawn = profiles()[profiles()["profile_id"].isin(found["profile_id"])].sample(100, random_state=1)
-    renderer = open_job(Job(study, "both", "post", "light", "png", 1))
+    renderer = open_job(Job(STUDY, "both", "post", "light", "png", 1))
     for _, record in renderer.in_drawing_order(renderer.records(drawn)):
         boxes, (width, height) = renderer.painter.place(record)
         assert all(box.x + box.width <= width and box.y + box.height <= height for box in boxes)
