@@ -32,7 +32,7 @@ class Entry:
 
     profile_id: int
     levels: Mapping[str, str]  # labels by label of the attribute
-    pictures: Mapping[str, Picture]  # by kind of cues
+    pictures: dict[str, Picture]  # by kind of cues
     alts: Mapping[str, str]  # alternative text by kind of cues
 
 
@@ -88,22 +88,20 @@ def draw_profiles(
     records = {renderer.job.cues: renderer.records(profiles) for renderer in renderers}
     table = label_fields(study, profiles).drop(columns="profile_id")
     levels = [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None)]
-    pictures: list[dict[str, Picture]] = [{} for _ in levels]
+    alts = [
+        {cues: str(shown["alt"].iloc[row]) for cues, shown in records.items()} for row in range(len(levels))
+    ]
+    entries = [
+        Entry(number, level, {}, alt)
+        for number, level, alt in zip(profiles["profile_id"].tolist(), levels, alts, strict=True)
+    ]
     drawn = 0
     for renderer in renderers:
         for row, record in renderer.in_drawing_order(records[renderer.job.cues]):
-            pictures[row][renderer.job.cues] = renderer.painter.draw(record).image
+            entries[row].pictures[renderer.job.cues] = renderer.painter.draw(record).image
             drawn += 1
             progress(drawn)
-    alts: list[dict[str, str]] = [
-        {cues: str(table["alt"].iloc[row]) for cues, table in records.items()} for row in range(len(levels))
-    ]
-    return [
-        Entry(number, level, picture, alt)
-        for number, level, picture, alt in zip(
-            profiles["profile_id"].tolist(), levels, pictures, alts, strict=True
-        )
-    ]
+    return entries
 
 
 def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str]) -> str:
@@ -122,14 +120,9 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
         }
         for one in entries
     ]
+    counts, several = _counts(study, entries), _several(entries)
     template = environment.get_template("gallery.html.j2")
-    return template.render(
-        title=study.title,
-        figures=figures,
-        facts=facts,
-        counts=_counts(study, entries),
-        several=_several(entries),
-    )
+    return template.render(title=study.title, figures=figures, facts=facts, counts=counts, several=several)
 
 
 def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
