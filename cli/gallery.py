@@ -42,7 +42,7 @@ def gallery(
         gallery_sheet,
     )
     from conjury.inference.vignettes.jobs.jobs import open_job
-    from conjury.inference.vignettes.text.typesetting import Typesetter
+    from conjury.inference.vignettes.typesetting import Typesetter
 
     from .printing import console, show_count
     from .rendering import check_cues, study_job

@@ -1,24 +1,36 @@
-"""What one judge is asked, how much of it has an answer, and what the rest will cost."""
+"""What judges are asked, how much of it has an answer, and what the rest or a whole design will cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, product
+from typing import Any
 
-from ..design.subjects import Subject
+import numpy as np
+import pandas as pd
+
+from ..design.drawn import DrawnDesign
+from ..design.subjects import Shown, Subject, is_single
 from ..ledger import Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
 from ..requests.building import Builder, Media
-from ..study.asking import Sampling
+from ..requests.templates import Templates
+from ..study.asking import Medium, Sampling
 from ..study.models import ItemStudy, Study
-from ..study.parts import Prompt
-from .prices import PICTURE, Budget, Tokens, guess_tokens
+from ..study.parts import Judge, Prompt
+from ..tables.columns import stream
+from .prices import PICTURE, Budget, Prices, Tokens, guess_tokens
+from .runs import design_subjects
 
 EXCESS = "excess of {}"  # fact of a run: see `Spending`
-
-
 SAMPLED = 300  # requests from which the size of all is guessed
+BUILT = 100  # subjects of a design whose requests are built to guess its costs
+AS_TEXT = {"A", "B", "item"}  # values of templates that contain what is shown as text
+COLUMNS = (
+    *("judge", "model", "backend", "shown", "prompts", "requests", "prompt_tokens", "completion_tokens"),
+    *("cost", "batch_cost", "as_of"),
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """Size and price of an job.
+    """Size and price of a job.
 
     Attributes
     ----------
@@ -153,3 +165,74 @@ def _guess(job: Job, picture: float) -> Tokens:
     ]
     n = max(len(guesses), 1)
     return Tokens(sum(guess.prompt for guess in guesses) / n, sum(guess.completion for guess in guesses) / n)
+
+
+def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.DataFrame:
+    """Guess what each model costs for a design from the requests a run begins with, as a dry run does."""
+    pictured = study.vignette is not None or "media" in design.posts
+    tasks, posts, count = _begun(study, design)
+    known: dict[tuple[object, ...], Plan] = {}  # by what tokens depend on: many judges are asked alike
+    rows = []
+    for judge, images in product(study.judges, (False, True)):
+        prompts, ask = _fitting_prompts(study, judge, images), judge.ask
+        if ask is None or not prompts or (images and not pictured):
+            continue
+        limits = [ask.settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        price = prices.of(ask.model)
+        picture = price.picture if images and price is not None else None
+        how = (images, picture, ask.answer, ask.samples, *limits, *(prompt.id for prompt in prompts))
+        if how not in known:
+            versions = {str(prompt.cues): ["picture"] * len(posts) for prompt in prompts} if images else None
+            subjects = design_subjects(study, tasks, posts, images, versions)[0]
+            job = Job(study, ask.model, ask, prompts, subjects, count, _any_picture)
+            known[how] = plan(job, None, Budget(price, prices.per))
+        rows.append(_cost_row(judge.id, ask, known[how], prices))
+        rows[-1] |= {"shown": "images" if images else "text", "prompts": len(prompts)}
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> dict[str, Any]:
+    sums = planned.total * planned.tokens.prompt, planned.total * planned.tokens.completion
+    price = prices.of(ask.model) if ask.backend == "openai" else None
+    batch = None if price is None or price.batch == 1 else price.cost(*sums, prices.per, batch=True)
+    return {
+        "judge": judge_id,
+        "model": ask.model,
+        "backend": ask.backend,
+        "requests": planned.total,
+        "prompt_tokens": sums[0],
+        "completion_tokens": sums[1],
+        "cost": None if price is None else price.cost(*sums, prices.per),
+        "batch_cost": batch,
+        "as_of": "" if price is None else str(price.as_of),
+    }
+
+
+def _fitting_prompts(study: Study, judge: Judge, images: bool) -> list[Prompt]:
+    """Prompts that a judge is asked under, and that fit what is shown."""
+    templates = Templates(study.folder)
+
+    def fits(prompt: Prompt) -> bool:
+        if not images:
+            return prompt.stimuli == "any"
+        used = [templates.names(name) for name in (prompt.template, prompt.user) if name is not None]
+        return not any(AS_TEXT & names for names in used)
+
+    named = judge.prompts
+    return [prompt for prompt in study.prompts if (named is None or prompt.id in named) and fits(prompt)]
+
+
+def _begun(study: Study, design: DrawnDesign) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+    """Return tasks and posts that a run begins with, and the number of all its subjects."""
+    single, tasks = is_single(study), design.tasks
+    column = tasks["profile_id" if single else "task_id"]
+    names = np.unique(column.to_numpy())
+    first = names[stream(study.collect.seed, "order of requests").permutation(len(names))[:BUILT]]
+    tasks = tasks[column.isin(first)]
+    shown = first if single else tasks["profile_id"]
+    return tasks, design.posts[design.posts["profile_id"].isin(shown)], len(names)
+
+
+def _any_picture(shown: Shown, takes: Collection[Medium]) -> list[dict[str, Any]]:
+    """Stand for a picture, which counts the same whatever it shows."""
+    return [{"type": "image_url", "image_url": {"url": ""}}]

@@ -29,18 +29,14 @@ TOKENS_PER_ANSWER = {"token": 1, "choice": 1, "json": 30, "free": 200}
 
 
 class Price(Part):
-    """Price of a model for ``per`` tokens; ``batch`` is the factor of the batch interface.
-
-    ``picture`` is the number of tokens that an image of 1024 x 1024 pixels counts for, ``longest`` that of
-    the longest answer that the model can give.
-    """
+    """Price of a model for ``per`` tokens."""
 
     model: Text
     input: Amount
     output: Amount
-    batch: Share = 1.0
-    picture: Amount = PICTURE
-    longest: Amount = LONGEST
+    batch: Share = 1.0  # factor of the batch interface
+    picture: Amount = PICTURE  # tokens that an image of 1024 x 1024 pixels counts for
+    longest: Amount = LONGEST  # tokens of the longest answer that the model can give
     as_of: Date
 
     def cost(self, prompt_tokens: float, completion_tokens: float, per: float, batch: bool = False) -> float:
@@ -81,10 +77,7 @@ def read_prices(path: Path | None = None) -> Prices:
 
 
 def guess_tokens(body: Body, answer: str, picture: float = PICTURE) -> Tokens:
-    """Guess the tokens of a request from the bytes of its text and from its media.
-
-    ``picture`` is the number of tokens of an image, whatever its size.
-    """
+    """Guess the tokens of a request from the bytes of its text and its media (``picture`` per image)."""
     text, media = text_and_media(body, picture)
     schema = body.get("response_format")
     text += len(json.dumps(schema)) if schema else 0
@@ -143,11 +136,7 @@ class Budget:
 
 
 def most_tokens(body: Body, price: Price | None = None) -> Tokens:
-    """Return the most tokens that a request and its answer can have.
-
-    No token is shorter than a byte. Answers end at the limit of the request, and without one at the longest
-    answer that the price table gives for the model. Media count twice what is guessed.
-    """
+    """Return the most tokens that a request and its answer can have: one per byte, media counted twice."""
     text, media = text_and_media(body, PICTURE if price is None else price.picture)
     rest = {name: value for name, value in body.items() if name != "messages"}
     prompt = text + len(json.dumps(rest).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
@@ -223,11 +212,7 @@ class Spending:
             self._elsewhere += most
 
     def admit(self, key: str, most: float) -> Room:
-        """Reserve ``most`` for a request if there is room for it.
-
-        One request alone may be sent as long as what is expected of it fits; so that the limit is exceeded
-        by the cost of one request at most.
-        """
+        """Reserve ``most`` for a request if it fits, or if it is alone and what is expected of it fits."""
         with self._lock:
             limit, alone = self._budget.max_cost, not self._reserved
             if limit is not None:

@@ -186,26 +186,36 @@ def ask(
     planned: Plan,
     watch: Callable[[Tally], None],
 ) -> Tally:
-    """Ask what has no answer yet; return when all is answered, failed for good, or the run was stopped.
-
-    What fails for a passing reason is asked again, up to three times in a run. The first Ctrl-C lets
-    requests in flight finish, the second ends at once; either way what is on disk stays.
-    """
-    with interruptible() as stop:
-        recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch)
-        try:
-            _cut_clips(job, recorder)
-            for _ in range(PASSES):
-                failed = recorder.tally.failed.copy()
-                backend.run(recorder.taken(ledger.pending(job.requests())), recorder)
-                ledger.flush()
-                again = any(recorder.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
-                if not again or recorder.tally.stopped:
-                    break
-        finally:
+    """Ask what has no answer yet; passing failures again, until all is answered or the run is stopped."""
+    with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch) as recorder:
+        _cut_clips(job, recorder)
+        for _ in range(PASSES):
+            failed = recorder.tally.failed.copy()
+            backend.run(recorder.taken(ledger.pending(job.requests())), recorder)
             ledger.flush()
-            recorder.close()
+            again = any(recorder.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
+            if not again or recorder.tally.stopped:
+                break
     return recorder.tally
+
+
+@contextmanager
+def _recording(
+    job: Job,
+    ledger: Ledger,
+    planned: Plan,
+    stop: threading.Event | None = None,
+    budget: Budget | None = None,
+    watch: Callable[[Tally], None] = lambda tally: None,
+) -> Iterator[Recorder]:
+    """Record what comes until the end of the block, and leave all of it on disk."""
+    stop, budget = stop or threading.Event(), budget or Budget()
+    recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch)
+    try:
+        yield recorder
+    finally:
+        ledger.flush()
+        recorder.close()
 
 
 def _cut_clips(job: Job, recorder: Recorder) -> None:
@@ -219,10 +229,7 @@ def _cut_clips(job: Job, recorder: Recorder) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into a wish to stop; the second interrupts.
-
-    A process in the background of a script, which ignores Ctrl-C, goes on ignoring it.
-    """
+    """Turn the first Ctrl-C into a wish to stop, the second interrupts; ignored ones stay ignored."""
     stop = threading.Event()
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored or threading.current_thread() is not threading.main_thread():
@@ -252,11 +259,7 @@ def collect_by_batch(
     wait: bool = False,
     interval: float = 60.0,
 ) -> Tally:
-    """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest.
-
-    Each call moves a run on as far as it goes; batches are remembered in the ledger, so the next call, by
-    this process or another, goes on from there.
-    """
+    """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest."""
     from ..backends.openai.batch import BatchBackend
 
     ask = job.ask
@@ -264,26 +267,21 @@ def collect_by_batch(
         job.judge_id, ask.model, folder, base_url=ask.base_url, key_variable=ask.key_variable
     )
     remember_engine(ledger, job.judge_id, backend.settings())
-    with interruptible() as stop:
-        recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch)
-        try:
-            passes = PASSES
-            while passes:
-                backend.poll(ledger)
-                backend.fetch(recorder, ledger)
-                ledger.flush()
-                recorder.tally.stopped = ""
-                backend.submit(recorder.taken(ledger.pending(job.requests())), recorder, ledger)
-                if not wait or not ledger.batches(job.judge_id, live=True):
-                    break
-                if recorder.tally.stopped not in ("", "reserved"):
-                    break
-                passes -= not recorder.tally.stopped
-                backend.wait(recorder, ledger, interval=interval)
-                ledger.flush()
-        finally:
+    with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch) as recorder:
+        passes = PASSES
+        while passes:
+            backend.poll(ledger)
+            backend.fetch(recorder, ledger)
             ledger.flush()
-            recorder.close()
+            recorder.tally.stopped = ""
+            backend.submit(recorder.taken(ledger.pending(job.requests())), recorder, ledger)
+            if not wait or not ledger.batches(job.judge_id, live=True):
+                break
+            if recorder.tally.stopped not in ("", "reserved"):
+                break
+            passes -= not recorder.tally.stopped
+            backend.wait(recorder, ledger, interval=interval)
+            ledger.flush()
     return recorder.tally
 
 
@@ -298,7 +296,7 @@ def export_requests(job: Job, ledger: Ledger, path: Path, planned: Plan) -> int:
     """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
     from ..backends.base import export
 
-    with _listening(ledger, job.judge_id, planned) as recorder:
+    with _recording(job, ledger, planned) as recorder:
         return export(ledger.pending(job.requests()), path, recorder)
 
 
@@ -306,7 +304,7 @@ def import_results(job: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally
     """Take the results of a batch runner; requests that the run does not know yet are registered first."""
     from ..backends.base import read_results
 
-    with _listening(ledger, job.judge_id, planned) as recorder:
+    with _recording(job, ledger, planned) as recorder:
         for _ in ledger.pending(job.requests()):
             pass
         lines = read_results(path, ledger, recorder)
@@ -314,13 +312,3 @@ def import_results(job: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally
     if not recorder.tally.answered and not recorder.tally.failed:
         raise InputError(f"{path} contains no new answer to a request of this run ({lines}); check the file.")
     return recorder.tally
-
-
-@contextmanager
-def _listening(ledger: Ledger, judge_id: str, planned: Plan) -> Iterator[Recorder]:
-    recorder = Recorder(ledger, judge_id, Budget(), planned, threading.Event(), lambda tally: None)
-    try:
-        yield recorder
-    finally:
-        ledger.flush()
-        recorder.close()

@@ -26,7 +26,6 @@ from ..tables.files import write_table
 from ..tables.schema import JUDGE_KINDS, POSITIONS, STATUSES, validate
 
 Cost = Callable[[str, float, float, bool], float | None]
-Rows = list[dict[str, Any]]
 
 OF_LINES = ("labels_given", "lines_shown")  # columns of judgments where each line takes a label
 
@@ -89,16 +88,13 @@ def run_tables(
             if answered.kind == "pending":
                 continue
             answer = read_completion(answered.body, answered.error)
-            subject = _subject(study, answered.subject_id)
-            responses.add(_response_row(study, answered, answer, subject, cost))
-            n_lines, readings = reader.parse(
-                answered.prompt_id,
-                answered.subject_id,
-                answer,
-                shown(answered.subject_id),
-                answered.arrangement,
-            )
-            judgments.extend(_judgment_rows(answered, answer, subject, n_lines, readings))
+            shared = _shared(study, answered, answer)
+            responses.add(shared | _response(answered, answer, cost))
+            subject = answered.subject_id
+            asked = (answered.prompt_id, subject, answer, shown(subject), answered.arrangement)
+            n_lines, readings = reader.parse(*asked)
+            for dimension, reading in readings:
+                judgments.add(shared | _judgment(dimension, reading, n_lines))
         responses.pack()
         judgments.pack()
     table = judgments.frame()
@@ -118,11 +114,7 @@ def run_tables(
 def choices_from_judgments(
     judgments: pd.DataFrame, tasks: pd.DataFrame, profiles: pd.DataFrame, options: Sequence[str]
 ) -> pd.DataFrame:
-    """Turn verdicts on tasks into the choices contract, two rows a verdict.
-
-    ``probability`` is that of choosing the profile of the row, from the log-probabilities of the options,
-    missing where there are none.
-    """
+    """Turn verdicts on tasks into the choices contract, two rows per verdict, each with its probability."""
     kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
     asked = judgments[[*kept, "origin"]]
     shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of"]]
@@ -155,10 +147,6 @@ class _Columns:
     def add(self, row: dict[str, Any]) -> None:
         self._rows.append(tuple(row.get(name) for name in self._dtypes))
 
-    def extend(self, rows: Rows) -> None:
-        for row in rows:
-            self.add(row)
-
     def pack(self) -> None:
         part = pd.DataFrame(self._rows, columns=list(self._dtypes), dtype=object)
         self._parts.append(part.astype(dict(self._dtypes)))
@@ -170,31 +158,32 @@ class _Columns:
         return pd.concat(self._parts, ignore_index=True)
 
 
-def _subject(study: Study | ItemStudy, name: str) -> dict[str, str]:
+def _shared(study: Study | ItemStudy, answered: Answered, answer: Answer) -> dict[str, Any]:
+    """Return what responses and judgments have in common; each table keeps its own columns."""
     paired = isinstance(study, Study) and study.collect.form == "pair"
-    return {"task_id" if paired else "item_id": name}
-
-
-def _response_row(
-    study: Study | ItemStudy, answered: Answered, answer: Answer, subject: dict[str, str], cost: Cost
-) -> dict[str, Any]:
-    tokens = answer.prompt_tokens or 0, answer.completion_tokens or 0
     return {
         "study": study.name,
         "judge_id": answered.judge_id,
         "judge_kind": "model",
-        **subject,
+        "task_id" if paired else "item_id": answered.subject_id,
         "prompt_id": answered.prompt_id,
         "sample": answered.sample,
-        "text": answer.text if answered.body else None,
         "finish_reason": answer.finish_reason or None,
+        "request_key": answered.key,
+        "origin": SIMULATED if _is_simulated(answered, answer) else None,
+    }
+
+
+def _response(answered: Answered, answer: Answer, cost: Cost) -> dict[str, Any]:
+    tokens = answer.prompt_tokens or 0, answer.completion_tokens or 0
+    return {
+        "text": answer.text if answered.body else None,
         "logprobs": json.dumps(list(answer.tokens), ensure_ascii=False) if answer.tokens else None,
         "model_returned": answer.model or None,
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
         "cost": cost(answered.judge_id, *tokens, bool(answered.batch)) if answered.body else None,
         "latency": answered.seconds,
-        "request_key": answered.key,
         "created": answered.created,
         "error": answered.error or None,
         "error_kind": answered.kind or None,
@@ -206,39 +195,19 @@ def _response_row(
     }
 
 
-def _judgment_rows(
-    answered: Answered,
-    answer: Answer,
-    subject: dict[str, str],
-    lines: int | None,
-    readings: Sequence[tuple[str, Reading]],
-) -> Rows:
-    shared = {
-        "judge_id": answered.judge_id,
-        "judge_kind": "model",
-        **subject,
-        "prompt_id": answered.prompt_id,
-        "sample": answered.sample,
-        "finish_reason": answer.finish_reason or None,
-        "request_key": answered.key,
-        "origin": SIMULATED if _is_simulated(answered, answer) else None,
+def _judgment(dimension: str, reading: Reading, lines: int | None) -> dict[str, Any]:
+    return {
+        "dimension": dimension,
+        "value": None if reading.value is None else str(reading.value),
+        "status": reading.status,
+        "probability": reading.probability,
+        "outside": reading.outside,
+        "expected": reading.expected,
+        "rule": reading.rule,
+        "note": reading.note or None,
+        "labels_given": reading.given,
+        "lines_shown": lines,
     }
-    return [
-        {
-            **shared,
-            "dimension": dimension,
-            "value": None if reading.value is None else str(reading.value),
-            "status": reading.status,
-            "probability": reading.probability,
-            "outside": reading.outside,
-            "expected": reading.expected,
-            "rule": reading.rule,
-            "note": reading.note or None,
-            "labels_given": reading.given,
-            "lines_shown": lines,
-        }
-        for dimension, reading in readings
-    ]
 
 
 def _is_simulated(answered: Answered, answer: Answer) -> bool:

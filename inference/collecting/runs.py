@@ -115,11 +115,6 @@ def check_answers(before: dict[str, Any] | None, study: Study | ItemStudy, run: 
     merged_facts({"prompts": then}, {"prompts": now}, run)
 
 
-def design_facts(design: DrawnDesign, images: bool) -> dict[str, Any]:
-    """Identify a drawn design."""
-    return {**design.drawn, "sha256": design.sha256(), "stimuli": "images" if images else "text"}
-
-
 def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -> dict[str, Any]:
     """Add new prompts and judges to the facts of a run."""
     if before is None:
@@ -153,33 +148,16 @@ PROFILE = "profile_"
 
 @dataclass(frozen=True)
 class RunContent:
-    """What models are shown, and what identifies it.
+    """What models are shown, and what identifies it."""
 
-    Attributes
-    ----------
-    subjects : callable
-        Makes an iterator over all subjects anew.
-    count : int
-    facts : dict
-        As :func:`conjury.inference.collecting.runs.run_facts` takes them.
-    shown : callable
-        Judged texts of a subject, by its name.
-    tasks, profiles : DataFrame or None
-        The design, where the study is a conjoint of pairs.
-    put_to : mapping of str to int
-        Number of subjects of each prompt that is put to some of them only.
-    lines : callable
-        Number of lines of a subject in a column, by the names of column and subject.
-    """
-
-    subjects: Callable[[], Iterator[Subject]]
+    subjects: Callable[[], Iterator[Subject]]  # makes an iterator over all subjects anew
     count: int
-    facts: dict[str, Any]
-    shown: Callable[[str], Sequence[str]]
-    tasks: pd.DataFrame | None = None
+    facts: dict[str, Any]  # as `run_facts` takes them
+    shown: Callable[[str], Sequence[str]]  # judged texts of a subject, by its name
+    tasks: pd.DataFrame | None = None  # the design, where the study is a conjoint of pairs
     profiles: pd.DataFrame | None = None
-    put_to: Mapping[str, int] = field(default_factory=dict)
-    lines: Callable[[str, str], int] = lambda column, subject: 0
+    put_to: Mapping[str, int] = field(default_factory=dict)  # subjects of prompts that are put to some only
+    lines: Callable[[str, str], int] = lambda column, subject: 0  # of a subject in a column
 
 
 @dataclass(frozen=True)
@@ -211,10 +189,7 @@ class RunFolder:
         seed: int | None,
         keep: bool = True,
     ) -> DrawnDesign:
-        """Draw the design of a study, or return the one that is there if it is the same.
-
-        It is written into the folder unless ``keep`` is False.
-        """
+        """Draw and, with ``keep``, store the design of a study, or return the same one that is there."""
         before = self.design
         collect = study.collect
         wanted: dict[str, Any] = {
@@ -245,11 +220,7 @@ class RunFolder:
         keep: bool = True,
         pictures: Pictures | None = None,
     ) -> RunContent:
-        """Gather what models are shown; a conjoint without a design gets the one its study file describes.
-
-        Nothing is written unless ``keep`` is True. Where ``images`` of profiles are shown, ``pictures`` says
-        which; without them it is the column ``media`` of the posts.
-        """
+        """Gather what models are shown, of ``pictures`` or the posts' column ``media`` where as images."""
         if isinstance(study, ItemStudy):
             return _items(study, pairs, images)
         design = self.design or self.draw(study, None, None, None, keep)
@@ -273,34 +244,45 @@ def _profiles(
             "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
             "to posts.parquet in the folder of the design."
         )
-    fields = study.collect.fields
-    if fields is not None and study.content is None:
-        fields = [study.feature_labels.get(name, name) for name in fields]
-    kinds = ["image"] * len(design.posts) if images else None
     versions = pictures.of(design.posts["profile_id"]) if pictures is not None else None
-    table = SubjectTable(design.posts, "profile_id", fields, kinds, versions=versions)
-    facts = design_facts(design, images)
-    if pictures is not None and pictures.links:
-        facts["stimuli"] = "links"
+    subjects, table = design_subjects(study, tasks, design.posts, images, versions)
+    shown = "links" if pictures is not None and pictures.links else "images" if images else "text"
+    facts = {**design.drawn, "sha256": design.sha256(), "stimuli": shown}
     if is_single(study):
-        names = sorted(set(tasks["profile_id"].tolist()))
+        count = tasks["profile_id"].nunique()
         return RunContent(
-            lambda: single_subjects(names, table, study.collect.seed, PROFILE),
-            len(names),
-            facts,
-            lambda name: _texts(table, [int(name.removeprefix(PROFILE))]),
+            subjects, count, facts, lambda name: _texts(table, [int(name.removeprefix(PROFILE))])
         )
     everywhere = design.tasks.sort_values(["task_id", "position"], kind="stable")
     pairs_of = everywhere["profile_id"].to_numpy().reshape(-1, 2).tolist()
     sides = dict(zip(everywhere["task_id"].iloc[::2], pairs_of, strict=True))
     return RunContent(
-        lambda: pair_subjects(tasks, table, study.collect.seed),
+        subjects,
         len(tasks) // 2,
         facts,
         lambda name: _texts(table, sides.get(name, [])),
         design.tasks,
         design.profiles,
     )
+
+
+def design_subjects(
+    study: Study,
+    tasks: pd.DataFrame,
+    posts: pd.DataFrame,
+    images: bool,
+    versions: Mapping[str, Sequence[str]] | None,
+) -> tuple[Callable[[], Iterator[Subject]], SubjectTable]:
+    """Return what makes an iterator over pairs or single profiles, and the table of what they show."""
+    fields, seed = study.collect.fields, study.collect.seed
+    if fields is not None and study.content is None:
+        fields = [study.feature_labels.get(name, name) for name in fields]
+    kinds = ["image"] * len(posts) if images else None
+    table = SubjectTable(posts, "profile_id", fields, kinds, versions=versions)
+    if is_single(study):
+        names = sorted(set(tasks["profile_id"].tolist()))
+        return lambda: single_subjects(names, table, seed, PROFILE), table
+    return lambda: pair_subjects(tasks, table, seed), table
 
 
 def _items(study: ItemStudy, first: int | None, images: bool) -> RunContent:

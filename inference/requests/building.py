@@ -128,21 +128,14 @@ class Builder:
         self, subject: Subject, prompt: Prompt, order: list[str], values: dict[str, Any]
     ) -> Any:
         pictured = [shown.under(prompt) for shown in subject.shown if shown.media is not None]
-        parts: list[dict[str, Any]] = []
         if prompt.user is not None:
             text = self._fill(prompt, prompt.user, order, values)
-            if not pictured:
-                return text
-            parts.append({"type": "text", "text": text})
         else:
             text = "\n\n".join(f"{name}\n{text}" for name, text in values["shown"].items())
-            if not pictured:
-                return text
-            if text:
-                parts.append({"type": "text", "text": text})
-        for shown in pictured:
-            parts.extend(self._media(shown, self._ask.takes))
-        return parts
+        if not pictured:
+            return text
+        parts = [{"type": "text", "text": text}] if text or prompt.user is not None else []
+        return [*parts, *(part for shown in pictured for part in self._media(shown, self._ask.takes))]
 
     def _written(self, subject: Subject) -> dict[str, str]:
         """Write what is shown of a subject, by what it is called."""

@@ -79,13 +79,13 @@ def resolve(body: Body, media: Callable[[str], tuple[str, bytes]]) -> Body:
     messages = body["messages"]
     if all(isinstance(message["content"], str) for message in messages):
         return body
-    return {**body, "messages": [_resolve_message(message, media) for message in messages]}
-
-
-def _resolve_message(message: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
-    if isinstance(message["content"], str):
-        return message
-    return {**message, "content": [_resolve_part(part, media) for part in message["content"]]}
+    resolved = [
+        message
+        if isinstance(message["content"], str)
+        else {**message, "content": [_resolve_part(part, media) for part in message["content"]]}
+        for message in messages
+    ]
+    return {**body, "messages": resolved}
 
 
 def _resolve_part(part: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:

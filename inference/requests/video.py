@@ -34,29 +34,14 @@ TINY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A file of video, checked but not decoded.
-
-    Attributes
-    ----------
-    path : Path
-    sha256 : str
-        SHA-256 of its bytes.
-    mime : str
-        Media type.
-    size : int
-        Bytes.
-    seconds : float
-        How long it is shown.
-    sound : bool
-        Whether it has an audio track.
-    """
+    """A file of video, checked but not decoded."""
 
     path: Path
-    sha256: str
+    sha256: str  # of its bytes
     mime: str
-    size: int
-    seconds: float
-    sound: bool
+    size: int  # bytes
+    seconds: float  # how long it is shown
+    sound: bool  # whether it has an audio track
 
 
 @dataclass(frozen=True, slots=True)

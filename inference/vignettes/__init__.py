@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .faces import Faces, load_faces
+    from .fonts import Fonts
     from .gallery import choose_profiles
     from .jobs.drawing import draw_job
     from .jobs.jobs import Job, open_job
     from .jobs.manifest import JobFolder, read_manifest
     from .jobs.store import encode, vignette_records
     from .jobs.uploading import upload
-    from .layout.layouts import load_layout
-    from .layout.painting import Painter
+    from .layouts import load_layout
+    from .painting import Painter
     from .pictures import Pictures, find_pictures, provider_notes
-    from .text.fonts import Fonts
-    from .text.typesetting import TextStyle, Typesetter
+    from .typesetting import TextStyle, Typesetter
 
 __all__ = [
     "Faces",
@@ -46,11 +46,11 @@ MODULES = {
     "jobs.manifest": ("JobFolder", "read_manifest"),
     "jobs.store": ("encode", "vignette_records"),
     "jobs.uploading": ("upload",),
-    "layout.layouts": ("load_layout",),
-    "layout.painting": ("Painter",),
+    "layouts": ("load_layout",),
+    "painting": ("Painter",),
     "pictures": ("Pictures", "find_pictures", "provider_notes"),
-    "text.fonts": ("Fonts",),
-    "text.typesetting": ("TextStyle", "Typesetter"),
+    "fonts": ("Fonts",),
+    "typesetting": ("TextStyle", "Typesetter"),
 }
 HOMES = {name: module for module, names in MODULES.items() for name in names}
 

@@ -17,7 +17,7 @@ from ..tables.columns import stream
 from ..tables.html_page import render
 from .jobs.jobs import Renderer
 from .jobs.store import encode
-from .text.typesetting import TextStyle, Typesetter
+from .typesetting import TextStyle, Typesetter
 
 CANDIDATES = 50  # profiles drawn at random per chosen one
 CUES = {"both": "Name and face", "name": "Name without face", "face": "Face without name", "none": "Neither"}
@@ -31,7 +31,7 @@ class Entry:
 
     profile_id: int
     levels: Mapping[str, str]  # labels by label of the attribute
-    pictures: Mapping[str, Picture]  # by kind of cues
+    pictures: dict[str, Picture]  # by kind of cues
     alts: Mapping[str, str]  # alternative text by kind of cues
 
 
@@ -87,22 +87,20 @@ def draw_profiles(
     records = {renderer.job.cues: renderer.records(profiles) for renderer in renderers}
     table = label_fields(study, profiles).drop(columns="profile_id")
     levels = [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None)]
-    pictures: list[dict[str, Picture]] = [{} for _ in levels]
+    alts = [
+        {cues: str(shown["alt"].iloc[row]) for cues, shown in records.items()} for row in range(len(levels))
+    ]
+    entries = [
+        Entry(number, level, {}, alt)
+        for number, level, alt in zip(profiles["profile_id"].tolist(), levels, alts, strict=True)
+    ]
     drawn = 0
     for renderer in renderers:
         for row, record in renderer.in_drawing_order(records[renderer.job.cues]):
-            pictures[row][renderer.job.cues] = renderer.painter.draw(record).image
+            entries[row].pictures[renderer.job.cues] = renderer.painter.draw(record).image
             drawn += 1
             progress(drawn)
-    alts: list[dict[str, str]] = [
-        {cues: str(table["alt"].iloc[row]) for cues, table in records.items()} for row in range(len(levels))
-    ]
-    return [
-        Entry(number, level, picture, alt)
-        for number, level, picture, alt in zip(
-            profiles["profile_id"].tolist(), levels, pictures, alts, strict=True
-        )
-    ]
+    return entries
 
 
 def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str]) -> str:
@@ -130,10 +128,7 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
 
 
 def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
-    """Draw the gallery as one picture: profiles in columns, each placed in the shortest column so far.
-
-    With several kinds of cues the pictures of a profile are side by side.
-    """
+    """Draw profiles as one picture, cues side by side, each in the column that is the shortest so far."""
     blocks = [_block(one, typesetter) for one in entries]
     across = len(entries[0].pictures) if _several(entries) else 1
     columns = max(1, min(columns // across if across > 1 else columns, len(blocks)))

@@ -14,8 +14,12 @@ import yaml
 
 from conjury.cli.commands.collect import collect_and_show
 from conjury.inference.collecting import Asking, Running
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import Request
 from conjury.inference.ledger.writer import unpack
+from conjury.inference.requests.building import Builder
+from conjury.inference.study import load_any_study
 
 MODEL = "gpt-4o-mini"  # a model with a price
 PAIRS = 40
@@ -136,6 +140,27 @@ def collect(
     asking = Asking(**{name: options.pop(name) for name in tuple(options) if name in vars(Asking())})
     call = {"prompts": prompts, "out": out, "asking": asking, "running": Running(**options)}
     return collect_and_show(str(study), judge, dry_run=dry_run, **call)
+
+
+def requests_of(
+    folder: Path, ledger: Ledger | None = None, run: Path | None = None, judge: str = "judge", **ask: Any
+) -> list[Request]:
+    """Build all requests of a study to one judge, its way of asking changed."""
+    study = load_any_study(folder)
+    asked = next(known.ask for known in study.judges if known.id == judge).model_copy(update=ask)
+    made = RunFolder(run or folder.parent / "run")
+    builder = Builder(study, judge, asked, study.prompts, made.media(study, ledger))
+    return list(builder.requests(made.content(study).subjects()))
+
+
+def write_media(folder: Path, modality: str, *names: str, takes: list[str] | None = None, **how: Any) -> Path:
+    """Write a study of images or clips that one judge takes in some way; ``how`` changes its collection."""
+    content = items({"form": "label", "labels": LABELS}, **({} if takes is None else {"takes": takes}))
+    content["collect"] |= how
+    write_study(folder, content, list(names))
+    rows = "".join(f"post_{n},{modality},{name}\n" for n, name in enumerate(names))
+    (folder / "items.csv").write_text(f"item_id,modality,media\n{rows}", encoding="utf-8")
+    return folder
 
 
 def table(run: Path, name: str) -> pd.DataFrame:

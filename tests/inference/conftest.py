@@ -1,9 +1,10 @@
-"""One fake server for all tests of inference."""
+"""One fake server for all tests of inference, and a small study."""
 
 from __future__ import annotations
 
 import pytest
 from fakes.server import FakeServer
+from fakes.studies import towns, write_study
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,9 @@ def server(running_server):
     """A server without faults that has seen nothing."""
     running_server.configure()
     return running_server
+
+
+@pytest.fixture
+def study(tmp_path):
+    """The folder of a small conjoint study."""
+    return write_study(tmp_path / "towns", towns())

@@ -137,7 +137,7 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
     Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
     """
     from conjury.analysis.conjoint.power.design_card import Plan, make_card
-    from conjury.inference.collecting.expected_costs import expected_costs
+    from conjury.inference.collecting.jobs import expected_costs
     from conjury.inference.collecting.prices import read_prices
     from conjury.inference.tables.files import whole, write_table
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from ...errors import InputError
 from ...requests.media import LARGEST
-from ..layout.placing import Record
+from ..placing import Record
 from .jobs import Renderer, check_job, open_job, record_job
 from .manifest import Integers, JobFolder, drawn_profiles, merge_parts, picture_rows, write_part
 from .store import MEDIA_TYPES, encode, remove_drafts, store_picture

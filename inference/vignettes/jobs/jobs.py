@@ -19,11 +19,11 @@ from ...errors import InputError
 from ...study.asking import Cues
 from ...study.models import Study
 from ..faces import Faces
-from ..layout.layouts import Layout, load_layout
-from ..layout.painting import Painter
-from ..layout.placing import Box, Record
-from ..text.fonts import Fonts, file_digest
-from ..text.typesetting import Typesetter
+from ..fonts import Fonts, file_digest
+from ..layouts import Layout, load_layout
+from ..painting import Painter
+from ..placing import Box, Record
+from ..typesetting import Typesetter
 from .manifest import MADE_WITH, JobFolder, read_job
 from .store import Format, compressor, replaced, study_faces, vignette_records
 
@@ -205,11 +205,7 @@ def _contents(study: Study) -> str:
 
 
 def check_ablation(renderer: Renderer, profiles: pd.DataFrame) -> None:
-    """Refuse a layout in which hiding a cue moves anything else, for each author and kind of reply.
-
-    Nothing is drawn. A name that takes more lines than its replacement would move the parts below it, and
-    the pictures would differ in more than the cue.
-    """
+    """Refuse a layout in which hiding a cue moves other parts, for each author and kind of reply."""
     job = renderer.job
     if job.cues == "both" or job.study.content is None:
         return

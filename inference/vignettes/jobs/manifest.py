@@ -202,10 +202,7 @@ def file_sizes(folder: JobFolder) -> dict[str, int]:
 
 
 def merge_parts(folder: JobFolder) -> None:
-    """Merge all parts into the manifest, by ``profile_id``, some thousand rows at a time.
-
-    A part's row replaces the manifest's. The caller makes sure that no other process writes.
-    """
+    """Merge all parts into the manifest by ``profile_id``; only one process may write there."""
     parts = folder.parts()
     if not parts:
         return

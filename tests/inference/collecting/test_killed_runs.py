@@ -1,13 +1,15 @@
-"""``kill -9`` at random moments: nothing is lost, nothing that was recorded is asked again."""
+"""Ctrl-C stops a run, and ``kill -9`` at random moments loses nothing and asks nothing recorded again."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from fakes.server import TESTS, FakeServer
 from fakes.studies import collect, table, verdicts
 from pandas.testing import assert_frame_equal
 
+from conjury.inference.collecting.recorder import interruptible
 from conjury.inference.ledger import Ledger
 
 
@@ -83,9 +86,41 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
         assert ledger.batches(live=True) == []
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
-@pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
-def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(study, tmp_path, server, options, times):
+@pytest.mark.parametrize(
+    ("options", "kills", "times"),
+    [
+        pytest.param((), 3, 1, id="synchronous"),
+        pytest.param(("--batch", "--wait"), 5, 1, marks=pytest.mark.long, id="batch"),
+        *(
+            pytest.param(options, 5, 10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])
+            for options in ((), ("--batch", "--wait"))
+        ),
+    ],
+)
+def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(
+    study, tmp_path, server, options, kills, times
+):
     for place in range(times):
         (tmp_path / str(place)).mkdir()
-        check(study, tmp_path / str(place), server, 5, *options)
+        check(study, tmp_path / str(place), server, kills, *options)
+
+
+@contextmanager
+def handled_by(handler):
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_first_interrupt_stops_and_the_second_interrupts_but_not_in_the_background_of_a_script():
+    with handled_by(signal.default_int_handler), interruptible() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    with handled_by(signal.SIG_IGN), interruptible() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert not stop.is_set()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -79,10 +79,13 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_every_profile_has_its_picture_and_its_row(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder
-) -> None:
-    progress = draw(renderer, folder, everything)
+def test_every_profile_has_its_picture_and_its_row_whatever_the_number_of_processes(
+    renderer, everything, folder, reference
+):
+    progress = draw(renderer, folder, everything, workers=2)
+    assert files(folder.root) == reference
+    assert (len(progress), progress[-1]) == (17, PROFILES)
+    assert not folder.parts()
     table = read_manifest(folder.root, "towns", "both")
     assert table["profile_id"].tolist() == BOTH.tolist()
     assert table["sha256"].is_unique
@@ -95,31 +98,33 @@ def test_every_profile_has_its_picture_and_its_row(
     boxes = json.loads(table["boxes"].iloc[0])
     assert [box["kind"] for box in boxes] == ["text"] * 5
     assert list(boxes[0]) == ["name", "kind", "cue", "x", "y", "width", "height"]
-    assert progress == [*range(10, PROFILES, 10), PROFILES]
-    assert not folder.parts()
+    seconds, size = expect(renderer, everything)
+    sizes = [len(content) for name, content in reference.items() if name.endswith(".png")]
+    assert seconds > 0
+    assert size == pytest.approx(np.mean(sizes), rel=0.1)
 
 
-def test_two_processes_give_the_same_files_as_one(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, reference: dict[str, bytes]
-) -> None:
-    assert draw(renderer, folder, everything, workers=2)[-1] == PROFILES
-    assert files(folder.root) == reference
+@pytest.fixture
+def counted(monkeypatch):
+    """A function that counts profiles drawn from now on, and interrupts at one of them."""
+
+    def count(stop: int = 0) -> list[int]:
+        profiles: list[int] = []
+
+        def picture(renderer: Renderer, root: Path, record: Any, draw: Any = drawing.draw_picture) -> Any:
+            profiles.append(record["profile_id"])
+            if len(profiles) == stop:
+                raise KeyboardInterrupt
+            return draw(renderer, root, record)
+
+        monkeypatch.setattr(drawing, "draw_picture", picture)
+        return profiles
+
+    return count
 
 
-def test_a_job_grows_and_no_picture_is_drawn_again(
-    renderer: Renderer,
-    everything: pd.DataFrame,
-    folder: JobFolder,
-    reference: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn: list[int] = []
-
-    def counted(renderer: Renderer, root: Path, record: Any, draw: Any = drawing.draw_picture) -> Any:
-        drawn.append(record["profile_id"])
-        return draw(renderer, root, record)
-
-    monkeypatch.setattr(drawing, "draw_picture", counted)
+def test_a_job_grows_and_no_picture_is_drawn_again(renderer, everything, folder, reference, counted):
+    drawn = counted()
     samples = [everything.sample(n, random_state=n) for n in (1, 25, 70)]
     for chosen in (*samples, everything, everything):
         draw(renderer, folder, chosen)
@@ -129,22 +134,10 @@ def test_a_job_grows_and_no_picture_is_drawn_again(
     assert (done.drawn, len(done.missing), done.chunks) == (PROFILES, 0, [])
 
 
-def test_a_stopped_run_is_resumed_by_a_larger_one(
-    renderer: Renderer,
-    everything: pd.DataFrame,
-    folder: JobFolder,
-    reference: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn: list[int] = []
-
-    def stopping(renderer: Renderer, root: Path, record: Any, draw: Any = drawing.draw_picture) -> Any:
-        drawn.append(record["profile_id"])
-        if len(drawn) == 34:
-            raise KeyboardInterrupt
-        return draw(renderer, root, record)
-
-    monkeypatch.setattr(drawing, "draw_picture", stopping)
+def test_a_stopped_run_is_resumed_by_a_larger_one_and_lost_pictures_are_drawn_again(
+    renderer, everything, folder, reference, counted
+):
+    drawn = counted(stop=34)
     with pytest.raises(KeyboardInterrupt):
         draw(renderer, folder, everything.sample(60, random_state=1))
     assert len(folder.parts()) == 3
@@ -152,12 +145,6 @@ def test_a_stopped_run_is_resumed_by_a_larger_one(
     draw(renderer, folder, everything)
     assert len(drawn) == 34 + PROFILES - 30
     assert files(folder.root) == reference
-
-
-def test_pictures_that_were_deleted_or_cut_off_are_drawn_again(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, reference: dict[str, bytes]
-) -> None:
-    draw(renderer, folder, everything)
     table = read_manifest(folder.root, "towns", "both")
     (folder.root / table["file"][5]).unlink()
     (folder.root / table["file"][9]).write_bytes(b"")
@@ -166,9 +153,7 @@ def test_pictures_that_were_deleted_or_cut_off_are_drawn_again(
     assert files(folder.root) == reference
 
 
-def test_a_killed_run_leaves_no_process_and_is_resumed(
-    renderer: Renderer, towns: Path, everything: pd.DataFrame, folder: JobFolder, reference: dict[str, bytes]
-) -> None:
+def test_a_killed_run_leaves_no_process_and_is_resumed(renderer, towns, everything, folder, reference):
     process = start(towns, folder.root, "--workers", 2, chunk=2)
     wait_until(lambda: len(folder.parts()) >= 3, process)
     workers = children(process.pid)
@@ -183,27 +168,18 @@ def test_a_killed_run_leaves_no_process_and_is_resumed(
     assert files(folder.root) == reference
 
 
-def test_a_second_command_is_refused_while_one_writes(
-    renderer: Renderer, towns: Path, everything: pd.DataFrame, folder: JobFolder
-) -> None:
-    with folder.writing():
-        code, _, error = ended(start(towns, folder.root, "--workers", 1))
-    assert code == 2
-    assert f"towns/both: process {os.getpid()} on " in error
-    assert "draws or uploads pictures here; wait until it has ended, or give another" in error
+def test_a_second_process_is_refused_while_one_writes(renderer, everything, folder):
+    told = (
+        rf"towns/both: process {os.getpid()} on .*draws or uploads pictures here; wait until it has ended, or"
+    )
+    with folder.writing(), pytest.raises(InputError, match=told):
+        draw(renderer, folder, everything.head(3))
     assert draw(renderer, folder, everything.head(3)) == [3]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_keeps_finished_pictures(
-    renderer: Renderer,
-    towns: Path,
-    everything: pd.DataFrame,
-    folder: JobFolder,
-    reference: dict[str, bytes],
-    workers: int,
-) -> None:
+def test_ctrl_c_keeps_finished_pictures(renderer, towns, everything, folder, reference, workers):
     process = start(towns, folder.root, "--workers", workers, chunk=2, pause=0.02)
     wait_until(lambda: len(folder.parts()) >= 2, process)
     process.send_signal(signal.SIGINT)
@@ -216,43 +192,24 @@ def test_ctrl_c_keeps_finished_pictures(
     assert files(folder.root) == reference
 
 
-def test_a_killed_process_is_reported(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder
-) -> None:
+def test_failures_of_processes_and_of_pictures_are_reported(
+    renderer, everything, tmp_path, folder, monkeypatch
+):
     def kill(n: int) -> None:
         for process in multiprocessing.active_children():
             process.kill()
 
     with pytest.raises(InputError, match=r"was killed, perhaps for lack of memory.*--workers"):
         draw_job(renderer, folder, everything, 2, kill)
-
-
-def test_errors_in_other_processes_are_reported_as_they_are(
-    everything: pd.DataFrame, tmp_path: Path, folder: JobFolder
-) -> None:
     towns = write_towns(tmp_path / "towns")
-    renderer = open_job(job(towns))
-    assert renderer.facts["layout"]["name"] == "card.yaml"
+    another, elsewhere = open_job(job(towns)), JobFolder(tmp_path / "elsewhere", "towns", "both")
+    assert another.facts["layout"]["name"] == "card.yaml"
     (towns / "card.yaml").unlink()
     with pytest.raises(InputError, match=r"There is no layout 'card\.yaml'"):
-        draw(renderer, folder, everything, workers=2)
-
-
-def test_pictures_that_judges_do_not_accept_are_refused(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        draw(another, elsewhere, everything, workers=2)
     monkeypatch.setattr(drawing, "LARGEST", 100)
     with pytest.raises(InputError, match=r"profile 1 has .* bytes, and judges accept at most 100"):
-        draw(renderer, folder, everything.head(1))
-
-
-def test_the_size_expected_is_the_size_drawn(
-    renderer: Renderer, everything: pd.DataFrame, reference: dict[str, bytes]
-) -> None:
-    seconds, size = expect(renderer, everything)
-    sizes = [len(content) for name, content in reference.items() if name.endswith(".png")]
-    assert seconds > 0
-    assert size == pytest.approx(np.mean(sizes), rel=0.1)
+        draw(renderer, elsewhere, everything.head(1))
 
 
 @pytest.mark.parametrize(
@@ -263,9 +220,7 @@ def test_the_size_expected_is_the_size_drawn(
         ({"theme": "dark", "seed": 4}, "theme light there, dark now; seed 3 there, 4 now"),
     ],
 )
-def test_another_job_in_the_same_folder_is_refused(
-    renderer: Renderer, everything: pd.DataFrame, folder: JobFolder, change: dict[str, Any], difference: str
-) -> None:
+def test_another_job_in_the_same_folder_is_refused(renderer, everything, folder, change, difference):
     draw(renderer, folder, everything.head(1))
     assert check_job(folder, renderer.facts)
     with pytest.raises(InputError) as refused:
@@ -273,7 +228,7 @@ def test_another_job_in_the_same_folder_is_refused(
     assert f"({difference}); give another folder with --out, or draw as before." in str(refused.value)
 
 
-def test_a_changed_layout_or_study_is_another_job(tmp_path: Path, folder: JobFolder) -> None:
+def test_a_changed_layout_or_study_is_another_job(tmp_path, folder):
     towns = write_towns(tmp_path / "towns")
     folder.path.mkdir(parents=True)
     record_job(folder, open_job(job(towns)).facts)

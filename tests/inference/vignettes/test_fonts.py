@@ -6,17 +6,15 @@ import hashlib
 import importlib
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 from fontTools.ttLib import TTFont
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.vignettes import Fonts
-from conjury.inference.vignettes.text import characters
-from conjury.inference.vignettes.text import fonts as module
-from conjury.inference.vignettes.text.fonts import EMOJI, FONTS, EmojiFont, find_emoji
+from conjury.inference.vignettes import Fonts, characters
+from conjury.inference.vignettes import fonts as module
+from conjury.inference.vignettes.fonts import EMOJI, FONTS, EmojiFont, find_emoji
 
 
 def name_of(fonts: Fonts, cluster: str) -> str:
@@ -28,33 +26,17 @@ def without(fonts: Fonts, **changed: object) -> Fonts:
     return Fonts(**{**kept, **changed})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("cluster", "family"),
-    [
-        ("a", "Inter"),
-        ("ж", "Inter"),
-        ("Ω", "Inter"),
-        ("ế", "Inter"),
-        ("س", "Noto Sans Arabic"),
-        ("ש", "Heebo"),
-        ("क्षि", "Noto Sans Devanagari"),
-    ],
-)
-def test_a_cluster_goes_to_the_first_family_that_has_it(fonts: Fonts, cluster: str, family: str) -> None:
-    assert name_of(fonts, cluster) == family
-
-
-def test_japanese_goes_to_the_font_of_the_extra(fonts: Fonts) -> None:
+def test_a_cluster_goes_to_the_first_family_that_has_it(fonts):
+    families = dict.fromkeys(("a", "ж", "Ω", "ế", "ő", "ő"), "Inter")  # the last is decomposed
+    families |= {"س": "Noto Sans Arabic", "ש": "Heebo", "क्षि": "Noto Sans Devanagari"}
+    assert {cluster: name_of(fonts, cluster) for cluster in families} == families
+    assert not fonts.covers(0, "\u030b")
+    assert fonts.family_of("\N{PILE OF POO}\ufe0e") == EMOJI  # which has no letter form
     pytest.importorskip("noto_cjk_sans_jp_regular")
     assert {name_of(fonts, each) for each in "日本語ひらカタ한"} == {"Noto Sans CJK JP"}
 
 
-def test_a_decomposed_letter_is_had_if_the_composed_one_is(fonts: Fonts) -> None:
-    assert not fonts.covers(0, "\u030b")
-    assert name_of(fonts, "o\u030b") == name_of(fonts, "ő") == "Inter"
-
-
-def test_latin_text_opens_no_other_fonts_table(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_latin_text_opens_no_other_fonts_table(fonts, monkeypatch):
     opened: list[str] = []
     read = module.read_font_tables
     monkeypatch.setattr(module, "read_font_tables", lambda path: opened.append(path.name) or read(path))
@@ -64,7 +46,7 @@ def test_latin_text_opens_no_other_fonts_table(fonts: Fonts, monkeypatch: pytest
     assert opened == ["Inter[opsz,wght].ttf"]
 
 
-def test_a_face_is_loaded_once_and_weights_differ(fonts: Fonts) -> None:
+def test_a_face_is_loaded_once_and_weights_differ(fonts):
     assert fonts.face(0, 30, 400) is fonts.face(0, 30, 400)
     for number in range(len(fonts.families)):
         cluster = next(
@@ -74,15 +56,12 @@ def test_a_face_is_loaded_once_and_weights_differ(fonts: Fonts) -> None:
         assert sum(bytes(bold)) > 1.1 * sum(bytes(regular)), fonts.families[number].name
 
 
-def test_axes_are_listed_in_the_order_of_the_files(fonts: Fonts) -> None:
+def test_axes_are_listed_in_the_order_of_the_files_and_small_letters_are_wider(fonts):
     listed = {entry["name"]: entry.get("axes", {}) for entry in yaml.safe_load(FONTS.read_text())["families"]}
     for family in fonts.families:
         with TTFont(family.regular, lazy=True) as font:
             axes = [axis.axisTag for axis in font["fvar"].axes] if "fvar" in font else []
         assert list(listed[family.name]) == axes, family.name
-
-
-def test_letters_are_wider_in_small_text(fonts: Fonts) -> None:
     small, large = (fonts.face(0, size, 400).getlength("handgloves") / size for size in (28, 64))
     assert small > 1.02 * large
 
@@ -96,30 +75,25 @@ def test_letters_are_wider_in_small_text(fonts: Fonts) -> None:
         ("\ue000", "U+E000"),
     ],
 )
-def test_a_character_in_no_font_is_named(fonts: Fonts, cluster: str, named: str) -> None:
+def test_a_character_in_no_font_is_named(fonts, cluster, named):
     with pytest.raises(InputError, match=r"remove (it|them)") as caught:
         fonts.family_of(cluster)
     assert named in str(caught.value)
 
 
-def test_missing_japanese_font_names_the_extra(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_fonts_are_named_with_the_extra(fonts, monkeypatch):
     find = module.find_spec
     monkeypatch.setattr(module, "find_spec", lambda name: None if "cjk" in name else find(name))
     poorer = Fonts.find()
     assert poorer.family_of("a") == 0
     with pytest.raises(InputError, match=r"U\+65E5 .* Noto Sans CJK JP.*pip install 'conjury\[cjk\]'"):
         poorer.family_of("日")
-
-
-def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependency, match=r"fontpkg-inter.*pip install 'conjury\[pictures\]'"):
         Fonts.find()
 
 
-def test_without_fribidi_latin_is_taken_and_arabic_refused(
-    fonts: Fonts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_fribidi_latin_is_taken_and_arabic_refused(fonts, monkeypatch):
     monkeypatch.setattr(module, "fribidi", lambda: None)
     poorer = Fonts.find()
     assert not poorer.shaping
@@ -132,43 +106,27 @@ def test_without_fribidi_latin_is_taken_and_arabic_refused(
     assert poorer.emoji_font("❤️") is poorer.emoji
 
 
-def test_emoji_without_a_font_say_what_to_install(fonts: Fonts) -> None:
+def test_emoji_without_a_font_or_that_it_lacks_are_named(fonts):
     with pytest.raises(InputError, match=r"U\+1F600 \(GRINNING FACE\).*fonts-noto-color-emoji"):
         without(fonts, emoji=None).emoji_font("😀")
-
-
-def test_emoji_that_the_font_lacks_are_named(fonts: Fonts) -> None:
-    older = without(fonts, emoji=_shortened(fonts))
+    older = EmojiFont(fonts.emoji.path)
+    older._characters -= {0x1FAF9}
     with pytest.raises(InputError, match=r"lacks the emoji U\+1FAF9"):
-        older.emoji_font("\U0001faf9")
+        without(fonts, emoji=older).emoji_font("\U0001faf9")
 
 
-def _shortened(fonts: Fonts) -> EmojiFont:
-    assert fonts.emoji is not None
-    shortened = EmojiFont(fonts.emoji.path)
-    shortened._characters -= {0x1FAF9}
-    return shortened
-
-
-def test_signs_without_a_letter_form_go_to_the_emoji_font(fonts: Fonts) -> None:
-    assert fonts.family_of("\N{PILE OF POO}\ufe0e") == EMOJI
-
-
-def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts: Fonts, tmp_path: Path) -> None:
-    assert fonts.emoji is not None
+def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts, tmp_path):
     below = tmp_path / "truetype" / "noto" / "Some Emoji.ttf"
     below.parent.mkdir(parents=True)
     shutil.copy(fonts.emoji.path, below)
     found = find_emoji(["Some Emoji.ttf"], ["/no/such/folder", str(tmp_path)], None)
-    assert found is not None
     assert found.path == below
     assert find_emoji(["Other.ttf"], [str(tmp_path)], None) is None
     named = Fonts.find(below).emoji
-    assert named is not None
     assert named.path == below
 
 
-def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts: Fonts, tmp_path: Path) -> None:
+def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts, tmp_path):
     broken = tmp_path / "Broken.ttf"
     broken.write_text("no font")
     assert find_emoji(["Broken.ttf"], [str(tmp_path)], None) is None
@@ -179,8 +137,7 @@ def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts: Fonts, t
         Fonts.find(fonts.families[0].regular)
 
 
-def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
-    assert fonts.emoji is not None
+def test_emoji_are_as_large_beside_any_text(fonts):
     for size in (12, 35, 70):
         image, left, top, advance = fonts.emoji.draw("😀", size)
         assert image.mode == "RGBA"
@@ -190,10 +147,8 @@ def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
 
 
 @pytest.mark.parametrize(("package", "module"), [("regex", "characters"), ("fontTools", "fonts")])
-def test_missing_packages_of_the_extra_are_named(
-    monkeypatch: pytest.MonkeyPatch, package: str, module: str
-) -> None:
-    name = f"conjury.inference.vignettes.text.{module}"
+def test_missing_packages_of_the_extra_are_named(monkeypatch, package, module):
+    name = f"conjury.inference.vignettes.{module}"
     for loaded in [each for each in sys.modules if each == name or each.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, package, None)
@@ -201,15 +156,14 @@ def test_missing_packages_of_the_extra_are_named(
         importlib.import_module(name)
 
 
-def test_hashes_are_those_of_the_files(fonts: Fonts) -> None:
+def test_hashes_are_those_of_the_files(fonts):
     inter = fonts.families[0].regular
     assert fonts.sha256[inter.name] == hashlib.sha256(inter.read_bytes()).hexdigest()
-    assert fonts.emoji is not None
     assert fonts.emoji.path.name in fonts.sha256
     assert len(fonts.sha256) >= len(fonts.families) + 1
 
 
-def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch):
     tried: list[str] = []
 
     def refuse(name: str) -> None:

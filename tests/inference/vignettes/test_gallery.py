@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
-from conjury.inference.vignettes import Job, Typesetter, choose_profiles, open_job
+from conjury.inference.vignettes import Job, choose_profiles, open_job
 from conjury.inference.vignettes.gallery import COLUMN, GAP, Entry, draw_profiles, gallery_page, gallery_sheet
 
 
@@ -39,29 +40,21 @@ def entries(cues: tuple[str, ...], heights: list[int]) -> list[Entry]:
     ]
 
 
-def test_all_levels_and_stimuli_are_shown_about_equally_often(profiles: pd.DataFrame) -> None:
+def test_profiles_chosen_show_all_levels_about_equally_often(profiles, known):
     study = load_study("moderation")
     chosen = choose_profiles(study, profiles, 40, seed=1)
     assert chosen["profile_id"].is_unique
     for name in (*(part.id for part in study.attributes), "text", "user"):
         counts = chosen[name].value_counts()
         assert counts.max() - counts.min() <= 2, name
-
-
-def test_other_seeds_choose_others_and_the_same_seed_the_same(profiles: pd.DataFrame) -> None:
-    study = load_study("moderation")
     first, again, other = (choose_profiles(study, profiles, 10, seed) for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert set(first["profile_id"]).isdisjoint(other["profile_id"])
-
-
-def test_a_study_with_fewer_profiles_shows_all_of_them(known: Study) -> None:
-    everything = enumerate_profiles(known)
-    few = everything.head(7)
+    few = enumerate_profiles(known).head(7)
     assert sorted(choose_profiles(known, few, 40, seed=1)["profile_id"]) == few["profile_id"].tolist()
 
 
-def test_a_page_needs_no_other_file_and_says_what_is_in_each_picture(known: Study) -> None:
+def test_a_page_needs_no_other_file_and_says_what_is_in_each_picture(known):
     pair = known.model_copy(update={"attributes": known.attributes[:2], "title": "Towns & <villages>"})
     page = gallery_page(pair, entries(("both",), [100, 120]), {"Layout": "table, light"})
     assert "Towns &amp; &lt;villages&gt;" in page
@@ -74,21 +67,17 @@ def test_a_page_needs_no_other_file_and_says_what_is_in_each_picture(known: Stud
     assert "Name without face" in several
 
 
-def test_a_sheet_fills_the_shortest_column(typesetter: Typesetter) -> None:
+def test_a_sheet_fills_the_shortest_column_with_cues_side_by_side(typesetter):
     sheet = np.asarray(gallery_sheet(entries(("both",), [300, 60, 60]), typesetter, "Towns", columns=2))
     assert sheet.shape[1] == GAP + 2 * (COLUMN + GAP)
     second = sheet[:, GAP + COLUMN + GAP + 5]
-    reds = [tuple(pixel) for pixel in second if pixel[0] == 200]
-    assert reds.count((200, 40, 0)) == 60
-    assert reds.count((200, 80, 0)) == 60
+    reds = Counter(tuple(pixel) for pixel in second if pixel[0] == 200)
+    assert (reds[200, 40, 0], reds[200, 80, 0]) == (60, 60)
+    several = gallery_sheet(entries(("both", "name", "face", "none"), [50]), typesetter, "Towns")
+    assert several.width == GAP + 4 * (COLUMN + GAP)
 
 
-def test_kinds_of_cues_stand_side_by_side(typesetter: Typesetter) -> None:
-    sheet = gallery_sheet(entries(("both", "name", "face", "none"), [50]), typesetter, "Towns")
-    assert sheet.width == GAP + 4 * (COLUMN + GAP)
-
-
-def test_pictures_belong_to_their_profiles(known: Study, typesetter: Typesetter) -> None:
+def test_pictures_belong_to_their_profiles(known, typesetter):
     chosen = enumerate_profiles(known).iloc[[5, 2, 90]]
     renderer = open_job(Job(known, "both", "table", "light", "png", 1))
     counts: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.design.stimuli import load_posts, profile_values
-from conjury.inference.design.stimuli.posts import People
+from conjury.inference.design.stimuli.posts import People, PostKit
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
-from conjury.inference.study.asking import Content, Cues
+from conjury.inference.study.asking import Cues
 from conjury.inference.tables.files import LAYOUTS
-from conjury.inference.vignettes import Faces, Fonts, Job, open_job, vignette_records
+from conjury.inference.vignettes import Faces, Job, open_job, vignette_records
 from conjury.inference.vignettes.jobs.jobs import check_ablation
 from conjury.inference.vignettes.jobs.store import study_faces
 
@@ -59,9 +60,9 @@ def anonymous() -> NDArray[np.bool_]:
     return authors().str.startswith("anonymous").to_numpy(dtype=bool)
 
 
-def content() -> Content:
-    assert STUDY.content is not None
-    return STUDY.content
+@cache
+def kit() -> PostKit:
+    return load_posts(STUDY.folder, STUDY.content, profile_values(STUDY))
 
 
 @pytest.fixture(scope="module")
@@ -80,121 +81,92 @@ def changed(folder: Path, change: dict[str, Any]) -> Study:
     return load_study(path)
 
 
-def test_records_show_the_posts_of_the_study(shown: dict[str, pd.DataFrame]) -> None:
-    posts = load_posts(STUDY.folder, content(), profile_values(STUDY)).posts(some(), 1)
+def test_records_show_the_posts_of_the_study(shown):
+    posts = kit().posts(some(), 1)
     both = shown["both"]
-    assert list(both) == [
-        *("profile_id", "name", "handle", "face", "text", "likes", "posted"),
-        *("reply_name", "reply_handle", "reply_face", "reply_text", "alt"),
-    ]
+    assert list(both) == ["profile_id", "name", "handle", "face", "text", "likes", "posted", *REPLY, "alt"]
     common = [name for name in both if name in posts and name != "alt"]
     pd.testing.assert_frame_equal(both[common], posts[common])
     assert (both["face"] == authors()).all()
+    nothing = vignette_records(STUDY, profiles().head(0), "name", 1)  # the faces are read as well
+    assert len(nothing) == 0
+    assert nothing.dtypes.equals(shown["name"].dtypes)
+    for table in shown.values():
+        assert set(table["face"]) | set(table["reply_face"].dropna()) <= set(faces().sources)
+        assert (table["reply_face"].isna() == table["reply_text"].isna()).all()
+        assert table["reply_face"].dropna().str.fullmatch(r"replier_\d\d").all()
+        assert not table.drop(columns=REPLY).isna().any(axis=None)
 
 
 @pytest.mark.parametrize(
     ("cues", "hidden"),
     [("name", {"face"}), ("face", {"name", "handle"}), ("none", {"name", "handle", "face"})],
 )
-def test_cues_change_nothing_but_what_they_hide(
-    shown: dict[str, pd.DataFrame], cues: str, hidden: set[str]
-) -> None:
+def test_cues_change_nothing_but_what_they_hide(shown, cues, hidden):
     both, ablated = shown["both"], shown[cues]
     for column in both.columns.drop("alt"):
         same = (both[column] == ablated[column]) | (both[column].isna() & ablated[column].isna())
         assert same[anonymous()].all(), column
         assert same[~anonymous()].all() if column not in hidden else not same[~anonymous()].any(), column
-    assert (both["alt"][anonymous()] == ablated["alt"][anonymous()]).all()
-    assert (both["alt"][~anonymous()] != ablated["alt"][~anonymous()]).all()
+    assert ((both["alt"] == ablated["alt"]) == anonymous()).all()
 
 
-def test_the_anonymous_author_of_the_same_number_stands_in(shown: dict[str, pd.DataFrame]) -> None:
+def test_the_anonymous_author_of_the_same_number_stands_in_with_the_pattern_of_the_account(shown):
     numbers = authors().str[-2:]
     assert (shown["name"]["face"] == "anonymous_" + numbers).all()
-    names = load_posts(STUDY.folder, content(), profile_values(STUDY)).people.authors
+    names = kit().people.authors
     stand_ins = [names[f"anonymous_{number}"].name for number in numbers]
     for cues in ("face", "none"):
         assert shown[cues]["name"].tolist() == stand_ins
-        owned = [
-            name.lower() in handle for name, handle in zip(stand_ins, shown[cues]["handle"], strict=True)
-        ]
-        assert all(owned)
+        pairs = zip(stand_ins, shown[cues]["handle"], strict=True)
+        assert all(name.lower() in handle for name, handle in pairs)
     pd.testing.assert_series_equal(shown["face"]["handle"], shown["none"]["handle"])
-
-
-def test_accounts_that_stand_in_keep_the_number_and_pattern_drawn(shown: dict[str, pd.DataFrame]) -> None:
     own, stand_in = shown["both"]["handle"], shown["none"]["handle"]
     assert (own.str.extract(r"(\d+)$")[0] == stand_in.str.extract(r"(\d+)$")[0]).all()
     its = own[~anonymous()].str.startswith("its_")
     assert (its == stand_in[~anonymous()].str.startswith("its_")).all()
 
 
-def test_what_is_hidden_no_longer_depends_on_the_group(shown: dict[str, pd.DataFrame]) -> None:
-    twins = profiles()[
-        (profiles()["text"] == "work_03") & (profiles()["user"].astype(str).str.endswith("_06"))
-    ]
-    by_group = {
-        group: vignette_records(STUDY, rows.assign(profile_id=7), "none", 1, faces())
-        for group, rows in twins.groupby("identity", observed=True)
+def test_what_is_hidden_no_longer_depends_on_the_group():
+    of_six = profiles()["user"].astype(str).str.endswith("_06")
+    twins = profiles()[(profiles()["text"] == "work_03") & of_six].groupby("identity", observed=True)
+    records = {
+        group: vignette_records(STUDY, rows.assign(profile_id=7), "none", 1, faces()).reset_index(drop=True)
+        for group, rows in twins
     }
-    assert set(by_group) == {"anonymous", *GROUPS}
-    first = by_group["anonymous"].reset_index(drop=True)
-    for rows in by_group.values():
-        pd.testing.assert_frame_equal(rows.reset_index(drop=True), first)
-
-
-@pytest.mark.parametrize("cues", CUES)
-def test_faces_can_be_drawn_and_replies_have_one(shown: dict[str, pd.DataFrame], cues: str) -> None:
-    table = shown[cues]
-    assert set(table["face"]) | set(table["reply_face"].dropna()) <= set(faces().sources)
-    assert (table["reply_face"].isna() == table["reply_text"].isna()).all()
-    assert table["reply_face"].dropna().str.fullmatch(r"replier_\d\d").all()
-    assert (
-        not table.drop(columns=["reply_name", "reply_handle", "reply_face", "reply_text"])
-        .isna()
-        .any(axis=None)
-    )
+    assert set(records) == {"anonymous", *GROUPS}
+    for rows in records.values():
+        pd.testing.assert_frame_equal(rows, records["anonymous"])
 
 
 @given(st.lists(st.integers(0, 209_999), max_size=30), st.sampled_from(CUES), st.integers(0, 9))
 @settings(max_examples=8, deadline=None)
-def test_a_row_depends_on_no_other(rows: list[int], cues: str, seed: int) -> None:
+def test_a_row_depends_on_no_other(rows, cues, seed):
     asked = profiles().iloc[rows]
     together = vignette_records(STUDY, asked, cues, seed, faces())
     assert together["profile_id"].tolist() == asked["profile_id"].tolist()
-    parts = [
-        vignette_records(STUDY, asked.iloc[at : at + 7], cues, seed, faces()) for at in range(0, len(rows), 7)
-    ]
-    if parts:
+    slices = [asked.iloc[at : at + 7] for at in range(0, len(rows), 7)]
+    if slices:
+        parts = [vignette_records(STUDY, part, cues, seed, faces()) for part in slices]
         pd.testing.assert_frame_equal(pd.concat(parts), together)
 
 
-def test_no_profile_gives_no_record_with_the_same_columns(shown: dict[str, pd.DataFrame]) -> None:
-    nothing = vignette_records(STUDY, profiles().head(0), "name", 1)  # the faces are read as well
-    assert len(nothing) == 0
-    assert nothing.dtypes.equals(shown["name"].dtypes)
-
-
-def test_alternative_text_says_what_the_picture_shows(shown: dict[str, pd.DataFrame]) -> None:
+def test_alternative_text_describes_the_picture(shown):
     for table in shown.values():
-        for row in table.head(300).itertuples():
-            alt = str(row.alt)
+        for row in table.head(150).itertuples():
+            alt, replied = str(row.alt), not pd.isna(row.reply_text)
             expected = [row.name, row.handle, row.text, faces().describe(str(row.face)), str(row.posted)[11:]]
-            if not pd.isna(row.reply_text):
-                expected += [
-                    row.reply_name,
-                    row.reply_handle,
-                    row.reply_text,
-                    faces().describe(str(row.reply_face)),
-                ]
+            if replied:
+                face = faces().describe(str(row.reply_face))
+                expected += [row.reply_name, row.reply_handle, row.reply_text, face]
             assert all(str(words) in alt for words in expected), alt
             assert f"with {row.likes} like{'s' if row.likes != 1 else ''}." in alt
             outside = re.sub("“[^”]*”", "", alt)
             assert outside.count(".") == 1
-            assert ("reply" in outside) == (not pd.isna(row.reply_text))
+            assert ("reply" in outside) == replied
 
 
-def test_alternative_text_contains_no_hidden_identity(shown: dict[str, pd.DataFrame]) -> None:
+def test_alternative_text_contains_no_hidden_identity(shown):
     labels = "|".join(STUDY.level_labels["identity"][group] for group in GROUPS)
     named = {cues: table["alt"].str.contains(labels).to_numpy(dtype=bool) for cues, table in shown.items()}
     assert (named["both"] == ~anonymous()).all()
@@ -209,7 +181,7 @@ def test_alternative_text_contains_no_hidden_identity(shown: dict[str, pd.DataFr
         )
 
 
-def test_one_record_reads_as_written_here() -> None:
+def test_one_record_reads_as_written_here():
     profile = profiles()[(profiles()["user"] == "white_female_02") & (profiles()["text"] == "sport_09")]
     profile = profile.query("slur == 'none' and curse == 'no_curse' and engagement == 'low'")
     quiet, agreed = (
@@ -226,84 +198,67 @@ def test_one_record_reads_as_written_here() -> None:
     assert re.fullmatch(pattern + reply + "she will remember it forever.”", agreed)
 
 
-def test_profiles_without_content_show_their_levels(tmp_path: Path) -> None:
+def test_profiles_without_content_show_their_levels(tmp_path):
     study = load_study(write_study(tmp_path, towns()))
     table = vignette_records(study, enumerate_profiles(study), "both", 1)
     assert list(table) == ["profile_id", *study.feature_labels.values(), "alt"]
     assert table["alt"].iloc[1] == "Size: Small; Place: Inland; Age: Old; River: Dry; Trains: Often."
     assert study_faces(study) == Faces({}, {})
-    with pytest.raises(
-        InputError, match=r"^The study towns has no content .*cues 'face' .*; ask for both\.$"
-    ):
+    told = r"^The study towns has no content .*cues 'face' .*; ask for both\.$"
+    with pytest.raises(InputError, match=told):
         vignette_records(study, enumerate_profiles(study), "face", 1)
 
 
-def test_cues_without_anonymous_authors_are_refused(tmp_path: Path) -> None:
-    study = changed(tmp_path, {"roles": {"anonymous": "anonymus"}})
-    sentence = (
-        r"^Cues 'name' need .* 'anonymus' \(did you mean 'anonymous'\?\); name the level of identity .*\.$"
-    )
-    with pytest.raises(InputError, match=sentence):
+def test_studies_without_anonymous_authors_or_faces_are_refused(tmp_path):
+    study = changed(tmp_path / "roles", {"roles": {"anonymous": "anonymus"}})
+    told = r"^Cues 'name' need .* 'anonymus' \(did you mean 'anonymous'\?\); name the level of identity .*\.$"
+    with pytest.raises(InputError, match=told):
         vignette_records(study, some(), "name", 1, faces())
     assert len(vignette_records(study, some(), "both", 1, faces())) == len(some())
-
-
-def test_a_study_that_names_no_faces_is_refused(tmp_path: Path) -> None:
-    study = changed(tmp_path, {"faces": None})
+    study = changed(tmp_path / "faces", {"faces": None})
     with pytest.raises(InputError, match=r"^The study moderation names no faces; write `faces:`"):
         vignette_records(study, some(), "both", 1)
 
 
-def test_groups_of_different_size_have_no_stand_ins() -> None:
-    kit = load_posts(STUDY.folder, content(), profile_values(STUDY))
-    fewer = {name: person for name, person in kit.people.authors.items() if name != "anonymous_09"}
-    lacking = type(kit)(
-        kit.texts, People(fewer, kit.people.repliers), kit.insults, kit.likes, kit.days, kit.roles
-    )
+def test_groups_of_different_size_have_no_stand_ins():
+    fewer = {name: person for name, person in kit().people.authors.items() if name != "anonymous_09"}
+    smaller = replace(kit(), people=People(fewer, kit().people.repliers))
     with pytest.raises(InputError, match=r"^No author anonymous_09 .* for black_male_09 .*both cues\.$"):
-        lacking.signed(some()[~anonymous()], 1, "name")
-    assert len(lacking.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()
+        smaller.signed(some()[~anonymous()], 1, "name")
+    assert len(smaller.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()
 
 
-def of_two_texts() -> pd.DataFrame:
-    return profiles()[profiles()["text"].isin(["everyday_00", "politics_03"])]
-
-
-@pytest.mark.parametrize("cues", ["both", "name", "face", "none"])
-def test_layouts_that_ship_move_nothing(fonts: Fonts, cues: str) -> None:
-    check_ablation(open_job(Job(STUDY, cues, "post", "light", "png", 1)), of_two_texts())
-
-
-def test_a_layout_in_which_names_take_several_lines_is_refused(fonts: Fonts, tmp_path: Path) -> None:
+def test_layouts_that_ship_move_nothing_and_one_in_which_names_take_several_lines_is_refused(fonts, tmp_path):
     layout = yaml.safe_load((LAYOUTS / "post.yaml").read_text(encoding="utf-8"))
     layout["styles"]["name"]["size"] = 120
     (tmp_path / "huge.yaml").write_text(yaml.safe_dump(layout), encoding="utf-8")
+    two_texts = profiles()[profiles()["text"].isin(["everyday_00", "politics_03"])]
 
-    def check(cues: Cues) -> None:
-        renderer = open_job(Job(STUDY, cues, str(tmp_path / "huge.yaml"), "light", "png", 1))
-        check_ablation(renderer, of_two_texts())
+    def check(cues: Cues, layout: Path | str = tmp_path / "huge.yaml") -> None:
+        check_ablation(open_job(Job(STUDY, cues, str(layout), "light", "png", 1)), two_texts)
 
+    for cues in CUES:
+        check(cues, "post")
     check("both")
     check("name")
-    with pytest.raises(
-        InputError, match=r"profile \d+: with cues face, layout .*huge\.yaml changes more than the cue"
-    ):
+    told = r"profile \d+: with cues face, layout .*huge\.yaml changes more than the cue"
+    with pytest.raises(InputError, match=told):
         check("face")
 
 
+@pytest.mark.long
 @pytest.mark.shared
-def test_the_pairs_of_the_published_audit_can_be_drawn(shared: Path, fonts: Fonts) -> None:
-    study = STUDY
+def test_the_pairs_of_the_published_audit_can_be_drawn(shared, fonts):
     folder = shared / "data" / "moderation"
-    choices = load_choices(study, folder / "gemini_long.parquet", levels=folder / "gemini_levels.json")
-    keys = [part.id for part in study.attributes] + [part.id for part in study.stimuli]
+    choices = load_choices(STUDY, folder / "gemini_long.parquet", levels=folder / "gemini_levels.json")
+    keys = [part.id for part in (*STUDY.attributes, *STUDY.stimuli)]
     shown = choices[keys].astype("string").drop_duplicates()
     text = profiles().astype(dict.fromkeys(keys, "string"))
     found = shown.merge(text[[*keys, "profile_id"]], on=keys, how="left")
     assert len(found) > 50_000
     assert found["profile_id"].notna().all()
     drawn = profiles()[profiles()["profile_id"].isin(found["profile_id"])].sample(100, random_state=1)
-    renderer = open_job(Job(study, "both", "post", "light", "png", 1))
+    renderer = open_job(Job(STUDY, "both", "post", "light", "png", 1))
     for _, record in renderer.in_drawing_order(renderer.records(drawn)):
         boxes, (width, height) = renderer.painter.place(record)
         assert all(box.x + box.width <= width and box.y + box.height <= height for box in boxes)

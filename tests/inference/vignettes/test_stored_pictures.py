@@ -51,25 +51,12 @@ def folder(tmp_path: Path) -> JobFolder:
     return JobFolder(tmp_path / "stimuli", "towns", "both")
 
 
-def test_a_manifest_has_every_fact_of_each_picture(folder: JobFolder) -> None:
+def test_a_manifest_has_every_fact_of_each_picture(folder):
     write_part(folder, rows(folder, [4, 2, 3]))
     merge_parts(folder)
     table = read_manifest(folder.root, "towns", "both")
-    assert list(table) == [
-        *(
-            "profile_id",
-            "cues",
-            "layout",
-            "theme",
-            "file",
-            "sha256",
-            "media_type",
-            "width",
-            "height",
-            "bytes",
-        ),
-        *("url", "alt", "size", "Place", "boxes"),
-    ]
+    facts = "profile_id cues layout theme file sha256 media_type width height bytes url alt size Place boxes"
+    assert list(table) == facts.split()
     assert table["profile_id"].tolist() == [2, 3, 4]
     assert table["size"].tolist() == ["large", "small", "large"]
     assert table["size"].cat.categories.tolist() == ["small", "large", "huge"]
@@ -79,7 +66,7 @@ def test_a_manifest_has_every_fact_of_each_picture(folder: JobFolder) -> None:
     assert list(read_manifest(folder.root, "towns", "both", ["file"])) == ["file"]
 
 
-def test_levels_whose_column_is_that_of_a_field_are_called_ids(folder: JobFolder) -> None:
+def test_levels_whose_column_is_that_of_a_field_are_called_ids(folder):
     known = enumerate_profiles(load_study("moderation")).head(2)
     records = pd.DataFrame(
         {"profile_id": known["profile_id"], "text": ["One.", "Two."], "alt": "", "likes": [1, 2]}
@@ -102,9 +89,7 @@ def test_levels_whose_column_is_that_of_a_field_are_called_ids(folder: JobFolder
     merge=st.integers(0, 3),
 )
 @settings(max_examples=6, deadline=None)
-def test_parts_give_the_same_bytes_in_any_order_and_after_a_crash(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int], cuts: list[int], merge: int
-) -> None:
+def test_parts_give_the_same_bytes_in_any_order_and_after_a_crash(tmp_path_factory, order, cuts, merge):
     made = []
     for parts in ([sorted(order)], np.split(np.array(order), sorted(set(cuts)))):
         folder = JobFolder(tmp_path_factory.mktemp("root"), "towns", "both")
@@ -125,22 +110,16 @@ def test_parts_give_the_same_bytes_in_any_order_and_after_a_crash(
     assert drawn_profiles(folder).tolist() == sorted(order)
 
 
-def test_pictures_drawn_again_replace_the_old_ones(folder: JobFolder) -> None:
-    write_part(folder, rows(folder, [1, 2, 3]))
+def test_pictures_drawn_again_replace_the_old_ones_and_rewriting_keeps_other_columns(folder, monkeypatch):
+    monkeypatch.setattr(manifest, "GROUP", 2)
+    write_part(folder, rows(folder, [1, 2, 3, 4, 5]))
     merge_parts(folder)
     again = rows(folder, [2], shade=1)
     write_part(folder, again)
     merge_parts(folder)
-    table = read_manifest(folder.root, "towns", "both").set_index("profile_id")
-    assert table["sha256"][2] == again["sha256"][0].as_py()
-    assert table["sha256"].is_unique
-
-
-def test_rewriting_keeps_all_other_columns(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest, "GROUP", 2)
-    write_part(folder, rows(folder, [1, 2, 3, 4, 5]))
-    merge_parts(folder)
     before = read_manifest(folder.root, "towns", "both")
+    assert before.set_index("profile_id")["sha256"][2] == again["sha256"][0].as_py()
+    assert before["sha256"].is_unique
     place = pq.read_schema(folder.manifest).get_field_index("url")
     rewrite(folder, lambda table: table.set_column(place, "url", pa.array(["https://a.org"] * len(table))))
     after = read_manifest(folder.root, "towns", "both")
@@ -149,7 +128,7 @@ def test_rewriting_keeps_all_other_columns(folder: JobFolder, monkeypatch: pytes
     assert file_sizes(folder) == dict(zip(before["file"], before["bytes"], strict=True))
 
 
-def test_missing_and_damaged_tables_are_named_with_their_remedy(folder: JobFolder) -> None:
+def test_missing_and_damaged_tables_are_named_with_their_remedy(folder):
     with pytest.raises(InputError, match=r"`conjury render towns --cues both --out .*stimuli`\.$"):
         read_manifest(folder.root, "towns", "both")
     write_part(folder, rows(folder, [1, 2]))
@@ -163,7 +142,7 @@ def test_missing_and_damaged_tables_are_named_with_their_remedy(folder: JobFolde
         read_manifest(folder.root, "towns", "both")
 
 
-def test_the_hash_of_a_job_does_not_depend_on_versions_of_programs(folder: JobFolder) -> None:
+def test_the_hash_of_a_job_does_not_depend_on_versions_of_programs(folder):
     def hashed(**facts: object) -> str:
         folder.path.mkdir(parents=True, exist_ok=True)
         folder.job.write_text(json.dumps(facts))
@@ -181,7 +160,7 @@ def names(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
-def test_a_picture_is_stored_once_under_the_hash_of_its_bytes(tmp_path: Path) -> None:
+def test_a_picture_is_stored_once_under_the_hash_of_its_bytes(tmp_path):
     contents = [bytes([number % 5]) * 50_000 for number in range(100)]
     with ThreadPoolExecutor(8) as threads:
         stored = set(threads.map(lambda content: store_picture(tmp_path, content, "png"), contents))
@@ -197,7 +176,7 @@ def test_a_picture_is_stored_once_under_the_hash_of_its_bytes(tmp_path: Path) ->
     assert path.read_bytes() == contents[0]
 
 
-def test_an_interrupted_file_leaves_the_old_one(tmp_path: Path) -> None:
+def test_an_interrupted_file_leaves_the_old_one(tmp_path):
     path = tmp_path / "table"
     path.write_bytes(b"old")
 
@@ -212,9 +191,16 @@ def test_an_interrupted_file_leaves_the_old_one(tmp_path: Path) -> None:
     assert names(tmp_path) == ["table"]
 
 
-def test_missing_and_damaged_pictures_are_named(tmp_path: Path) -> None:
+def test_missing_and_damaged_pictures_are_named_and_old_drafts_removed(tmp_path):
     stored = [store_picture(tmp_path, bytes([number]) * 100, "png") for number in range(4)]
     paths = [tmp_path / file for file, _ in stored]
+    old, new = (paths[0].with_name(f".{name}.png.17.tmp") for name in ("old", "new"))
+    for path in (old, new):
+        path.write_bytes(b"half")
+    for path in (old, paths[0]):
+        os.utime(path, (time.time() - 7200,) * 2)
+    assert remove_drafts(tmp_path) == 1
+    assert names(tmp_path) == sorted(str(path.relative_to(tmp_path)) for path in (*paths, new))
     paths[1].unlink()
     paths[2].write_bytes(bytes([2]) * 99 + b"x")
     paths[3].unlink()
@@ -222,18 +208,6 @@ def test_missing_and_damaged_pictures_are_named(tmp_path: Path) -> None:
     phrases = ("is missing", "is damaged", "cannot be read (Is a directory)")
     expected = [f"{file} {phrase}" for (file, _), phrase in zip(stored[1:], phrases, strict=True)]
     assert list(damaged_pictures(tmp_path, stored)) == expected
-
-
-def test_old_drafts_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    file, _ = store_picture(tmp_path, b"whole", "png")
-    old, new = ((tmp_path / file).with_name(f".{name}.png.17.tmp") for name in ("old", "new"))
-    hours_ago = time.time() - 7200
-    for path in (old, new):
-        path.write_bytes(b"half")
-    for path in (old, tmp_path / file):
-        os.utime(path, (hours_ago, hours_ago))
-    assert remove_drafts(tmp_path) == 1
-    assert names(tmp_path) == sorted([file, str(new.relative_to(tmp_path))])
 
 
 def noise(width: int, height: int, seed: int = 1) -> Image.Image:
@@ -244,9 +218,7 @@ def noise(width: int, height: int, seed: int = 1) -> Image.Image:
 @pytest.mark.parametrize("kind", MEDIA_TYPES)
 @given(width=st.integers(1, 90), height=st.integers(1, 90), seed=st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
-def test_every_pixel_comes_back_and_bytes_repeat(
-    kind: store.Format, width: int, height: int, seed: int
-) -> None:
+def test_every_pixel_comes_back_and_bytes_repeat(kind, width, height, seed):
     image = noise(width + 3, height + 2, seed).crop((3, 2, width + 3, height + 2))
     content = encode(image, kind)
     assert content == encode(image, kind)
@@ -256,7 +228,7 @@ def test_every_pixel_comes_back_and_bytes_repeat(
         assert np.array_equal(np.asarray(back), np.asarray(image))
 
 
-def test_without_zlib_ng_pictures_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_zlib_ng_pictures_are_the_same(monkeypatch):
     monkeypatch.setitem(sys.modules, "zlib_ng", None)
     monkeypatch.setattr(store, "_COMPRESSOR", store._find_compressor())
     assert compressor() == f"zlib {zlib.ZLIB_RUNTIME_VERSION}"
@@ -264,7 +236,7 @@ def test_without_zlib_ng_pictures_are_the_same(monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(encode(image, "png")))), np.asarray(image))
 
 
-def test_flat_pages_are_small_and_sides_beyond_a_format_are_refused() -> None:
+def test_flat_pages_are_small_and_sides_beyond_a_format_are_refused():
     assert len(encode(Image.new("RGB", (1050, 620), "white"), "png")) < 12_000
     with pytest.raises(InputError, match="16,384 x 1 pixels is too large for webp"):
         encode(Image.new("RGB", (16_384, 1)), "webp")

@@ -1,4 +1,4 @@
-"""Profiles of a conjoint shown as pictures: which one under which prompt, and what is refused."""
+"""Pictures of profiles: which one under which prompt, and what providers refuse and scale down."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
-from fakes.studies import LABELS, change_study, items, towns, write_study
+from fakes.studies import towns, write_study
+from PIL import Image
 
 from conjury.inference.collecting.runs import RunFolder, merged_facts, run_facts
 from conjury.inference.design.drawn import save_design
@@ -18,9 +20,11 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request
 from conjury.inference.requests.building import Builder
-from conjury.inference.study import Study, load_any_study, load_study
+from conjury.inference.requests.media import LARGEST
+from conjury.inference.study import Study, load_study
 from conjury.inference.tables import write_table
-from conjury.inference.vignettes import Pictures, encode, find_pictures
+from conjury.inference.vignettes import Pictures, encode, find_pictures, provider_notes
+from conjury.inference.vignettes.pictures import LIMITS
 
 HOST = "pictures.example.org"
 
@@ -34,10 +38,18 @@ def known(tmp_path):
     return load_study(write_study(tmp_path / "towns", content))
 
 
-def draw(known: Study, root: Path, cues: str, profile_ids: pd.Series[int], shade: int = 0) -> None:
-    """Draw pictures that differ by profile and cues, as `conjury render` would lay them down."""
-    from PIL import Image
+@pytest.fixture
+def run(tmp_path):
+    return RunFolder(tmp_path / "run")
 
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "stimuli"
+
+
+def draw(known: Study, root: Path, cues: str, profile_ids: pd.Series[int], shade: int = 0) -> None:
+    """Draw pictures that differ by profile and cues, as `conjury render` would store them."""
     rows: list[dict[str, Any]] = []
     for number in profile_ids:
         colour = (int(number) % 256, len(cues) * 20, shade)
@@ -65,8 +77,7 @@ def addresses(request: Request) -> list[str]:
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
 
-def test_a_prompt_shows_the_pictures_with_its_cues(known, tmp_path):
-    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+def test_a_prompt_shows_the_pictures_with_its_cues_or_their_addresses(known, run, root):
     design = run.draw(known, 10, 0.2, 1)
     for cues in ("both", "name"):
         draw(known, root, cues, design.posts["profile_id"])
@@ -76,18 +87,11 @@ def test_a_prompt_shows_the_pictures_with_its_cues(known, tmp_path):
         assert len(made) == 24
         for request in made:
             cues = {"plain": "both", "strict": "name"}[request.prompt_id]
-            held = pd.read_parquet(root / known.name / cues / "profiles.parquet").set_index("profile_id")
+            drawn = pd.read_parquet(root / known.name / cues / "profiles.parquet").set_index("profile_id")
             ids = [request.arrangement[side] for side in ("A", "B")]
-            assert addresses(request) == [f"media:{held['sha256'][number]}" for number in ids]
-            mime, content = ledger.media(held["sha256"][ids[0]])
-            assert mime == "image/png"
-            assert content == (root / held["file"][ids[0]]).read_bytes()
-
-
-def test_uploaded_pictures_go_by_their_address(known, tmp_path):
-    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
-    design = run.draw(known, 10, 0.0, 1)
-    draw(known, root, "both", design.posts["profile_id"])
+            assert addresses(request) == [f"media:{drawn['sha256'][number]}" for number in ids]
+            mime, content = ledger.media(drawn["sha256"][ids[0]])
+            assert (mime, content) == ("image/png", (root / drawn["file"][ids[0]]).read_bytes())
     known = known.model_copy(update={"prompts": known.prompts[:1]})
     pictures = find_pictures(known, design, known.prompts, root, links=True)
     for request in requests(known, run, pictures, None):
@@ -95,43 +99,35 @@ def test_uploaded_pictures_go_by_their_address(known, tmp_path):
     assert run.content(known, images=True, pictures=pictures).facts["stimuli"] == "links"
 
 
-def test_pictures_of_the_first_pairs_are_enough_for_these(known, tmp_path):
-    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+def test_pictures_of_the_first_pairs_are_enough_for_these(known, run, root):
     design = run.draw(known, 10, 0.0, 1)
     first = design.first_pairs(3)["profile_id"].drop_duplicates()
     draw(known, root, "both", first)
     prompts = known.prompts[:1]
     pictures = find_pictures(known, design, prompts, root, pairs=3)
     assert len(list(run.content(known, 3, images=True, pictures=pictures).subjects())) == 3
-    lacking = len(design.posts) - len(first)
-    with pytest.raises(InputError, match=rf"{lacking} of {len(design.posts)} profiles .* --cues both --out"):
+    missing = len(design.posts) - len(first)
+    with pytest.raises(InputError, match=rf"{missing} of {len(design.posts)} profiles .* --cues both --out"):
         find_pictures(known, design, prompts, root)
 
 
 @pytest.mark.parametrize("links", [False, True])
-def test_a_design_without_pictures_is_told_how_to_draw_them(known, tmp_path, links):
-    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+def test_a_design_without_pictures_is_refused_with_the_command_that_draws_them(known, run, root, links):
     design = run.draw(known, 10, 0.0, 1)
     if links:
         draw(known, root, "both", design.posts["profile_id"])
         draw(known, root, "name", design.posts["profile_id"])
-    given = rf"`conjury render {known.folder}/study\.yaml --run {run.path} --cues (both|name) --out {root}"
-    with pytest.raises(InputError, match=given):
+    command = rf"`conjury render {known.folder}/study\.yaml --run {run.path} --cues (both|name) --out {root}"
+    with pytest.raises(InputError, match=command):
         find_pictures(known, design, known.prompts, root, links=links, run=run.path)
-
-
-def test_own_pictures_have_all_cues(known, tmp_path):
-    run = RunFolder(tmp_path / "run")
-    design = run.draw(known, 10, 0.0, 1)
     own = replace(design, posts=design.posts.assign(media="a.png"))
     save_design(own, run.path / "design")
-    assert find_pictures(known, own, known.prompts[:1], tmp_path).drawn == {}
+    assert find_pictures(known, own, known.prompts[:1], root).drawn == {}
     with pytest.raises(InputError, match="Prompt strict shows the cues 'name'"):
-        find_pictures(known, own, known.prompts, tmp_path)
+        find_pictures(known, own, known.prompts, root)
 
 
-def test_a_run_goes_on_with_the_pictures_it_began_with(known, tmp_path):
-    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+def test_a_run_goes_on_with_the_pictures_it_began_with(known, run, root):
     design = run.draw(known, 10, 0.0, 1)
     ask = known.judges[1].ask
 
@@ -143,8 +139,7 @@ def test_a_run_goes_on_with_the_pictures_it_began_with(known, tmp_path):
         content = run.content(known, images=True, pictures=pictures)
         return run_facts(known, "judge", ask, chosen, content.facts, pictures.drawn)
 
-    begun = facts(1, shade=0)
-    both = merged_facts(begun, facts(2, shade=0), run.path)
+    both = merged_facts(facts(1, shade=0), facts(2, shade=0), run.path)
     assert set(both["prompts"]) == {"plain", "strict"}
     with pytest.raises(InputError, match=r"prompts\.plain\.pictures"):
         merged_facts(both, facts(1, shade=1), run.path)
@@ -153,14 +148,38 @@ def test_a_run_goes_on_with_the_pictures_it_began_with(known, tmp_path):
         merged_facts(both, run_facts(known, "judge", ask, known.prompts[:1], text.facts), run.path)
 
 
-def test_unknown_cues_are_refused_by_line(known):
-    change_study(known.folder, lambda content: content["prompts"][1].update(cues="voice"))
-    with pytest.raises(InputError, match=r"study\.yaml:\d+: prompts\.1\.cues: use one of 'both'"):
-        load_study(known.folder)
+@pytest.mark.parametrize(
+    ("provider", "largest", "beyond"),
+    [
+        ("Anthropic (models", (8000, 600, 7_500_000), [(8001, 600, 50_000), (600, 8001, 50_000)]),
+        ("Anthropic (models", (8000, 600, 7_500_000), [(1050, 600, 7_500_001)]),
+        ("Anthropic on Bedrock", (1050, 600, 3_750_000), [(1050, 600, 3_750_001)]),
+        ("OpenAI (GPT-4o", (9000, 600, LARGEST), []),
+        ("Gemini", (9000, 600, LARGEST), []),
+        ("OpenAI (GPT-4o", (2048, 768), [(769, 769), (2049, 100)]),
+        ("OpenAI (GPT-5", (32 * 48, 32 * 32), [(32 * 48 + 1, 32 * 32)]),
+        ("Anthropic (models", (1568, 28 * 28), [(1569, 100)]),
+        ("Anthropic (Opus", (1569, 100), []),
+        ("Gemini", (3072, 3072), [(100, 3073)]),
+        ("Anthropic on Bedrock", (7000, 7000), []),
+    ],
+)
+def test_providers_refuse_and_scale_down_what_is_beyond_their_bounds(provider, largest, beyond):
+    limit = next(one for one in LIMITS if one.provider.startswith(provider))
+    columns = [np.array(values) for values in zip(largest, *beyond, strict=True)]
+    found = limit.refuses(*columns) if len(largest) == 3 else limit.scales(*columns)
+    assert found.tolist() == [False, *[True] * len(beyond)]
 
 
-def test_cues_of_items_are_refused_by_line(tmp_path):
-    content = items({"form": "label", "labels": LABELS})
-    content["prompts"][0]["cues"] = "face"
-    with pytest.raises(InputError, match=r"study\.yaml:\d+: plain: 'cues' picks pictures of a conjoint's"):
-        load_any_study(write_study(tmp_path / "posts", content))
+def test_usual_posts_are_accepted_by_all_and_each_provider_has_one_sentence():
+    heights = np.array([620, 880])
+    (sentence,) = provider_notes(np.full(2, 1050), heights, np.array([50_000, 60_000]))
+    assert sentence.startswith("OpenAI (GPT-4o, GPT-4.1, o models; detail high) scales down 1 of 2 pictures")
+    assert not list(provider_notes(np.array([1050]), heights[:1], np.array([50_000])))
+    sentences = list(provider_notes(np.array([9000]), np.array([9000]), np.array([19_000_000])))
+    assert len(sentences) == len(LIMITS)
+    assert sentences[2] == (
+        "Anthropic (models before Opus 4.7) refuses 1 of 1 pictures, those with more than 7.5 MB or a "
+        "side of more than 8,000 pixels."
+    )
+    assert all(one.source.startswith("https://") for one in LIMITS)

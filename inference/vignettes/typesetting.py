@@ -16,7 +16,7 @@ from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
-from ...errors import InputError
+from ..errors import InputError
 from .characters import UNDRAWN, as_at_level, visual_order
 from .fonts import EMOJI, Fonts
 from .segments import Paragraph, Piece, Word, beginning, paragraphs, split

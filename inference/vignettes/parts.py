@@ -16,9 +16,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ...design.stimuli.wording import TOLD
-from ...errors import listed
-from ...study.base import Amount, Count, Location, Part, Text, suggestion
+from ..design.stimuli.wording import TOLD
+from ..errors import listed
+from ..study.base import Amount, Count, Location, Part, Text, suggestion
 
 PLACE = re.compile(r"\{\{|\}\}|\{([^{}:]+)(?::(\w+)(?:\(([^(){}]*)\))?)?\}")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeVar
 
-from ...errors import MissingDependency
+from ..errors import MissingDependency
 
 try:
     import regex

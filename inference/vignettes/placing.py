@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import InputError, did_you_mean
-from ..text.typesetting import TextBlock, TextStyle
+from ..errors import InputError, did_you_mean
 from .layouts import BACKGROUND, FIELD, VALUE, Layout
 from .parts import (
     BoxKind,
@@ -24,6 +23,7 @@ from .parts import (
     TextPiece,
     Width,
 )
+from .typesetting import TextBlock, TextStyle
 
 Record = Mapping[str, object]
 NEVER_SHOWN = ("profile_id", "alt")  # the number of a record and its description
@@ -277,35 +277,17 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One drawn thing and its position in pixels from the upper left corner of the picture.
+    """One drawn thing and its position in pixels from the upper left corner of the picture."""
 
-    Attributes
-    ----------
-    name : str
-        As in the layout, such as ``text`` or ``likes``.
-    kind : str
-        Text, picture, icon, rule, or fill (a coloured or framed area behind others).
-    fields : tuple of str
-        Columns of the record that it shows.
-    cue : str, optional
-        Whether it shows a person's name or face.
-    x, y, width, height : int
-        Of a text those of its lines; letters with high or deep marks may exceed them.
-    text : str, optional
-        The exact text; of a picture, its name.
-    lines : tuple of str
-        The text line by line.
-    """
-
-    name: str
+    name: str  # as in the layout, such as ``text`` or ``likes``
     kind: BoxKind
-    fields: tuple[str, ...]
-    cue: Cue | None
-    x: int
+    fields: tuple[str, ...]  # columns of the record that it shows
+    cue: Cue | None  # whether it shows a person's name or face
+    x: int  # of a text these are those of its lines; letters with high or deep marks may exceed them
     y: int
     width: int
     height: int
-    text: str | None = None
+    text: str | None = None  # the exact text; of a picture, its name
     lines: tuple[str, ...] = ()
 
 

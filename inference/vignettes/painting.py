@@ -13,12 +13,12 @@ from functools import lru_cache
 
 from PIL import Image, ImageChops, ImageDraw
 
-from ...errors import InputError
-from ...study.base import suggestion
-from ..text.typesetting import TextBlock, Typesetter
+from ..errors import InputError
+from ..study.base import suggestion
 from .layouts import BACKGROUND, ICON_UNITS, Icon, Layout
 from .parts import RGB, Column, Container, IconPiece, PicturePiece, Row, RulePiece, TextPiece
 from .placing import Box, Placed, Record, Size, place
+from .typesetting import TextBlock, Typesetter
 
 FINER = 4  # pixels drawn along each final pixel, for smooth edges
 CACHED_TEXT_PIXELS = 48_000_000  # bytes

@@ -12,10 +12,10 @@ from typing import Annotated
 import yaml
 from pydantic import Field
 
-from ...design.stimuli.wording import read_checked
-from ...errors import InputError, did_you_mean, listed
-from ...study.base import Amount, Location, Part, Text, suggestion
-from ...tables.files import LAYOUTS, ROOT
+from ..design.stimuli.wording import read_checked
+from ..errors import InputError, did_you_mean, listed
+from ..study.base import Amount, Location, Part, Text, suggestion
+from ..tables.files import LAYOUTS, ROOT
 from .parts import (
     RGB,
     AnyPiece,

@@ -15,8 +15,8 @@ from typing import TypedDict
 import yaml
 from PIL import Image, ImageChops, ImageDraw, ImageFont, features
 
-from ...errors import InputError, MissingDependency
-from ...tables.files import ROOT
+from ..errors import InputError, MissingDependency
+from ..tables.files import ROOT
 from .characters import INVISIBLE, NEEDS_FRIBIDI, character_name, fribidi, is_of
 
 try:
@@ -80,14 +80,7 @@ class EmojiFont:
         return all(ord(character) in self._characters for character in characters)
 
     def draw(self, cluster: str, size: int) -> tuple[Image.Image, int, int, float]:
-        """Draw one emoji next to text of a size.
-
-        Returns
-        -------
-        tuple
-            The image (RGBA), the pixels from the pen to its left edge and from the baseline to its upper edge
-            (negative: above), and the advance of the pen.
-        """
+        """Return an emoji (RGBA), its left edge from the pen, its top from the baseline, and the advance."""
         scale = size / self._native
         left, top, right, bottom = self._face.getbbox(cluster, anchor="ls")
         large = Image.new("RGBA", (max(round(right - left), 1), max(round(bottom - top), 1)))

@@ -1,1 +1,0 @@
-"""Layouts: files that describe a picture, and records placed and painted by them."""

@@ -1,1 +1,0 @@
-"""Text in many scripts: fonts, line breaks and drawing."""
