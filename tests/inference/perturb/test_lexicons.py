@@ -10,8 +10,8 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.perturb import Segment, load_lexicon, perturb_text, read_lexicon
-from conjury.inference.perturb.candidates import neighbours, slips
-from conjury.inference.perturb.words import like
+from conjury.inference.perturb.perturb import neighbours, slips
+from conjury.inference.perturb.spans import like
 from conjury.inference.tables.files import PERTURB
 
 FORMS = Path(__file__).resolve().parents[2] / "fixtures" / "perturb" / "make_forms.py"

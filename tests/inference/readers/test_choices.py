@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from conjury.inference.errors import InputError
+from conjury.inference.readers.choices import choices_from_tidy, cj_tidy
 from conjury.inference.readers.prepare import (
     is_simulated,
     judge_of,
@@ -20,7 +21,6 @@ from conjury.inference.readers.prepare import (
     stack_choices,
     stacking_notes,
 )
-from conjury.inference.readers.tidy import choices_from_tidy, cj_tidy
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import read_table

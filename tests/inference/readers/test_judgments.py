@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.judgments import load_judgments, stack_judgments
-from conjury.inference.readers.labels import (
+from conjury.inference.readers.judgments import (
     labels_from_columns,
+    load_judgments,
     majority_labels,
     notes_of_majority,
     read_labels,
+    stack_judgments,
 )
 from conjury.inference.study import load_any_study
 
