@@ -150,50 +150,45 @@ def test_lines_and_text_change_together() -> None:
     assert ["\n".join(lines) for lines in without_text["lines"]] == made["text"].tolist()
 
 
-UNEQUAL = [" ".join(["Hmm"] * 19 + ["mom"]), "My mom.", "Hmm mom"]
-HALF = {"dialect": 0.5}
+UNEQUAL = {"text": [" ".join(["Hmm"] * 19 + ["mom"]), "My mom.", "Hmm mom"]}
+PUNCHLINE = {"kinds": ["preserving"], "labels": labels(), "only": ["punchline"]}
+EMPTY = {"text": ["My dad.", None, " "]}
+HALF = {"kinds": ["dialect"], "rates": {"dialect": 0.5}}
+FEWER_LABELS = {"kinds": ["orthographic"], "labels": labels().drop(index=2), "only": ["timing"]}
 NO_LABEL = ("j3", "no line with the label")
+MISALIGNED = ("j1", "labels and lines differ in number")
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "refused", "pairs", "allow", "copy"),
+    ("columns", "options", "refused", "counts"),
     [
-        pytest.param(
-            *({}, {"kinds": ["preserving"], "labels": labels(), "only": ["punchline"]}),
-            *([("j2", "no-op"), NO_LABEL], [3, 1, 1, 1, 0, 1], "allow_noops", ["j2__preserving", 0, False]),
-            id="without a change",
-        ),
-        pytest.param(
-            *({"text": UNEQUAL}, {"kinds": ["dialect"], "rates": HALF}),
-            *([("j1", "rate not met")], [3, 2, 2, 0, 1, 0], "allow_unmet", ["j1__dialect", 1 / 20, False]),
-            id="that miss the rate",
-        ),
-        pytest.param(
-            *({}, {"kinds": ["orthographic"], "labels": labels().drop(index=2), "only": ["timing"]}),
-            *([("j1", "labels and lines differ in number"), NO_LABEL], [3, 1, 1, 0, 0, 2]),
-            *("allow_misaligned", ["j1__orthographic", 1 / 2, True]),
-            id="with other labels than lines",
-        ),
-        pytest.param(
-            *({"text": ["My dad.", None, " "]}, {"kinds": ["drift"]}),
-            *([("j2", "no text"), ("j3", "no text")], [3, 1, 1, 0, 0, 2], None, ["j1__drift", 1 / 2, True]),
-            id="without text",
-        ),
+        ({}, PUNCHLINE, [("j2", "no-op"), NO_LABEL], [3, 1, 1, 1, 0, 1]),
+        (UNEQUAL, HALF, [("j1", "rate not met")], [3, 2, 2, 0, 1, 0]),
+        ({}, FEWER_LABELS, [MISALIGNED, NO_LABEL], [3, 1, 1, 0, 0, 2]),
+        (EMPTY, {"kinds": ["drift"]}, [("j2", "no text"), ("j3", "no text")], [3, 1, 1, 0, 0, 2]),
     ],
 )
-def test_pairs_are_refused_and_counted_unless_allowed(
-    columns: dict, options: dict, refused: list, pairs: list, allow: str | None, copy: list
-) -> None:
+def test_refused_pairs_are_excluded_and_counted(columns, options, refused, counts) -> None:
     made = perturb_items(items(**columns), **options)
     assert list(zip(made.refused["base_item_id"], made.refused["reason"], strict=True)) == refused
     assert set(made.items["item_id"]).isdisjoint(f"{item}__{options['kinds'][0]}" for item, _ in refused)
-    counts = ["n_items", "n_pairs", "n_rate_met", "n_noops", "n_unmet", "n_other"]
-    assert made.summary[counts].to_numpy().tolist() == [pairs]
-    kept = perturb_items(items(**columns), **options, **({allow: True} if allow else {}))
-    name, rate, met = copy
-    row = kept.items.set_index("item_id").loc[name]
+    assert set(made.items["base_item_id"]) == set(JOKES)  # the originals are there
+    columns = ["n_items", "n_pairs", "n_rate_met", "n_noops", "n_unmet", "n_other"]
+    assert made.summary[columns].to_numpy().tolist() == [counts]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "copy", "rate", "met"),
+    [
+        ({}, PUNCHLINE | {"allow_noops": True}, "j2__preserving", 0, False),
+        (UNEQUAL, HALF | {"allow_unmet": True}, "j1__dialect", 1 / 20, False),
+        ({}, FEWER_LABELS | {"allow_misaligned": True}, "j1__orthographic", 1 / 2, True),
+    ],
+)
+def test_refused_pairs_may_be_allowed(columns, options, copy, rate, met) -> None:
+    row = perturb_items(items(**columns), **options).items.set_index("item_id").loc[copy]
     assert (row["rate"], bool(row["rate_met"])) == (pytest.approx(rate), met)
-    assert (row["n_changes"] == 0) == (rate == 0) == (row["text"] == "\n".join(JOKES[name[:2]]))
+    assert (row["n_changes"] == 0) == (rate == 0) == (row["text"] == "\n".join(JOKES[copy[:2]]))
 
 
 def test_few_pairs_are_noted_and_languages_may_be_written_in_several_ways() -> None:
