@@ -19,8 +19,6 @@ STUDY = load_study("moderation")
 STIMULI = STUDY.folder / "stimuli"
 LINES = (STIMULI / "texts.yaml").read_text(encoding="utf-8").splitlines()
 TEXTS = [line.strip() for line in LINES if line.strip().startswith("- text:")]
-    line.strip() for line in (STIMULI / "texts.yaml").read_text("utf-8").splitlines() if "- text:" in line
-]
 
 
 @pytest.fixture
