@@ -21,16 +21,9 @@ CHECK_ITEM = "check item"
 
 @dataclass(frozen=True)
 class Scale:
-    """How cells become values.
+    """How cells become values: by anchors, in a dimension of ``by_dimension`` by its own; numbers need none.
 
-    Attributes
-    ----------
-    anchors : mapping
-        Value by the words of the export; numbers between the lowest and the highest value need none.
-    by_dimension : mapping
-        Anchors of single dimensions, in place of the common ones.
-    missing : sequence of str
-        Cells that count as no answer, such as -99 or "Don't know".
+    Cells of ``missing``, such as -99 or "Don't know", count as no answer.
     """
 
     anchors: Mapping[str, Value] = field(default_factory=dict)

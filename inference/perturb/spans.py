@@ -35,18 +35,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Target:
-    """What to change of every item.
+    """What to change of every item: lines with one of the gold labels ``only``, without any the whole text.
 
-    Attributes
-    ----------
-    only : tuple of str
-        Gold labels: lines that have one of them are changed. Without any, the whole text is.
-    column : str or None
-        In place of ``only``: column of items with a JSON list of [start, end] characters of the text.
-    misaligned : bool
-        Whether items whose labels and lines differ in number are changed nevertheless.
-    labels : dict of str to dict of int to str
-        By item, the gold label of each line, from 1.
+    In place of ``only``, ``column`` has a JSON list of [start, end] characters. ``misaligned`` items, whose
+    labels and lines differ in number, are changed nevertheless; ``labels`` are those of each line, from 1.
     """
 
     only: tuple[str, ...] = ()
