@@ -36,6 +36,7 @@ ROOMS = {
         "design",
         "study",
         "ledger",
+        "html_page",
         "tables",
         "errors",
     ),

@@ -9,17 +9,14 @@ from itertools import groupby
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from ..tables.columns import UNPERTURBED, stream
-from ..tables.files import ROOT
+from ..tables.html_page import page
 from .copies import Perturbed
 from .perturb import Change, undone
 from .spans import texts_of
 
 PER_GROUP = 25
-PAGE = ROOT / "data" / "page.html.j2"  # in light and dark colours, without other files
 STYLE = """\
 article { border-top: 1px solid var(--line); padding: .6rem 0; }
 h3 { font-size: 1rem; margin: 0 0 .3rem; }
@@ -79,10 +76,7 @@ def sheet(made: Perturbed, *, per_group: int = PER_GROUP, seed: int = 1) -> str:
             f"<h2>{escape(', '.join(names))}</h2><p>{len(chosen):,} of {len(group):,} pairs are shown.</p>"
         )
         parts += [_pair(row, texts[row["item_id"]] or "") for _, row in group.iloc[chosen].iterrows()]
-    # Markup of values that are HTML already: autoescape is for the title alone.
-    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    base = environment.from_string(PAGE.read_text(encoding="utf-8"))
-    return base.render(title="Perturbed pairs", body=Markup("\n".join(parts)), style=Markup(STYLE))
+    return page("Perturbed pairs", "\n".join(parts), STYLE)
 
 
 def _table(frame: pd.DataFrame) -> str:
