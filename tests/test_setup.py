@@ -20,7 +20,7 @@ FOLDERS = {
 }  # analysis: conjury.analysis
 LEFT_OUT_OF_THE_WHEEL = ("R/benchmark/", "R/raters/", "R/tests/")
 HEAVY = {"arviz", "linearmodels", "matplotlib", "numba", "pymc", "rpy2", "sqlalchemy", "statsmodels", "torch"}
-HEAVY |= {"av", "openai", "ray", "vllm", "xarray"}
+HEAVY |= {"av", "openai", "pandera", "ray", "vllm", "xarray"}
 
 
 def packaged_files() -> list[str]:

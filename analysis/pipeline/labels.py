@@ -11,11 +11,14 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.readers.judgments import load_judgments
-from conjury.inference.readers.labels import majority_labels, notes_of_majority, read_labels
+from conjury.inference.readers.judgments import (
+    load_judgments,
+    majority_labels,
+    notes_of_majority,
+    read_labels,
+)
 from conjury.inference.study.models import LINE, ItemStudy
-from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.companions import companion
+from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 
 from .. import benchmark

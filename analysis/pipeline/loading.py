@@ -26,8 +26,7 @@ from conjury.inference.readers.prepare import (
 )
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
-from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.companions import companion
+from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 

@@ -101,7 +101,7 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
 def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
     """Simulate choices and write them with the true values next to them."""
     from conjury.inference.simulation.conjoint.simulate import simulate as draw
-    from conjury.inference.tables.companions import companion
+    from conjury.inference.tables.columns import companion
 
     for name, number in (("respondents", pairs.respondents), ("pairs", pairs.pairs)):
         if number is not None and number < 1:
@@ -130,7 +130,7 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
 def _ratings(study: ItemStudy, out: Path, answers: Answers) -> None:
     """Simulate ratings and write them with items and true values next to them."""
     from conjury.inference.simulation.ratings import simulate_ratings
-    from conjury.inference.tables.companions import companion
+    from conjury.inference.tables.columns import companion
 
     drawn = simulate_ratings(
         study,
@@ -153,7 +153,7 @@ def _ratings(study: ItemStudy, out: Path, answers: Answers) -> None:
 def _labels(study: ItemStudy, out: Path, answers: Answers) -> None:
     """Simulate labels and write them with items, gold labels and true values next to them."""
     from conjury.inference.simulation.labels import simulate_labels
-    from conjury.inference.tables.companions import companion
+    from conjury.inference.tables.columns import companion
 
     drawn = simulate_labels(
         study,

@@ -11,8 +11,7 @@ import pandas as pd
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
-from ..readers.judgments import lines_of, with_texts
-from ..readers.labels import read_labels
+from ..readers.judgments import lines_of, read_labels, with_texts
 from ..simulation.conjoint.simulate import simulate
 from ..simulation.ratings.draws import read_items
 from ..simulation.ratings.simulate import simulate_ratings

@@ -1,5 +1,5 @@
-"""Designs: which profiles meet, who rates what, and the texts of stimuli."""
+"""Designs of studies: which profiles meet in which tasks, how they look, and which items people rate."""
 
-from .profiles import assign_tasks, attribute_cells, enumerate_profiles, level_probabilities, sample_pairs
+from .profiles import attribute_cells, enumerate_profiles, level_probabilities
 
-__all__ = ["assign_tasks", "attribute_cells", "enumerate_profiles", "level_probabilities", "sample_pairs"]
+__all__ = ["attribute_cells", "enumerate_profiles", "level_probabilities"]

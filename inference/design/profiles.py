@@ -17,7 +17,6 @@ from ..tables.columns import stream
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX
 
 Integers = NDArray[np.int64]
-Seed = int | np.random.SeedSequence | np.random.Generator
 
 
 def level_probabilities(study: Study) -> pd.DataFrame:
@@ -115,65 +114,12 @@ def stimulus_ids(study: Study, stimulus: Stimulus) -> list[str]:
     ]
 
 
-def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
-    """Draw pairs of profiles without replacement, within pairs and across them.
-
-    When all profiles are used up, a new round over all of them begins, so no profile is
-    shown more than once more often than another. A pair never holds a profile twice.
-
-    Parameters
-    ----------
-    profiles : DataFrame
-        As from :func:`enumerate_profiles`; drawn in proportion to ``probability``. With
-        unequal probabilities draws are successive, so that shares reach ``probability``
-        only where few of the profiles are drawn.
-    n : int
-        Number of pairs.
-    seed : int, SeedSequence or Generator
-
-    Returns
-    -------
-    DataFrame
-        ``task_id, position, profile_id``, two rows per pair, A before B; ``judge_id`` and ``task`` are
-        missing, since all judges share the pairs, and ``repeat`` is False.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> profiles = enumerate_profiles(load_study("moderation"))
-    >>> sample_pairs(profiles, 30_000, seed=1)["profile_id"].is_unique
-    True
-    """
-    rows = draw_pairs(_probabilities(profiles), n, np.random.default_rng(seed))
-    return shared_table(profiles["profile_id"].to_numpy()[rows])
-
-
-def assign_tasks(
-    profiles: pd.DataFrame, respondents: int, tasks: int, seed: Seed, repeat_first: bool = True
-) -> pd.DataFrame:
-    """Draw the tasks of a panel: each respondent gets random pairs of two different profiles.
-
-    Pairs of different tasks are independent draws from all profiles. With ``repeat_first``
-    the first pair comes again as task ``tasks + 1`` with its sides swapped, as in the
-    intra-respondent reliability design of Clayton, Horiuchi, Kaufman, King & Komisarchik
-    ("Correcting Measurement Error Bias in Conjoint Survey Experiments").
-
-    Returns
-    -------
-    DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows a task, A before B,
-        tasks in the order in which respondents see them.
-    """
-    rows = draw_panel(_probabilities(profiles), respondents, tasks, np.random.default_rng(seed))
-    if repeat_first:
-        rows = with_swapped_repeat(rows)
-    return panel_table(profiles["profile_id"].to_numpy()[rows], tasks)
-
-
 def draw_pairs(probability: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
-    """Row numbers of n pairs drawn without replacement, shape (n, 2).
+    """Row numbers of n pairs drawn without replacement, within pairs and across them, shape (n, 2).
 
-    ``probability`` has shape (profiles,) and sums to one.
+    When all profiles are used up, a new round over all of them begins. ``probability`` has shape (profiles,)
+    and sums to one; where it is unequal, draws are successive, so that shares reach it only where few of the
+    profiles are drawn.
     """
     if len(probability) < 2:
         raise InputError("A pair needs two different profiles; give the study more levels or stimuli.")
@@ -303,8 +249,3 @@ def _left(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     if not study.design.restrictions:
         return table
     return table[table["probability"] > 0].reset_index(drop=True)
-
-
-def _probabilities(profiles: pd.DataFrame) -> NDArray[np.float64]:
-    probability: NDArray[np.float64] = profiles["probability"].to_numpy(dtype=float)
-    return probability / float(probability.sum())

@@ -17,23 +17,11 @@ CHOICES, RATINGS, JOINED = "choices", "ratings", "demographics"
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of export.
+    """One kind of export: what ``--format`` calls it, what the program is, and what it contains.
 
-    Attributes
-    ----------
-    name : str
-        What ``--format`` calls it.
-    help : str
-        What the program is.
-    content : {"choices", "ratings", "demographics"}
-        Choices of conjoints are read by ``reader(path, **options)``, ratings by ``reader(path, layout=,
-        rules=, **fixed)``, and demographics for earlier judgments by ``reader(imported, path, column)``.
-    reader : str
-        ``module:function`` of this folder.
-    options : frozenset of str
-        Options of ``conjury import`` that it reads.
-    fixed : mapping
-        Further arguments of the reader.
+    Choices of conjoints are read by ``reader(path, **options)``, ratings by ``reader(path, layout=, rules=,
+    **fixed)``, and demographics for earlier judgments by ``reader(imported, path, column)``. ``reader`` is
+    ``module:function`` of this folder, and ``options`` are those of ``conjury import`` that it reads.
     """
 
     name: str

@@ -12,7 +12,9 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.exclusions import exclusion_reasons
 from ..tables.columns import as_text
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
+from .layout import Layout, renamed
 from .rules import TOO_FAST, Rules, counts, excluded_notes, failed_items, joined, marked, to_values
+from .texts import to_utc
 
 AGAIN = ("refuse", "sample", "exclude")
 DISTINCT = "use --judge and --item to distinguish them"
@@ -81,6 +83,21 @@ def finish(
     statuses = valid["status"].astype("string").value_counts().drop("ok", errors="ignore")
     gaps = counts({f"Judgments without a value (status {name})": n for name, n in statuses.items()})
     return Imported(valid, (*notes, *value_notes, *gaps, *excluded))
+
+
+def finish_log(
+    long: pd.DataFrame,
+    layout: Layout,
+    rules: Rules | None,
+    source: str,
+    notes: Sequence[str],
+    distinct: str = DISTINCT,
+) -> Imported:
+    """Turn the rows of a program's log into judgments as `finish` does; their times are texts in UTC."""
+    texts = [name for name in ("raw", "status", "started", "ended") if name in long]
+    long = long.astype({**dict.fromkeys(texts, "string"), "duration": "Float64"})
+    times = {name: to_utc(long[name], "UTC") for name in texts[2:]}
+    return finish(renamed(long.assign(**times), layout, source), rules or Rules(), source, notes, distinct)
 
 
 def anonymise(imported: Imported) -> Imported:

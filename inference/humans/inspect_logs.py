@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, MissingDependency, listed
-from .imported import Imported, finish
-from .layout import Layout, renamed
+from .imported import Imported, finish_log
+from .layout import Layout
 from .rules import Rules
-from .texts import to_utc
 
 BY = ("grader", "scorer", "model")
 GRADED = "model_graded"  # Inspect's scorers that ask a model begin so
@@ -59,17 +58,11 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
     rows = [row for _, log in frame.groupby("log", sort=False) for row in _rows(log, items, by)]
     if not rows:
         raise InputError(f"{source}: no sample has a score; score the log with `inspect score` first.")
-    long = pd.DataFrame(rows)
-    for name in ("raw", "status"):
-        long[name] = long[name].astype("string")
-    for name in ("started", "ended"):
-        long[name] = to_utc(long[name].astype("string"), "UTC")
-    long["duration"] = long["duration"].astype("Float64")
     if frame["model"].nunique() > 1 and by != "model":
         notes.append("Several models were evaluated, so items are the answers of each, as SAMPLE/MODEL.")
     if frame["task"].nunique() > 1:
         notes.append("There are several tasks, so items begin with the task, as TASK/SAMPLE.")
-    return finish(renamed(long, layout, source), rules or Rules(), source, notes, "name a single log")
+    return finish_log(pd.DataFrame(rows), layout, rules, source, notes, "name a single log")
 
 
 def _samples(path: Path, source: str) -> pd.DataFrame:

@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.bounded import parse_json
-from .imported import TAKEN, Imported, finish
-from .layout import Layout, renamed
+from .imported import TAKEN, Imported, finish_log
+from .layout import Layout
 from .rules import Rules, counts
-from .texts import decode, read_bytes, to_utc
+from .texts import decode, read_bytes
 
 CONTROLS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected"}
 RECORDED = (
@@ -88,10 +88,6 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
         raise InputError(f"{source}: no task has an annotation or a prediction; export the annotated tasks.")
     names = _dimensions(works, source)
     long = pd.DataFrame([row for work in works for row in _rows(work, names[work.user], layout, source)])
-    for name in ("raw", "status", "ended"):
-        long[name] = long[name].astype("string")
-    long["ended"] = to_utc(long["ended"], "UTC")
-    long["duration"] = long["duration"].astype("Float64")
     if not any(work.truth for work in works):
         long = long.drop(columns="ground_truth")
     notes = [] if layout.item else ["Items are the ids of tasks; --item names a field of their data instead."]
@@ -108,7 +104,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
             ),
         }
     )
-    return finish(renamed(long, layout, source), rules or Rules(), source, notes)
+    return finish_log(long, layout, rules, source, notes)
 
 
 def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:

@@ -21,16 +21,9 @@ CHECK_ITEM = "check item"
 
 @dataclass(frozen=True)
 class Scale:
-    """How cells become values.
+    """How cells become values: by anchors, in a dimension of ``by_dimension`` by its own; numbers need none.
 
-    Attributes
-    ----------
-    anchors : mapping
-        Value by the words of the export; numbers between the lowest and the highest value need none.
-    by_dimension : mapping
-        Anchors of single dimensions, in place of the common ones.
-    missing : sequence of str
-        Cells that count as no answer, such as -99 or "Don't know".
+    Cells of ``missing``, such as -99 or "Don't know", count as no answer.
     """
 
     anchors: Mapping[str, Value] = field(default_factory=dict)
@@ -161,7 +154,8 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
         named = scale.by_dimension.get(str(dimension))
         anchors = scale.anchors if named is None else named
         words = {plain(label) for label in anchors}
-        if named is None and anchors and all(_is_other_number(cell, words) for cell in cells):
+        other = all(to_number(cell) is not None and plain(cell) not in words for cell in cells)
+        if named is None and anchors and other:  # numbers that no anchor names
             notes.append(f"{dimension} contains numbers only, so --anchors does not change it.")
             anchors = {}
         known, unread = _read_cells(cells, anchors)
@@ -242,11 +236,6 @@ def counts(numbers: Mapping[str, int]) -> list[str]:
 
 def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def _is_other_number(cell: str, words: set[str]) -> bool:
-    """Whether a cell is a number that no anchor names, so that the anchors are not about it."""
-    return to_number(cell) is not None and plain(cell) not in words
 
 
 def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:

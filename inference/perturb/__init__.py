@@ -5,7 +5,7 @@ from .copies import Perturbed, perturb_items
 from .lexicon import Lexicon, load_lexicon, read_lexicon, varieties
 from .perturb import RATES, TOLERANCE, Change, Perturbation, applied, perturb_text, undone
 from .sheet import sheet
-from .words import Segment, line_segments
+from .spans import Segment, line_segments
 
 __all__ = [
     "KINDS",

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import InputError, did_you_mean, listed
 from ..study.base import Location, MarkedYaml, read_marked_yaml
 from ..tables.files import PERTURB
-from .words import key_of
+from .spans import key_of
 
 LANGUAGES = ("en", "es")
 ARROWS = ("<->", "->", "<-")

@@ -14,12 +14,12 @@ from .base import Location, Problem, duplicates, missing_file, suggestion
 if TYPE_CHECKING:
     from .asking import LabelLevel, Response
     from .models import ItemStudy, Study
-    from .parts import Judge, Prompt
+    from .parts import Judge, Prompt, StratumLevel
 
 
 def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
     """Return the first problem in the file, or None."""
-    of_items = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment)
+    of_items = (_strata, _main, _tiers, _named_levels, _assignment)
     checks = (*of_items, _only, _label_sets, _gold, _missing)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
@@ -52,18 +52,16 @@ def _tiers(study: ItemStudy) -> Iterator[Problem]:
             yield Problem(at, f"tiers: '{level}' is given twice; remove one of them.")
 
 
-def _unrelated(study: ItemStudy) -> Iterator[Problem]:
-    named = study.unrelated
-    if named is not None:
-        yield from _known(study, named.column, ("unrelated", "column"), "unrelated")
-        yield from _known_level(study, named.column, named.level, ("unrelated", "level"), "unrelated")
-
-
-def _set_aside(study: ItemStudy) -> Iterator[Problem]:
-    for position, named in enumerate(study.set_aside):
-        at: Location = ("set_aside", position)
-        yield from _known(study, named.column, (*at, "column"), "set_aside")
-        yield from _known_level(study, named.column, named.level, (*at, "level"), "set_aside")
+def _named_levels(study: ItemStudy) -> Iterator[Problem]:
+    """Report columns and levels of ``unrelated`` and ``set_aside`` that the strata lack."""
+    named: list[tuple[Location, StratumLevel]] = [
+        (("set_aside", n), part) for n, part in enumerate(study.set_aside)
+    ]
+    if study.unrelated is not None:
+        named.append((("unrelated",), study.unrelated))
+    for at, part in named:
+        yield from _known(study, part.column, (*at, "column"), str(at[0]))
+        yield from _known_level(study, part.column, part.level, (*at, "level"), str(at[0]))
 
 
 def _assignment(study: ItemStudy) -> Iterator[Problem]:

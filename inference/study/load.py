@@ -149,8 +149,6 @@ PATTERNS = {
     KEY_VARIABLE: "an environment variable has a name of capital letters, digits and '_', such as MY_API_KEY",
     DATE: "a date is written as 2025-01-31",
 }
-
-
 TYPES = {
     "string_type": "text belongs here",
     "string_too_short": "text belongs here",
@@ -164,8 +162,6 @@ TYPES = {
     "model_type": "fields and their values belong here",
     "model_attributes_type": "fields and their values belong here",
 }
-
-
 LIMITS = {"gt": "more than", "ge": "at least", "lt": "less than", "le": "at most"}
 
 
@@ -176,7 +172,7 @@ def describe_error(problem: ErrorDetails) -> str:
     if kind == "string_pattern_mismatch" and context["pattern"] in PATTERNS:
         return PATTERNS[context["pattern"]]
     if kind == "literal_error":
-        return f"use one of {_commas(context['expected'])}"
+        return f"use one of {context['expected'].replace(' or ', ', ')}"
     if kind == "union_tag_invalid":
         return f"use one of {context['expected_tags']}"
     if kind == "union_tag_not_found":
@@ -190,7 +186,3 @@ def describe_error(problem: ErrorDetails) -> str:
         if name in context:
             return f"a number of {words} {context[name]:,} belongs here"
     return TYPES.get(kind, problem["msg"])
-
-
-def _commas(expected: str) -> str:
-    return expected.replace(" or ", ", ")

@@ -16,7 +16,6 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from .bounded import EXPORT_BYTES, parse_json, read_content
-from .companions import companion
 
 _INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
@@ -66,6 +65,26 @@ def stream(seed: int, *names: str) -> np.random.Generator:
 
 
 Levels = Mapping[str, Sequence[str]]
+NAMES = {  # role -> name of the companion, of NAME and of the ending of the table (.parquet, .csv, .csv.gz)
+    "truth": "{name}.truth{ending}",
+    "items": "{name}.items{ending}",
+    "labels": "{name}.labels{ending}",
+    "perturbed": "{name}.perturbed{ending}",
+    "refused": "{name}.refused{ending}",
+    "responses": "{name}_responses{ending}",
+    "levels": "{name}.levels.json",
+    "sheet": "{name}.html",
+}
+_ENDING = re.compile(r"(\.parquet|\.csv\.gz|\.csv)$", flags=re.IGNORECASE)
+
+
+def companion(path: str | Path, role: str) -> Path:
+    """Where the companion of a table lies: NAME.truth.parquet for NAME.parquet, by the role of ``NAMES``."""
+    path = Path(path)
+    found = _ENDING.search(path.name)
+    ending = found.group() if found else path.suffix
+    name = path.name.removesuffix(ending)
+    return path.with_name(NAMES[role].format(name=name, ending=ending))
 
 
 def load_levels(path: str | Path) -> dict[str, list[str]]:
@@ -172,10 +191,6 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _to_string(values: Column[Any], source: str) -> Column[Any]:
-    return as_text(values)
-
-
 def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column[Any]:
     codes, uniques = _coded(values)
     texts = [_text(unique) for unique in uniques]
@@ -258,21 +273,13 @@ def _to_timestamp(values: Column[Any], source: str) -> Column[Any]:
     return parsed.astype("datetime64[us, UTC]")
 
 
-def _to_id(values: Column[Any], source: str) -> Column[Any]:
-    return values if pd.api.types.is_integer_dtype(values.dtype) else as_text(values)
-
-
-def _as_is(values: Column[Any], source: str) -> Column[Any]:
-    return values
-
-
 _COERCERS: dict[str, Callable[[Column[Any], str], Column[Any]]] = {
-    "string": _to_string,
+    "string": lambda values, source: as_text(values),
     "binary": _to_binary,
     "integer": _to_integer,
     "number": _to_number,
     "boolean": _to_boolean,
     "timestamp": _to_timestamp,
-    "id": _to_id,
-    "free": _as_is,
+    "id": lambda values, source: values if pd.api.types.is_integer_dtype(values.dtype) else as_text(values),
+    "free": lambda values, source: values,
 }

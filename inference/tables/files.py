@@ -233,13 +233,8 @@ def load(
 ) -> pd.DataFrame:
     """Read a file and put its label columns into level order, without checking it against a table.
 
-    Parameters
-    ----------
-    path : a file ending in .parquet, .csv or .csv.gz
-    levels : level order by column of the file; columns that the file lacks are passed over
-    kinds : columns that the caller coerces, and to which kind (see ``columns.coerce``)
-    verbatim : text columns in which only an empty cell is missing
-    notes : list to which a sentence on inferred levels is added
+    The caller coerces the columns of ``kinds`` (see ``columns.coerce``). In ``verbatim`` columns only an
+    empty cell is missing. ``notes`` receives a sentence on inferred levels.
     """
     path = Path(path)
     suffix = _suffix(path)

@@ -137,17 +137,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 @cache
 def schema(table: str) -> DataFrameSchema:
-    """Return the pandera schema of one table; further columns are allowed.
-
-    Parameters
-    ----------
-    table : ``items``, ``labels``, ``profiles``, ``tasks``, ``responses``, ``judgments`` or ``choices``
-
-    Examples
-    --------
-    >>> sorted(schema("labels").columns)
-    ['item_id', 'label', 'label_set']
-    """
+    """Return the pandera schema of one table; further columns are allowed."""
     import pandera.pandas as pa
 
     dtypes: dict[str, Any] = {

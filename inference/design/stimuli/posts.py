@@ -183,28 +183,10 @@ class PostKit:
     roles: Roles
 
     def posts(self, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
-        """Write the post of each profile.
+        """Write the post of each profile in the given order; ``alt`` is the post in one sentence.
 
         What a profile leaves open (likes within their range, time, account name, who replies) is drawn by
         ``seed`` and ``profile_id``, so a profile has one post whichever others are asked for.
-
-        Parameters
-        ----------
-        profiles : DataFrame
-            As from ``design.enumerate_profiles``: ``profile_id`` and the columns named in ``roles``.
-        seed : int
-
-        Returns
-        -------
-        DataFrame
-            One row a profile in the given order: ``profile_id, name, handle, text, likes, posted``
-            (ISO date and time to the minute), ``reply_name, reply_handle, reply_text`` (missing without a
-            reply), and ``alt``, the post in one sentence. Handles have no @.
-
-        Raises
-        ------
-        InputError
-            A column is missing, or contains a value that the kit lacks.
         """
         table = self.signed(profiles, seed)
         told = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
@@ -212,26 +194,10 @@ class PostKit:
         return table.assign(alt=alt)[list(COLUMNS)]
 
     def signed(self, profiles: pd.DataFrame, seed: int, cues: Cues = "both") -> pd.DataFrame:
-        """Write the post of each profile, with the ids of the faces of those who write and reply.
+        """Write the posts without ``alt``, with the ids of the faces of those who write and reply.
 
-        Parameters
-        ----------
-        profiles, seed
-            As for :meth:`posts`, whose draws are those made here.
-        cues : {"both", "name", "face", "none"}
-            What is shown of an author's identity. The face, or the name and the handle, that are not shown
-            are those of the anonymous author of the same number; all else stays as it is.
-
-        Returns
-        -------
-        DataFrame
-            One row a profile in the given order: the columns of :meth:`posts` but ``alt``, and ``face`` and
-            ``reply_face``, such as ``black_male_03`` and ``replier_04``.
-
-        Raises
-        ------
-        InputError
-            As :meth:`posts`, or there is no anonymous author to replace a hidden one.
+        ``cues`` is what is shown of an author's identity. The face, or the name and the handle, that are not
+        shown are those of the anonymous author of the same number; all else stays as it is.
         """
         ids = _column(profiles, "profile_id").to_numpy(dtype=np.int64)
         authors = list(self.people.authors.values())

@@ -16,7 +16,7 @@ import pandas as pd
 from ...design.profiles import factor
 from ...errors import InputError
 from ...readers.choices import SIMULATED
-from ...readers.labels import majority_labels
+from ...readers.judgments import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, stream
 from ...tables.schema import JUDGE_KINDS, STATUSES

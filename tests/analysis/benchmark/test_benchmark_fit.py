@@ -17,7 +17,7 @@ from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.pipeline.labels import by_published_rules, fit_labels, plan_labels
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.errors import InputError
-from conjury.inference.readers.labels import read_labels
+from conjury.inference.readers.judgments import read_labels
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 

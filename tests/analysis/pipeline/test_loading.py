@@ -10,7 +10,7 @@ import pytest
 from conjury.analysis.pipeline.loading import Selection, read_choices_of
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
-from conjury.inference.tables.companions import companion
+from conjury.inference.tables.columns import companion
 from conjury.inference.tables.files import whole
 
 

@@ -15,7 +15,7 @@ from fakes.studies import collect, table
 from PIL import Image
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.readers.labels import majority_labels, read_labels
+from conjury.inference.readers.judgments import majority_labels, read_labels
 from conjury.inference.study import load_any_study
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "fixtures" / "harm_or_humor"

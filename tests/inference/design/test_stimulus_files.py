@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,23 +16,26 @@ from conjury.inference.study import load_study
 from conjury.inference.study.asking import Content
 
 STUDY = load_study("moderation")
+STIMULI = STUDY.folder / "stimuli"
+LINES = (STIMULI / "texts.yaml").read_text(encoding="utf-8").splitlines()
+TEXTS = [line.strip() for line in LINES if line.strip().startswith("- text:")]
 
 
-def content() -> Content:
-    return STUDY.content
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(STIMULI, tmp_path / "stimuli")
+    return tmp_path
 
 
-def refusal(folder: Path, file: str, old: str, new: str) -> str:
-    """Replace ``old`` by ``new`` in a copy of one file of the study, and return what loading says."""
-    shutil.copytree(STUDY.folder / "stimuli", folder / "stimuli")
+def replace(folder: Path, file: str, old: str, new: str) -> None:
     path = folder / "stimuli" / file
     text = path.read_text(encoding="utf-8")
-    assert text.count(old) >= 1, old
+    assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    return loading_says(folder, content())
 
 
-def loading_says(folder: Path, changed: Content, values: Mapping[str, list[str]] | None = None) -> str:
+def loading_says(folder: Path, values: Mapping[str, list[str]] | None = None, **content: Any) -> str:
+    changed = Content.model_validate(STUDY.content.model_dump() | content)
     with pytest.raises(InputError) as refused:
         load_posts(folder, changed, values or profile_values(STUDY))
     sentence = str(refused.value).replace(str(folder / "stimuli") + "/", "")
@@ -41,7 +45,7 @@ def loading_says(folder: Path, changed: Content, values: Mapping[str, list[str]]
 
 
 def line_of(file: str, words: str) -> int:
-    lines = (STUDY.folder / "stimuli" / file).read_text(encoding="utf-8").splitlines()
+    lines = (STIMULI / file).read_text(encoding="utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if words in line)
 
 
@@ -57,25 +61,14 @@ def line_of(file: str, words: str) -> int:
         ("texts.yaml", "{curse} mad.", "{curse}mad.", "{curse} mad.", "followed by a space"),
         ("texts.yaml", "So unlucky", "So {curse} unlucky", "So unlucky", "a reply has no places"),
         ("texts.yaml", "intensifier: freaking\n", "", None, "intensifier"),
-        (
-            "texts.yaml",
-            '      agree: "So unl',
-            '      agreee: "So unl',
-            "So unlucky",
-            "did you mean 'agree'?",
-        ),
+        ("texts.yaml", '      agree: "So un', '      agreee: "So un', "So unlucky", "did you mean 'agree'?"),
+        ("texts.yaml", TEXTS[7], TEXTS[3], TEXTS[7], "is already on line "),
         ("people.yaml", "    - Imani Banks\n", "", "  black_female:", "add 1"),
         ("people.yaml", "  white_male:\n", "  wight_male:\n", "  white_male:", "did you mean 'white_male'?"),
         ("people.yaml", "Jake Larson", "Brad Mueller", "Jake Larson", "called"),
         ("people.yaml", "[CF, ", "[BN, ", "repliers", "change one of the two names"),
         ("people.yaml", "Jake Larson", "Jake van der Larson", "Jake Larson", "one or two words"),
-        (
-            "people.yaml",
-            "{first}_{last}{number}",
-            "{first}_{last}",
-            "two_words",
-            "must contain {number} once",
-        ),
+        ("people.yaml", "_{last}{number}", "_{last}", "two_words", "must contain {number} once"),
         ("people.yaml", "Jake Larson", "NO", "Jake Larson", "put words in quotes"),
         ("insults.csv", "racism,out", "rascism,out", "racism,out", "did you mean 'racism'?"),
         ("insults.csv", "sexism,shrew,shrews", "sexism,shrew,", "sexism,", "no plural form"),
@@ -85,25 +78,19 @@ def line_of(file: str, words: str) -> int:
         ("insults.csv", "generic,idiot,idiots,idiotic\n", "", "category,", "add a row"),
     ],
 )
-def test_a_file_with_a_fault_is_refused_by_line(tmp_path, file, old, new, at, says):
-    sentence = refusal(tmp_path, file, old, new)
+def test_a_file_with_a_fault_is_refused_by_line(folder, file, old, new, at, says):
+    replace(folder, file, old, new)
+    sentence = loading_says(folder)
     assert says in sentence
     assert sentence.startswith(f"{file}:" if at is None else f"{file}:{line_of(file, at)}: "), sentence
-
-
-def test_a_text_that_stands_twice_is_refused(tmp_path):
-    lines = (STUDY.folder / "stimuli" / "texts.yaml").read_text(encoding="utf-8").splitlines()
-    texts = [line.strip() for line in lines if line.strip().startswith("- text:")]
-    sentence = refusal(tmp_path, "texts.yaml", texts[7], texts[3])
-    assert f"is already on line {line_of('texts.yaml', texts[3])}" in sentence
-    assert sentence.startswith(f"texts.yaml:{line_of('texts.yaml', texts[7])}: ")
+    if old == TEXTS[7]:
+        assert f"is already on line {line_of(file, TEXTS[3])}" in sentence
 
 
 @pytest.mark.parametrize("file", ["texts.yaml", "people.yaml", "insults.csv"])
-def test_a_file_that_is_not_there_is_refused(tmp_path, file):
-    shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
-    (tmp_path / "stimuli" / file).unlink()
-    assert "check the path" in loading_says(tmp_path, content())
+def test_a_file_that_is_not_there_is_refused(folder, file):
+    (folder / "stimuli" / file).unlink()
+    assert "check the path" in loading_says(folder)
 
 
 @pytest.mark.parametrize(
@@ -119,16 +106,13 @@ def test_a_file_that_is_not_there_is_refused(tmp_path, file):
     ],
 )
 def test_a_content_section_at_odds_with_the_study_is_refused(changed, says):
-    wrong = Content.model_validate(content().model_dump() | changed)
-    assert says in loading_says(STUDY.folder, wrong)
+    assert says in loading_says(STUDY.folder, **changed)
 
 
 def test_a_study_that_wants_another_number_of_texts_is_refused():
     values = profile_values(STUDY)
     values["text"] = [name for name in values["text"] if name != "work_09"]
-    assert "work has 10 texts and the study asks for 9; remove 1." in loading_says(
-        STUDY.folder, content(), values
-    )
+    assert "work has 10 texts and the study asks for 9; remove 1." in loading_says(STUDY.folder, values)
 
 
 @pytest.mark.parametrize(
@@ -154,10 +138,8 @@ def test_articles_and_capitals_follow_the_word_put_in(text, word, filled):
     ("name", "account"),
     [("Björk ✨", "björk"), ("O'Neil 🌟", "oneil"), ("नमस्ते", "नमस्ते"), ("محمد", "محمد")],
 )
-def test_names_in_any_script_and_with_emoji_have_accounts(tmp_path, name, account):
-    shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
-    path = tmp_path / "stimuli" / "people.yaml"
-    path.write_text(path.read_text("utf-8").replace("Jake Larson", name), encoding="utf-8")
-    authors = load_posts(tmp_path, content(), profile_values(STUDY)).people.authors.values()
+def test_names_in_any_script_and_with_emoji_have_accounts(folder, name, account):
+    replace(folder, "people.yaml", "Jake Larson", name)
+    authors = load_posts(folder, STUDY.content, profile_values(STUDY)).people.authors.values()
     (stems,) = (author.stems for author in authors if author.name == name)
     assert (account, "") in stems

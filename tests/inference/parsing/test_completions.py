@@ -14,7 +14,7 @@ from conjury.inference.parsing.completions import Completions, read_completions
 from conjury.inference.parsing.reader import response_spec
 from conjury.inference.parsing.values.names import Names, label_names
 from conjury.inference.parsing.values.published import joke_type
-from conjury.inference.readers.labels import labels_from_columns
+from conjury.inference.readers.judgments import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 

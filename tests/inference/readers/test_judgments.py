@@ -1,4 +1,4 @@
-"""Judgments of any file become the contract's table; what does not fit is refused."""
+"""Judgments of any file, gold labels and labels of most people; what does not fit is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.judgments import load_judgments, stack_judgments
+from conjury.inference.readers.judgments import (
+    labels_from_columns,
+    load_judgments,
+    majority_labels,
+    notes_of_majority,
+    read_labels,
+    stack_judgments,
+)
 from conjury.inference.study import load_any_study
 
 ROWS = pd.DataFrame(
@@ -20,64 +27,180 @@ ROWS = pd.DataFrame(
         "task": ["a", "a", "b"],
     }
 )
+RATERS = pd.DataFrame({"rater": ["ann"], "item_id": "a", "rating": 1})
+UNNAMED = pd.DataFrame({"judge_id": ["ann", "made-up-gpt-9"], "item_id": "a", "value": [1, 2]})
 
 
-def written(folder: Path, frame: pd.DataFrame, name: str = "judgments.csv") -> Path:
-    frame.to_csv(folder / name, index=False)
-    return folder / name
+@pytest.fixture(scope="module")
+def study():
+    return load_any_study("multiturn")
 
 
-def test_columns_that_a_file_may_lack_are_filled_in(tmp_path):
-    made = load_judgments(written(tmp_path, ROWS))
-    assert made["sample"].tolist() == [1, 1, 1]
-    assert made["status"].tolist() == ["ok", "missing", "ok"]
-    assert made["dimension"].tolist() == ["rating"] * 3
+def written(folder: Path, frame: pd.DataFrame) -> Path:
+    frame.to_csv(folder / "judgments.csv", index=False)
+    return folder / "judgments.csv"
 
 
-def test_rows_are_chosen_and_columns_renamed(tmp_path):
-    file = written(tmp_path, ROWS.rename(columns={"value": "stars"}))
-    made = load_judgments(file, renames={"stars": "value"}, where={"task": "a"})
+# --- judgments ------------------------------------------------------------------------------------
+
+
+def test_columns_are_filled_in_and_renamed_rows_are_chosen_and_files_stacked(tmp_path):
+    one = load_judgments(written(tmp_path, ROWS))
+    filled = one[["sample", "status", "dimension"]].astype(object).to_numpy().tolist()
+    assert filled == [[1, "ok", "rating"], [1, "missing", "rating"], [1, "ok", "rating"]]
+    assert len(stack_judgments({"a.csv": one, "b.csv": one.assign(judge_id=["cy", "dee", "claude"])})) == 6
+    with pytest.raises(InputError, match=r"a\.csv and b\.csv: row 4 .* repeats an earlier row"):
+        stack_judgments({"a.csv": one, "b.csv": one})
+    stars = written(tmp_path, ROWS.rename(columns={"value": "stars"}))
+    made = load_judgments(stars, renames={"stars": "value"}, where={"task": "a"})
     assert made["judge_id"].tolist() == ["ann", "bob"]
 
 
-def test_the_same_judgment_in_two_files_is_refused(tmp_path):
-    one = load_judgments(written(tmp_path, ROWS))
-    other = one.assign(judge_id=["cy", "dee", "claude"])
-    assert len(stack_judgments({"a.csv": one, "b.csv": other})) == 6
-    with pytest.raises(InputError, match=r"a\.csv and b\.csv: row 4 .* repeats an earlier row"):
-        stack_judgments({"a.csv": one, "b.csv": one})
+@pytest.mark.parametrize(
+    ("frame", "options", "sentence"),
+    [
+        (ROWS.assign(judge_kind=None), {}, "'judge_kind' is empty|judge_kind"),
+        (ROWS.drop(columns="judge_kind"), {}, "column 'judge_kind' is missing"),
+        (ROWS, {"where": {"tusk": "a"}}, r"column 'tusk' is missing \(did you mean 'task'\?\)"),
+        (ROWS, {"where": {"task": "c"}}, "no row has 'c' in column 'task'; it contains a, b"),
+        (ROWS, {"renames": {"valu": "value"}}, r"no column 'valu' to rename \(did you mean 'value'\?\)"),
+        (RATERS, {}, r"'judge_id' is missing.*as --rename rater=judge_id"),
+        (RATERS, {"renames": {"rater": "judge_id"}}, r"'value' is missing.*as --rename rating=value"),
+        (UNNAMED, {"study": "oogiri"}, "made-up-gpt-9 may be a model that the study does not name"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, frame, options, sentence):
+    if "study" in options:
+        options = {"study": load_any_study(options["study"])}
+    with pytest.raises(InputError, match=sentence):
+        load_judgments(written(tmp_path, frame), **options)
+
+
+# --- gold labels ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gold(tmp_path, study):
+    """Read gold labels from the rows of a CSV file."""
+
+    def read(*rows: str, notes: list[str] | None = None) -> pd.DataFrame:
+        path = tmp_path / "labels.csv"
+        path.write_text("\n".join(["item_id,label_set,label", *rows, ""]))
+        return read_labels(path, study, notes=notes)
+
+    return read
+
+
+def test_gold_labels_are_written_by_id_whatever_case_or_alias_and_keep_what_they_were(gold, tmp_path, study):
+    notes: list[str] = []
+    labels = gold(
+        "a,joke_type,Absurdism", "a,line_1, Establishing Context", "a,line_12,reaction", notes=notes
+    )
+    assert labels["label"].tolist() == ["surreal_absurdism", "establishing_context", "timing"]
+    assert labels["raw"].tolist() == ["Absurdism", " Establishing Context", "reaction"]
+    assert notes == []
+    labels.to_parquet(tmp_path / "labels.parquet")
+    again = read_labels(tmp_path / "labels.parquet", study)
+    assert again[["label", "raw"]].to_numpy().tolist() == labels[["label", "raw"]].to_numpy().tolist()
+
+
+def test_a_gold_label_that_is_no_level_stays_and_is_reported(gold):
+    notes: list[str] = []
+    labels = gold("a,joke_type,Slapstick", "b,joke_type,dark", "c,joke_type,Slapstick", notes=notes)
+    assert labels["label"].tolist() == ["Slapstick", "dark", "Slapstick"]
+    (note,) = notes
+    assert "2 gold labels are none of the study's" in note
+    assert "joke_type 'Slapstick' (2)" in note
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "sentence"),
+    ("rows", "told"),
     [
-        ({"judge_kind": None}, {}, "'judge_kind' is empty|judge_kind"),
-        ({}, {"where": {"tusk": "a"}}, r"column 'tusk' is missing \(did you mean 'task'\?\)"),
-        ({}, {"where": {"task": "c"}}, "no row has 'c' in column 'task'; it contains a, b"),
-        ({}, {"renames": {"valu": "value"}}, r"no column 'valu' to rename \(did you mean 'value'\?\)"),
+        (["a,joke_typ,dark"], r"row 1 of column 'label_set' contains 'joke_typ' \(did you mean 'joke_type'"),
+        (["a,line_0,setup"], "row 1 of column 'label_set' contains 'line_0'"),
+        (["a,joke_type,dark", "a,joke_type,dry"], "repeats an earlier row"),
+        (["a,joke_type,"], "column 'label' is empty"),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path, change, options, sentence):
-    with pytest.raises(InputError, match=sentence):
-        load_judgments(written(tmp_path, ROWS.assign(**change)), **options)
+def test_bad_gold_labels_are_refused_in_one_sentence(gold, rows, told):
+    with pytest.raises(InputError, match=told) as caught:
+        gold(*rows)
+    assert "\n" not in str(caught.value)
 
 
-def test_judges_without_a_kind_need_a_study(tmp_path):
-    with pytest.raises(InputError, match="column 'judge_kind' is missing"):
-        load_judgments(written(tmp_path, ROWS.drop(columns="judge_kind")))
+def test_labels_come_from_columns_of_items_and_of_lines(study):
+    items = pd.DataFrame({"item_id": ["a", "b"], "kind": ["Dark", None]})
+    lines = pd.DataFrame({"item_id": ["b", "b"], "line_no": [1, 2], "purpose": ["set-up", ""]})
+    notes: list[str] = []
+    columns = {"joke_type": "kind", "line": "purpose"}
+    labels = labels_from_columns(items, study, columns, lines=lines, notes=notes)
+    assert labels[["item_id", "label_set", "label", "raw"]].to_numpy().tolist() == [
+        ["a", "joke_type", "dark", "Dark"],
+        ["b", "line_1", "setup", "set-up"],
+        ["b", "line_2", "", ""],
+    ]
+    assert "line '' (1)" in notes[0]
+    for wrong, problem in (
+        ({"joke_type": "kid"}, r"column 'kid' is missing \(did you mean 'kind'\?\)"),
+        ({"line": "kind"}, "column 'line' is missing"),
+        ({"harm": "kind"}, "has no labels 'harm'; name one of joke_type, line"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            labels_from_columns(items, study, wrong)
 
 
-def test_a_missing_column_is_refused_with_the_option_that_renames(tmp_path):
-    path = tmp_path / "ratings.csv"
-    path.write_text("rater,item_id,rating\nann,a,1\n")
-    with pytest.raises(InputError, match=r"'judge_id' is missing.*as --rename rater=judge_id"):
-        load_judgments(path)
-    with pytest.raises(InputError, match=r"'value' is missing.*as --rename rating=value"):
-        load_judgments(path, renames={"rater": "judge_id"})
+# --- labels of most people ------------------------------------------------------------------------
 
 
-def test_a_judge_that_looks_like_a_model_is_never_taken_for_a_person(tmp_path):
-    path = tmp_path / "ratings.csv"
-    path.write_text("judge_id,item_id,dimension,value\nann,a,funniness,1\nmade-up-gpt-9,a,funniness,2\n")
-    with pytest.raises(InputError, match=r"made-up-gpt-9 may be a model that the study does not name"):
-        load_judgments(path, study=load_any_study("oogiri"))
+def votes(**given: str) -> pd.DataFrame:
+    """Judgments of the people p0, p1, ...; a letter per label, and - for a refusal."""
+    rows = [
+        (f"p{place}", item, None if label == "-" else label)
+        for item, labels in given.items()
+        for place, label in enumerate(labels)
+    ]
+    frame = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"])
+    status = frame["value"].notna().map({True: "ok", False: "refused"})
+    return frame.assign(judge_kind="human", dimension="harm", sample=1, status=status)
+
+
+def test_the_label_of_more_than_half_is_gold_and_ties_are_counted():
+    gold = majority_labels(votes(x="ssi", y="se", z="-", w="aabcd"), "harm")
+    assert gold["item_id"].tolist() == ["x", "y", "z", "w"]
+    assert gold["label"].fillna("none").tolist() == ["s", "none", "none", "none"]
+    assert gold["n_votes"].tolist() == [3, 2, 0, 5]
+    assert gold["tied"].tolist() == [False, True, False, False]
+    assert gold["share"].round(4).fillna(-1).tolist() == [0.6667, 0.5, -1, 0.4]
+    assert set(gold["label_set"]) == {"harm"}
+    [note] = notes_of_majority(majority_labels(votes(w="aabcd", y="ab", z="a"), "harm"))
+    assert note.startswith("2 of 3 items have no label of more than half of the votes")
+    assert "1 have a tied vote, 1 a label with most votes" in note
+    with pytest.raises(InputError, match=r"no person labelled 'ham' \(did you mean 'harm'\?\)"):
+        majority_labels(votes(x="s"), "ham")
+
+
+@pytest.mark.parametrize(
+    ("given", "label", "share", "tied"),
+    [
+        ("sssiiee", "i", 4 / 7, (False, True)),
+        ("sssieee", "e", 4 / 7, (False, False)),
+        ("ssssiii", "s", 4 / 7, (False, False)),
+        ("sssiie", None, 1 / 2, (True, False)),
+    ],
+)
+def test_the_class_of_more_than_half_decides_before_its_labels(given, label, share, tied):
+    covers = {"harmful": ["i", "e"], "safe": ["s"]}
+    [gold] = majority_labels(votes(x=given), "harm", covers=covers).to_dict("records")
+    assert (gold["label"] if label else pd.isna(gold["label"])) == (label or True)
+    assert gold["share"] == pytest.approx(share)
+    assert (gold["tied"], gold["level_tied"]) == tied
+
+
+def test_a_person_has_one_vote_per_item_models_have_none_and_order_does_not_matter():
+    table = votes(x="seem").assign(judge_id=["p", "p", "q", "m"], sample=[1, 2, 1, 1])
+    table.loc[3, "judge_kind"] = "model"
+    assert majority_labels(table, "harm").loc[0, ["n_votes", "tied"]].tolist() == [2, True]
+    table = votes(**{f"x{n}": "abbabaabba"[n:] for n in range(4)})
+    shuffled = table.sample(frac=1, random_state=1)
+    one, two = (majority_labels(rows, "harm").sort_values("item_id") for rows in (table, shuffled))
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), two.reset_index(drop=True))

@@ -9,7 +9,7 @@ import pytest
 from conjury.analysis.benchmark import passes, robustness, score
 from conjury.analysis.benchmark.annotators import annotators
 from conjury.inference.errors import InputError
-from conjury.inference.readers.labels import majority_labels
+from conjury.inference.readers.judgments import majority_labels
 from conjury.inference.simulation import LabelSimulation, LabelTruth, read_label_truth, simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, validate

@@ -1,112 +1,119 @@
+"""Study files of conjoints: names, levels, costs and content; faults are refused by line with a remedy."""
+
+from __future__ import annotations
+
+import re
 import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.errors import InputError
-from conjury.inference.study import list_studies, load_study
+from conjury.inference.study import Study, list_studies, load_study
 from conjury.inference.tables.files import PUBLISHED, STUDIES
 
 SOURCE = STUDIES / "moderation" / "study.yaml"
+TEXT = SOURCE.read_text(encoding="utf-8")
+ANONYMOUS = ("  posted: [2025", "  roles: {anonymous: %s}\n  posted: [2025")
+GPT4O = '{judge: gpt4o, cost: 75.5, pairs: 30000, note: "batch prices of October 2024"}'
 
 
-def broken(folder: Path, old: str, new: str) -> tuple[Path, int]:
-    """Write the moderation study with one text replaced; return the path and the line of the change."""
-    text = SOURCE.read_text(encoding="utf-8")
-    assert old in text
-    path = folder / "study.yaml"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+@pytest.fixture(scope="module")
+def moderation() -> Study:
+    return load_study("moderation")
+
+
+def changed(folder: Path, *changes: tuple[str, str]) -> Path:
+    """Write the moderation study with some texts replaced, each once."""
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    folder.mkdir(exist_ok=True)
+    (folder / "study.yaml").write_text(text, encoding="utf-8")
     for part in ("prompts", "stimuli"):
         shutil.copytree(SOURCE.parent / part, folder / part)
-    return path, text[: text.index(old)].count("\n") + 1
+    return folder / "study.yaml"
 
 
-def test_the_moderation_study_ships_and_loads_by_name_folder_and_file():
+def test_studies_load_by_name_folder_and_file_and_commands_name_them_so(moderation, tmp_path):
     assert {"moderation", "oogiri", "oogiri_generation"} <= set(list_studies())
-    studies = [load_study(source) for source in ("moderation", SOURCE.parent, SOURCE)]
-    assert studies[0] == studies[1] == studies[2]
-    assert studies[0].folder == SOURCE.parent
-    assert {study.argument for study in studies} == {"moderation"}
-
-
-def test_commands_name_a_study_that_does_not_ship_by_its_file(tmp_path):
-    path, _ = broken(tmp_path, "name: moderation", "name: towns")
+    assert moderation == load_study(SOURCE.parent) == load_study(SOURCE)
+    assert moderation.folder == SOURCE.parent
+    assert {moderation.argument, load_study(SOURCE.parent).argument} == {"moderation"}
+    path = changed(tmp_path, ("name: moderation", "name: towns"))
     assert load_study(path).argument == load_study(tmp_path).argument == "study.yaml"
     assert load_study(path.rename(tmp_path / "my towns.yaml")).argument == "my towns.yaml"
-
-
-def test_levels_and_labels_follow_the_order_of_the_file():
-    study = load_study("moderation")
-    assert study.levels("identity")[0] == "anonymous"
-    assert study.levels("speech") == ["benign", "slur"]
-    assert list(study.feature_labels) == [
-        *("slur", "identity", "topic", "reply", "curse", "engagement"),
-        "speech",
-    ]
-    assert study.level_labels["slur"]["reclaimed"] == "Reclaimed slur"
-    assert study.judge_labels["gemini_2_5_flash"] == "Gemini 2.5 Flash"
-    assert list(study.prompt_labels) == [
-        *("baseline", "context_aware", "context_free"),
-        *("name_only", "face_only"),
-    ]
-
-
-def test_every_judge_of_the_printed_figure_has_a_label():
-    printed = pd.read_csv(PUBLISHED / "moderation.csv")["judge"]
-    assert set(printed) <= set(load_study("moderation").judge_labels)
-
-
-def test_an_analysis_selects_its_rows_and_drops_the_excluded_levels():
-    from conjury.inference.design.profiles import attribute_cells
-
-    study = load_study("moderation")
-    kept = study.analysis("amce_slur").select(attribute_cells(study))
-    assert len(kept) == 1800
-    assert "none" not in kept["slur"].cat.categories
-
-
-def test_an_unknown_analysis_is_refused_with_the_nearest_name():
-    with pytest.raises(InputError, match="did you mean 'amce_speech'"):
-        load_study("moderation").analysis("amce_speach")
-
-
-def test_an_unknown_study_is_refused_with_the_nearest_name():
     with pytest.raises(InputError, match=r"'moderatoin' \(did you mean moderation\?\)"):
         load_study("moderatoin")
 
 
+def test_levels_labels_and_costs_are_those_of_the_file_in_its_order(moderation):
+    assert moderation.levels("identity")[0] == "anonymous"
+    assert moderation.levels("speech") == ["benign", "slur"]
+    names = ["slur", "identity", "topic", "reply", "curse", "engagement", "speech"]
+    assert list(moderation.feature_labels) == names
+    assert moderation.level_labels["slur"]["reclaimed"] == "Reclaimed slur"
+    assert moderation.judge_labels["gemini_2_5_flash"] == "Gemini 2.5 Flash"
+    prompts = ["baseline", "context_aware", "context_free", "name_only", "face_only"]
+    assert list(moderation.prompt_labels) == prompts
+    assert set(pd.read_csv(PUBLISHED / "moderation.csv")["judge"]) <= set(moderation.judge_labels)
+    costs = moderation.costs
+    assert (costs.currency, costs.per_respondent) == ("USD", 4.0)
+    assert costs.per_pair("gpt4o") == pytest.approx(75.5 / 30_000)
+    assert costs.per_pair("gemma3_27b") is None
+    assert costs.judges[0].note == "batch prices of October 2024"
+
+
+def test_an_analysis_selects_its_rows_and_drops_the_excluded_levels(moderation):
+    kept = moderation.analysis("amce_slur").select(attribute_cells(moderation))
+    assert len(kept) == 1800
+    assert "none" not in kept["slur"].cat.categories
+    with pytest.raises(InputError, match="did you mean 'amce_speech'"):
+        moderation.analysis("amce_speach")
+
+
+def test_costs_faces_and_anonymous_levels_may_be_absent_and_content_be_folders_and_files(tmp_path):
+    costs = TEXT[TEXT.index("costs:") : TEXT.index("analyses:")]
+    cues = [(f"stimuli: images, cues: {cue}, ", "") for cue in ("name", "face")]
+    nobody = (ANONYMOUS[0], ANONYMOUS[1] % "nobody")
+    faces = ("  faces: stimuli/faces.yaml ", "  # ")
+    less = load_study(changed(tmp_path / "less", (costs, ""), faces, nobody, *cues))
+    assert less.costs is None
+    assert less.content.faces is None
+    assert less.levels("identity")[0] == "anonymous"
+    folder = tmp_path / "own"
+    (folder / "people").mkdir(parents=True)
+    (folder / "card.yaml").write_text("width: 100", encoding="utf-8")
+    one = "costs:\n  currency: EUR\n  judges: [{judge: gpt4o, cost: 1/4}]\n\n"
+    layout = ("layout: post,", "layout: card.yaml,")
+    own = load_study(changed(folder, (costs, one), ("stimuli/faces.yaml", "people"), layout))
+    assert (own.costs.per_pair("gpt4o"), own.costs.per_respondent) == (0.25, None)  # the cost of one pair
+    assert own.content.faces == "people"
+    assert own.vignette.layout == "card.yaml"
+
+
+SHARED = "Generic insult, probability: 1/7"
 BAD = {
-    "syntax": ("outcome: chosen\n", "outcome: [chosen\n", "not valid YAML"),
     "unknown field": ("title: Which", "titel: Which", "did you mean 'title'?"),
     "unknown nested field": ("    verb: mm\n", "    verbe: mm\n", "did you mean 'verb'?"),
     "wrong type": (
         "pairs: 30000",
         "pairs: many",
-        "pairs: a whole number belongs here, but the file says 'many'; correct it",
+        "a whole number belongs here, but the file says 'many'",
     ),
     "wrong choice": ("kind: conjoint", "kind: vignette", "'conjoint'"),
     "negative number": ("tasks: 15", "tasks: -15", "a number of more than 0 belongs here"),
-    "not a fraction": (
-        "Generic insult, probability: 1/7",
-        "Generic insult, probability: 1/0",
-        "a number belongs here",
-    ),
+    "not a fraction": (SHARED, SHARED.replace("1/7", "1/0"), "a number belongs here"),
     "key given twice": ("kind: conjoint\n", "name: other\n", "'name' was already given on line 3"),
-    "level given twice": (
-        "{id: agree,",
-        "{id: no_reply,",
-        "level 'no_reply' is given twice; rename or remove",
-    ),
+    "level given twice": ("{id: agree,", "{id: no_reply,", "level 'no_reply' is given twice; rename"),
     "attribute given twice": ("- id: curse\n", "- id: reply\n", "'reply' is given twice; rename or remove"),
     "reserved name": ("- id: curse\n", "- id: status\n", "another column of choices; choose another id"),
     "formula": ("chosen ~ speech +", "chosen ~ speach +", "did you mean 'speech'?"),
     "formula without sides": ("formula: chosen ~ speech +", "formula: speech +", "is not a formula; write"),
-    "formula with another outcome": (
-        "formula: chosen ~ speech",
-        "formula: picked ~ speech",
-        "make them equal",
-    ),
+    "another outcome": ("formula: chosen ~ speech", "formula: picked ~ speech", "make them equal"),
     "formula with both": ("~ speech + identity", "~ speech + slur", "follows from slur; keep only one"),
     "by inside the formula": ("by: [identity]", "by: [topic]", "remove one of them"),
     "name of a table": ("name: frequencies", "name: recovery", "that every fit may write"),
@@ -114,7 +121,7 @@ BAD = {
     "excluded level": (
         "{slur: [none]}",
         "{slur: [nothing]}",
-        "'nothing' is unknown here; use one of generic",
+        "'nothing' is unknown here; use one of gen",
     ),
     "too much excluded": ("{slur: [none]}", "{curse: [curse]}", "fewer than two levels of curse are left"),
     "derived level": ("covers: [none]", "covers: [benign]", "'benign' is unknown here; use one of"),
@@ -123,49 +130,75 @@ BAD = {
     "template": ("prompts/context_free.j2", "prompts/none.j2", "there is no file prompts/none.j2"),
     "prompt alias": ("aliases: [uniform]", "aliases: [baseline]", "'baseline' is given twice"),
     "cluster": ("human: judge_id", "human: judge", "did you mean 'judge_id'?"),
+    "clusters": ("model: pair_id}", "model: [pair_id, text, usr]}", "'usr'.*'user'"),
+    "cost of nobody": ("judge: gpt4o, cost", "judge: gpt4, cost", "did you mean 'gpt4o'"),
+    "cost of people": ("judge: gpt4o, cost", "judge: human, cost", "give their cost as per_respondent"),
+    "cost given twice": (GPT4O, f"{GPT4O}\n    - {GPT4O}", "'gpt4o' is given twice"),
+    "negative cost": ("cost: 75.5", "cost: -1", "a number of at least 0 belongs here"),
+    "infinite cost": ("per_respondent: 4", "per_respondent: .inf", "finite number"),
+    "unknown cost": ("per_respondent: 4", "per_task: 1", "'per_task' is unknown"),
+    "faces": ("stimuli/faces.yaml", "stimuli/people", "content: there is no file or folder stimuli/people"),
+    "faces outside": (
+        "stimuli/faces.yaml",
+        "../faces",
+        "content: ../faces lies outside the folder",
+    ),
+    "layout": (
+        "layout: post,",
+        "layout: pots,",
+        "vignette: there is no layout 'pots' (did you mean 'post'",
+    ),
+    "layout file": ("layout: post,", "layout: card.yaml,", "card.yaml"),
 }
 
 
 @pytest.mark.parametrize(("old", "new", "remedy"), BAD.values(), ids=BAD)
 def test_a_bad_study_file_is_refused_with_file_line_and_remedy(tmp_path, old, new, remedy):
-    path, line = broken(tmp_path, old, new)
-    with pytest.raises(InputError, match=remedy.replace("?", r"\?")) as caught:
+    path = changed(tmp_path, (old, new))
+    pattern = remedy if ".*" in remedy else re.escape(remedy)
+    with pytest.raises(InputError, match=pattern) as caught:
         load_study(path)
     message = str(caught.value)
     assert "\n" not in message
-    found = int(message.removeprefix(f"{path}:").split(":")[0])
-    lines_until_the_syntax_breaks = 2 if "YAML" in remedy else 0
-    assert found == line + lines_until_the_syntax_breaks
+    assert message[-1] in ".?"
+    first = TEXT[: TEXT.index(old)].count("\n") + 1
+    assert first <= line_of(message, path) <= first + new.strip().count("\n")
 
 
-def test_probabilities_that_do_not_sum_to_one_are_refused_at_the_levels(tmp_path):
-    path, line = broken(tmp_path, "No insult, probability: 1/7", "No insult, probability: 2/7")
-    with pytest.raises(
-        InputError, match=rf"study.yaml:{line - 7}: slur: .* sum to 1.14286; they must sum to 1"
-    ):
+def line_of(message: str, path: Path) -> int:
+    return int(message.removeprefix(f"{path}:").split(":")[0])
+
+
+def test_prompts_with_cues_need_a_level_of_anonymous_authors(tmp_path):
+    path = changed(tmp_path, (ANONYMOUS[0], ANONYMOUS[1] % "anonymos"))
+    with pytest.raises(InputError) as refused:
         load_study(path)
+    message = str(refused.value)
+    assert "name_only" in path.read_text(encoding="utf-8").splitlines()[line_of(message, path) - 1]
+    assert message.endswith(
+        ": name_only: cues 'name' need anonymous authors, and identity has no level 'anonymos' (did you mean "
+        "'anonymous'?); name one of anonymous, black_male, black_female, white_male, white_female as "
+        "content.roles.anonymous, or remove cues."
+    )
 
 
-def test_probabilities_are_given_for_all_levels_or_none(tmp_path):
-    path, _ = broken(tmp_path, "No insult, probability: 1/7", "No insult")
-    with pytest.raises(InputError, match="only 6 of 7 levels have a probability"):
-        load_study(path)
+SUM = r":12: slur: .* sum to 1.14286; they must sum to 1"
 
 
-def test_a_source_level_that_no_derived_level_covers_is_refused(tmp_path):
-    path, _ = broken(tmp_path, "reclaimed, racism]", "reclaimed]")
-    with pytest.raises(
-        InputError, match="'racism' of slur is covered 0 times; cover each level exactly once"
-    ):
-        load_study(path)
-
-
-def test_a_missing_field_is_named(tmp_path):
-    path = tmp_path / "study.yaml"
-    rows = SOURCE.read_text("utf-8").splitlines()
-    path.write_text("\n".join(row for row in rows if not row.startswith("title:")), "utf-8")
-    with pytest.raises(InputError, match="title is missing; add it"):
-        load_study(path)
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("No insult, probability: 1/7", "No insult, probability: 2/7", SUM),
+        ("No insult, probability: 1/7", "No insult", "only 6 of 7 levels have a probability"),
+        ("reclaimed, racism]", "reclaimed]", "'racism' of slur is covered 0 times; cover each level exactly"),
+        (TEXT.splitlines()[3], "", "title is missing; add it"),
+        ("  currency: USD\n", "", "costs.currency is missing"),
+        ("outcome: chosen\n", "outcome: [chosen\n", ":9: .*not valid YAML"),
+    ],
+)
+def test_what_the_file_lacks_is_named(tmp_path, old, new, problem):
+    with pytest.raises(InputError, match=problem):
+        load_study(changed(tmp_path, (old, new)))
 
 
 @pytest.mark.parametrize(
@@ -182,10 +215,4 @@ def test_a_file_that_is_no_study_is_refused(tmp_path, content, sentence):
     path = tmp_path / "study.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=sentence):
-        load_study(path)
-
-
-def test_cluster_columns_may_be_a_list_and_each_must_exist(tmp_path):
-    path, line = broken(tmp_path, "model: pair_id}", "model: [pair_id, text, usr]}")
-    with pytest.raises(InputError, match=rf"study.yaml:{line}: .*'usr'.*'user'"):
         load_study(path)

@@ -12,7 +12,7 @@ from conjury.inference.parsing import read_completion
 from conjury.inference.parsing.values.quoted import decode_whole
 from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import load_study
 from conjury.inference.study.base import read_marked_yaml
 from conjury.inference.tables.bounded import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
 
@@ -28,12 +28,9 @@ def test_json_at_the_limits_is_read_and_beyond_refused():
 
 def test_halves_of_surrogate_pairs_are_replaced_and_whole_pairs_kept():
     assert parse_json('{"a\\ud800": ["\\udfff", "\\ud83d\\ude00"]}') == {"a\ufffd": ["\ufffd", "\U0001f600"]}
-    body = {"choices": [{"message": {"content": "B\ud800"}}]}
-    assert read_completion(body).text.encode() == "B\ufffd".encode()
-    assert decode_whole('{"reasoning": "\\ud800", "labels": ["\\udc00"]}') == {
-        "reasoning": "\ufffd",
-        "labels": ["\ufffd"],
-    }
+    assert read_completion({"choices": [{"message": {"content": "B\ud800"}}]}).text == "B\ufffd"
+    quoted = '{"reasoning": "\\ud800", "labels": ["\\udc00"]}'
+    assert decode_whole(quoted) == {"reasoning": "\ufffd", "labels": ["\ufffd"]}
 
 
 def test_aliases_that_do_not_multiply_are_read(tmp_path):
@@ -48,25 +45,22 @@ def test_aliases_that_do_not_multiply_are_read(tmp_path):
         ("{% for n in range(300) %}{{ n if n > 297 }}{% endfor %}", "298299"),
         ("{{ x ~ '-' ~ 3 }} {{ 'ab' * 2 }} {{ '%s %d' % (x, 9) }}", "hé-3 abab hé 9"),
         ("{{ '{:>3}'.format(1) }}.{{ '{}'.format(x) }}", "1.hé"),
-        ("{% macro twice(a) %}{{ a }}{{ a }}{% endmacro %}{{ twice(x) }}{{ x|replace('h', 'H') }}", "héhéHé"),
-        ("{% for k, v in {'a': 1}.items() %}{{ loop.index }}{{ k }}{{ v }}{% else %}none{% endfor %}", "1a1"),
-        ("{{ '{:,}'.format(50000) }} {{ '%d'|format(20250101) }} {{ y|default(20000) }}",
-         "50,000 20250101 20000"),
-        ("{{ 'Total: 1000000 for {}'.format(x) }} {{ (x * 4000)|replace('z', x * 3000)|length }}",
-         "Total: 1000000 for hé 8000"),
+        ("{% macro twice(a) %}{{ a }}{{ a }}{% endmacro %}{{ twice(x) }}", "héhé"),
+        ("{{ x|replace('h', 'H') }}", "Hé"),
+        ("{% for k, v in {'a': 1}.items() %}{{ loop.index }}{{ k }}{{ v }}{% endfor %}", "1a1"),
         ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
+        ("{{ '{:,}'.format(50000) }} {{ '%d'|format(20250101) }}", "50,000 20250101"),
+        ("{{ y|default(20000) }} {{ 'Total: 1000000 for {}'.format(x) }}", "20000 Total: 1000000 for hé"),
+        ("{{ (x * 4000)|replace('z', x * 3000)|length }}", "8000"),
     ],
-)  # fmt: skip
+)
 def test_templates_within_the_limits_are_filled_as_before(tmp_path, template, text):
     (tmp_path / "a.j2").write_text(template, encoding="utf-8")
     assert Templates(tmp_path).render("a.j2", {"x": "hé"}) == text
 
 
 def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(monkeypatch, capsys):
-    with (
-        pytest.raises(InputError, match="the file cannot be read, because it needs more memory"),
-        reading("a.csv"),
-    ):
+    with pytest.raises(InputError, match="cannot be read, because it needs more memory"), reading("a.csv"):
         raise MemoryError
 
     def bug() -> None:
@@ -97,12 +91,11 @@ def test_messages_are_printed_without_control_characters(monkeypatch, capsys):
 
 
 def test_a_study_of_many_cells_is_simulated_without_true_values():
-    small = load_study("moderation")
-    assert simulate(small, 1, pairs=5, judges=["gpt4o"], prompts=["baseline"]).truth is not None
-    extra = [part.model_copy(update={"id": f"more{n}"}) for n in range(2) for part in small.attributes[:1]]
-    big: Study = small.model_copy(update={"attributes": [*small.attributes, *extra], "stimuli": []})
-    made = simulate(
-        big, 1, pairs=5, judges=["gpt4o"], prompts=["baseline"], raters=small.folder / "truth.csv"
-    )
+    study = load_study("moderation")
+    copied = study.attributes[1].model_copy(update={"id": "more"})
+    slurs = study.attributes[0].model_copy(update={"id": "further"})
+    big = study.model_copy(update={"attributes": [*study.attributes, copied, slurs], "stimuli": []})
+    raters = study.folder / "truth.csv"
+    made = simulate(big, 1, pairs=5, judges=["gpt4o"], prompts=["baseline"], raters=raters)
     assert len(made.profiles) > TRUE_CELLS
     assert made.truth is None

@@ -1,0 +1,197 @@
+"""Qualtrics exports of conjoints: what becomes of every cell, and what is refused. The fixture is made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from golden import SHARED
+
+from conjury.inference.errors import InputError
+from conjury.inference.humans import Survey, draft_study, make_ids, read_qualtrics
+from conjury.inference.readers.prepare import load_choices
+from conjury.inference.study import load_study
+from conjury.inference.tables import write_table
+
+EXPORT = Path(__file__).resolve().parents[2] / "fixtures" / "tables" / "qualtrics.csv"
+PEERS = SHARED / "peers"
+VOTES = ["vote1", "vote2", "vote1_repeated_flipped"]
+PLAIN = pd.read_csv(EXPORT, dtype=str).iloc[2:].reset_index(drop=True)  # without question texts, import ids
+TRUST = PLAIN.assign(trust1=["1", "2", "2", None], trust2=["2", None, "1", None])
+CONTROL = PLAIN.rename(columns={"vote1_repeated_flipped": "control"})
+LABELS = (
+    "attribute,level,attribute_id,level_id\n"
+    "Curse word,Yes,curse,att1:1\nCurse word,No,curse,att1:2\nCurse word,Maybe,curse,att1:3\n"
+    "Number of likes,0 to 5,likes,few\nNumber of likes,25 to 50,likes,many\n"
+)
+
+
+@pytest.fixture(scope="module")
+def survey() -> Survey:
+    return read_qualtrics(EXPORT)
+
+
+def edited(folder: Path, content: pd.DataFrame | tuple[str, str]) -> Path:
+    """Write another table, or the export with the first of two texts replaced by the second."""
+    path = folder / "export.csv"
+    if isinstance(content, pd.DataFrame):
+        content.to_csv(path, index=False)
+        return path
+    old, new = content
+    text = EXPORT.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def of_judge(survey: Survey, judge: str, column: str) -> list[Any]:
+    choices = survey.choices
+    return choices.loc[choices["judge_id"] == judge, column].astype(object).replace({pd.NA: None}).tolist()
+
+
+def test_unanswered_tasks_are_missing_and_silent_respondents_are_counted(survey, tmp_path):
+    assert of_judge(survey, "R_3", "status")[2:4] == ["missing", "missing"]
+    assert of_judge(survey, "R_3", "chosen")[2:4] == [None, None]
+    assert "Respondents who saw no task (excluded): 1." in survey.notes
+    assert "Tasks without an answer (status missing): 2." in survey.notes
+    silent = read_qualtrics(edited(tmp_path, ("first,Post A,,,", "first,,,,")))
+    assert set(of_judge(silent, "R_3", "status")) == {"missing"}
+    assert "Respondents who answered no task: 1." in silent.notes
+
+
+def test_covariates_are_kept_and_renamed_and_columns_that_identify_people_are_not(survey):
+    choices = survey.choices
+    assert choices.groupby("judge_id")["Age"].first().tolist()[:2] == [31, 47]
+    assert set(of_judge(survey, "R_3", "Age")) == {None}
+    assert choices["respondent_task"].tolist()[0] == "first"
+    assert "Column task is now respondent_task, because choices have a task." in survey.notes
+    assert "IPAddress" not in choices
+    assert any("excluded: IPAddress" in note for note in survey.notes)
+    assert "IPAddress" in read_qualtrics(EXPORT, covariates=["IPAddress"]).choices
+
+
+def test_levels_come_in_order_of_appearance_or_of_the_labels_table(survey, tmp_path):
+    assert survey.choices["curse_word"].cat.categories.tolist() == ["no", "yes"]
+    labels = tmp_path / "labels.csv"
+    labels.write_text(LABELS)
+    choices = read_qualtrics(EXPORT, labels=labels).choices
+    assert choices["curse"].cat.categories.tolist() == ["att1_1", "att1_2", "att1_3"]
+    assert choices["curse"].tolist()[:2] == ["att1_2", "att1_1"]
+    assert choices["likes"].cat.categories.tolist() == ["few", "many"]
+    labels.write_text("attribute,level\nCurse word,No\nCurse word,Yes\nNumber of likes,0 to 5\n")
+    with pytest.raises(InputError, match="'F-1-1-1' contains '25 to 50', which is no level of 'Number of l"):
+        read_qualtrics(EXPORT, labels=labels)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("Post A", "Post B"), id="without description rows"),
+        *(("1", "2"), ("Left", "right"), ("Candidate 1.", "Candidate 2."), ("the first", "The second")),
+    ],
+)
+def test_the_first_profile_is_recognised_by_its_name(survey, tmp_path, names):
+    table = PLAIN.assign(**PLAIN[VOTES].replace({"Post A": names[0], "Post B": names[1]}))
+    read = read_qualtrics(edited(tmp_path, table))
+    pd.testing.assert_frame_equal(read.choices, survey.choices)
+    assert read.notes[0].startswith(repr(names[0]))
+
+
+def test_further_outcomes_are_further_columns(tmp_path):
+    named = {"chosen": ["vote1", "vote2"], "trusted": ["trust1", "trust2"]}
+    read = read_qualtrics(edited(tmp_path, TRUST), outcomes=named)
+    assert of_judge(read, "R_1", "trusted") == [1, 0, 0, 1, None, None]
+    assert of_judge(read, "R_2", "trusted") == [0, 1, None, None, None, None]
+    assert "trust1" not in read.choices
+
+
+def test_other_answers_are_unparsed_where_the_two_are_named(survey, tmp_path):
+    path = edited(tmp_path, ("second,Post A,Post B", "second,Post A,Neither"))
+    named = read_qualtrics(path, first="Post A", second="Post B")
+    assert of_judge(named, "R_2", "status")[2:4] == ["unparsed", "unparsed"]
+    assert "Answers that name neither of the two profiles (status unparsed): 1." in named.notes
+    turned = read_qualtrics(EXPORT, first="Post B", second="Post A").choices
+    assert turned["chosen"].dropna().tolist() == (1 - survey.choices["chosen"].dropna()).tolist()
+
+
+def test_the_repeat_can_be_named_with_its_task(tmp_path):
+    path = edited(tmp_path, CONTROL)
+    assert "No task is repeated." in read_qualtrics(path).notes
+    survey = read_qualtrics(path, repeated="control=2")
+    assert of_judge(survey, "R_1", "repeated_task")[4:] == [2, 2]
+    assert not survey.repeat_first
+
+
+def test_ids_are_distinct_and_fit_a_study_file():
+    ids = make_ids(["Élan (new)", "Elan new", "15%", "!"], "level")
+    assert ids == ["elan_new", "elan_new_2", "level_15", "level"]
+    assert make_ids(["word " * 20], "level")[0] == "_".join(["word"] * 9)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "problem"),
+    [
+        (("Curse word,No,Yes", "Curse word,,Yes"), {}, "row 1 of column 'F-1-1-1' is empty"),
+        (("Number of likes,25 to 50,0 to 5,C", "Likes,25 to 50,0 to 5,C"), {}, "there are 3 attributes"),
+        (("0 to 5,Curse word", "0 to 5,Number of likes"), {}, "row 2 of column 'F-1-2' repeats attribute"),
+        (("R_2", "R_1"), {}, "row 2 of column 'ResponseId' repeats 'R_1'"),
+        (("R_2", ""), {}, "row 2 of column 'ResponseId' is empty"),
+        (("60,,,,", "60,,Post A,,"), {}, "row 4 of column 'vote1' answers a task whose profiles are missing"),
+        (("ResponseId", "ResponseID"), {}, "did you mean 'ResponseID'"),
+        (("F-2-2-2", "F-2-9-2"), {}, "3 profiles (numbered 1, 2, 9)"),
+        (("F-2-2,", "F-two,"), {}, "column 'F-2-2' is missing"),
+        (("vote2", "ballot"), {}, "no columns are numbered like the tasks 1, 2"),
+        (("second,Post A,Post B", "second,Post A,No"), {}, "row 2 of column 'vote2' contains 'No'"),
+        (TRUST, {}, "several sets of columns"),
+        (CONTROL, {"repeated": "control"}, "does not say which task it repeats; write control=TASK"),
+        (PLAIN[["ResponseId", "vote1", "vote2"]], {}, "there are no conjoint columns such as K-1-1-1"),
+        (PLAIN, {"outcomes": ["vote1"]}, "name one column for each task, and the repeated task separately"),
+        (PLAIN, {"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
+        (PLAIN, {"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
+        (PLAIN, {"first": "C", "second": "D"}, "no answer in vote1 and so on is 'C' or 'D'"),
+        (PLAIN, {"covariates": ["age"]}, "column 'age' is missing (did you mean 'Age'?)"),
+    ],
+)
+def test_a_broken_export_or_a_wrong_option_is_refused_with_its_cell(tmp_path, content, options, problem):
+    path = edited(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        read_qualtrics(path, **options)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert problem in message
+    assert "\n" not in message
+
+
+def test_a_drafted_study_takes_the_choices(survey, tmp_path):
+    (tmp_path / "study.yaml").write_text(draft_study(survey, "posts", "qualtrics.csv"), encoding="utf-8")
+    study = load_study(tmp_path / "study.yaml")
+    write_table(survey.choices, tmp_path / "choices.parquet")
+    choices = load_choices(study, tmp_path / "choices.parquet")
+    assert study.feature_labels == {"curse_word": "Curse word", "number_of_likes": "Number of likes"}
+    assert study.level_labels["number_of_likes"]["level_0_to_5"] == "0 to 5"
+    assert study.design.repeat_first
+    assert choices["chosen"].equals(survey.choices["chosen"])
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not PEERS.is_dir(), reason="no reference tables of peers")
+def test_the_example_of_projoint_is_read_as_projoint_reads_it():
+    survey = read_qualtrics(
+        PEERS / "projoint_example1_qualtrics.csv.gz", labels=PEERS / "projoint_labels.csv"
+    )
+    theirs = pd.read_csv(PEERS / "projoint_long.csv.gz").sort_values(["id", "task", "profile"])
+    ours = survey.choices.assign(profile=survey.choices["position"].cat.codes + 1)
+    again = ours[ours["repeat"]].set_index("profile_id")["chosen"].astype(float)
+    ours = ours[~ours["repeat"]].sort_values(["judge_id", "task", "profile"])
+    assert (len(ours), survey.respondents, survey.tasks) == (6_400, 400, 8)
+    for name, key in (("judge_id", "id"), ("task", "task"), ("profile", "profile"), ("chosen", "selected")):
+        assert ours[name].tolist() == theirs[key].tolist()
+    for name in [f"att{number}" for number in range(1, 8)]:
+        assert ours[name].tolist() == theirs[name].str.replace(":", "_").tolist()
+    second = ours["profile_id"].map(again)
+    np.testing.assert_array_equal(second, theirs["selected_repeated"])
+    agree = (second == ours["chosen"].astype(float)).astype(float).where(second.notna())
+    np.testing.assert_array_equal(agree, theirs["agree"])
