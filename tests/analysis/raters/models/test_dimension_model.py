@@ -108,6 +108,7 @@ def test_ratings_become_one_row_a_rating_and_one_column_a_dimension_whatever_the
 def test_constant_dimensions_missing_and_repeated_ratings_are_excluded_with_a_sentence() -> None:
     table = study(30)
     model = table["judge_id"] == "gpt"
+    wit = table["dimension"] == "wit"
     flat = dimension_data(
         table.assign(value=table["value"].mask(model & (table["dimension"] == "clarity"), 3))
     )
