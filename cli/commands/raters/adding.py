@@ -234,7 +234,7 @@ class Testing:
 def alt_test(judged: Judged, testing: Testing, resampled: Resampled, file: File = None) -> None:
     """May a model replace a person of the panel? The alternative annotator test."""
     from conjury.analysis.raters.replacement import alt_test as test
-    from conjury.analysis.raters.replacement.epsilon_curve import with_curve
+    from conjury.analysis.raters.replacement.decide import with_curve
 
     loaded = load_judged(file, judged)
 

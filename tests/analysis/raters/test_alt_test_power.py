@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from conjury.analysis.figures import draw as figure_of
 from conjury.analysis.figures import parts as further_figures
 from conjury.analysis.raters import alt_test, alt_test_power, read_ratings
-from conjury.analysis.raters.replacement.epsilon_curve import epsilons, with_curve
+from conjury.analysis.raters.replacement.decide import epsilons, with_curve
 from conjury.analysis.raters.replacement.panel import panel_of
 from conjury.analysis.raters.replacement.power import Kind, World, answers, margins, meet, studies
 from conjury.analysis.raters.replacement.power_of_panel import at_hand, cut_correlation, panel_power
