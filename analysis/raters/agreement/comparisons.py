@@ -317,19 +317,13 @@ def _complete_icc(panel: Panel, names: Sequence[str], alpha: float) -> Family:
     return Family(_keys(names, k), of, limits=bounds.T)
 
 
-def variances_of(panel: Panel) -> Callable[[Floats], Floats]:
-    """Variances of items, raters and residual in samples, shape (b, 3)."""
-    return partial(icc.restricted, panel, crossed=icc.is_crossed(panel))
-
-
 def _by_variances(panel: Panel, names: Sequence[str]) -> Family:
     """Coefficients of incomplete designs and generalisability, from variances; these come along as well."""
     k = panel.usual_raters
     crossed = icc.is_crossed(panel)
-    of_variances = variances_of(panel)
 
     def of(drawn: Floats) -> Floats:
-        variances = of_variances(drawn)
+        variances = icc.restricted(panel, drawn, crossed=crossed)
         columns = []
         for name in names:
             absolute = name in ("icc2", "icc2k", "g_absolute")
