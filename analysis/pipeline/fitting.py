@@ -22,9 +22,7 @@ from conjury.inference.tables.files import PUBLISHED
 from ..audit import compare_moderation, compare_oogiri
 from ..benchmark.data.answered import Answered
 from ..raters.models.fitted import ModelFit
-from ..recovery.conjoint import recovery as effects_recovered
-from ..recovery.labels import label_recovery
-from ..recovery.ratings import recovery as ratings_recovered
+from ..recovery import effect_recovery, label_recovery, rating_recovery
 from ..vocabulary import HUMAN
 from . import labels, ratings
 from .conjoint import answers, groups, plan_conjoint
@@ -90,7 +88,7 @@ def _of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
     """Counts of answers, true values with estimates, and published numbers of judges that are real."""
     tables: Tables = {"answers": answers(loaded.variants[""])}
     if loaded.truth is not None:
-        recovered = effects_recovered(loaded.truth, fitted.tables)
+        recovered = effect_recovery(loaded.truth, fitted.tables)
         tables |= {"truth": loaded.truth} | ({} if recovered.empty else {"recovery": recovered})
     file, effects = PUBLISHED / f"{study.name}.csv", fitted.by_name.get("amce")
     source = loaded.source()
@@ -113,7 +111,7 @@ def _of_ratings(study: ItemStudy, loaded: Loaded, fitted: Fitted) -> Tables:
     if loaded.truth is None:
         return tables
     types = study.assignment.across if study.assignment is not None else "response_type"
-    recovered = ratings_recovered(fitted.by_name, loaded.truth, types=types)
+    recovered = rating_recovery(fitted.by_name, loaded.truth, types=types)
     return tables | {"truth": loaded.truth} | ({} if recovered.empty else {"recovery": recovered})
 
 

@@ -30,7 +30,7 @@ from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 
-from ..recovery.conjoint import KEYS
+from ..recovery import EFFECT_KEYS
 from .results_folder import ResultsFolder, describe_file, with_folders
 
 CHOICES, JUDGMENTS, ITEMS = "choices", "judgments", "items"
@@ -254,7 +254,7 @@ def _truth_of_choices(loaded: Loaded) -> pd.DataFrame | None:
         return None
     truth = pd.concat(tables, ignore_index=True)
     if len(tables) > 1:
-        truth = truth.drop_duplicates([key for key in KEYS if key in truth])
+        truth = truth.drop_duplicates([key for key in EFFECT_KEYS if key in truth])
     return truth[truth["judge"].isin(simulated)] if "judge" in truth else truth
 
 

@@ -23,7 +23,7 @@ from ..raters.descriptive import (
 from ..raters.descriptive.means import coverage
 from ..raters.ratings import read_ratings
 from ..raters.replacement import alt_test
-from ..raters.replacement.epsilon_curve import with_curve
+from ..raters.replacement.decide import with_curve
 from ..raters.scales import dimension_names
 from ..results import Result, Step
 from ..vocabulary import HUMAN

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of
-from conjury.analysis.recovery.conjoint import recovery
+from conjury.analysis.recovery import effect_recovery
 from conjury.analysis.results import Result
 from conjury.inference.tables import write_table
 
@@ -87,7 +87,7 @@ def write_simulated_results(folder: Path, error: float = 0.03) -> Path:
     write_results(folder)
     main = amce_frame()
     truth = truth_frame(main, error)
-    tables = {"amce": main, "truth": truth, "recovery": recovery(truth, {"amce": main})}
+    tables = {"amce": main, "truth": truth, "recovery": effect_recovery(truth, {"amce": main})}
     for name, table in tables.items():
         table.to_parquet(folder / "tables" / f"{name}.parquet")
     write_manifest(folder, simulated=True)

@@ -15,8 +15,7 @@ from ...results import Result
 from ..ratings import Judgments, Ratings, read_dimensions
 from ..scales import names_of
 from .chance_corrected import OWN, canonical, own_weights, weight_matrix
-from .comparisons import comparisons_of
-from .families import CATEGORICAL, Weighting
+from .comparisons import CATEGORICAL, Weighting, comparisons_of
 from .rows import Gathered, Request, Weights, coefficients_named, compare, pair_tables, prefix_of
 
 

@@ -21,7 +21,6 @@ from scipy import sparse
 from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
-from .comparisons import Sides
 
 KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 
@@ -230,3 +229,11 @@ def mean_kappa_influence(panel: Panel, weights: Floats) -> Floats:
     own = found.own + found.estimate[pairs.pair] - mean
     added = np.where(known[pairs.pair], own, 0.0) / total
     return np.asarray(np.bincount(pairs.item, added, minlength=panel.n_items) * panel.n_items)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Shares of the ratings of I items in q categories, by two sides."""
+
+    first: Floats  # shape (I, q): every row adds up to 1
+    second: Floats  # shape (I, q)

@@ -16,18 +16,19 @@ from ...numerics.bootstrap import Samples, clustered_errors, percentile_limits
 from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from .comparisons import Comparison, panel_of
-from .families import (
+from .comparisons import (
     CATEGORICAL,
     GENERAL,
     NUMERIC,
     ONE_WAY,
     TWO_WAY,
     VARIANCES,
+    Comparison,
     Family,
     Weighting,
     families,
     few_shared,
+    panel_of,
 )
 from .icc import generalisability, is_crossed
 from .pairs import by_pair, errors_by_pair, pairs_of

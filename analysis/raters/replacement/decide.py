@@ -1,7 +1,8 @@
-"""From comparisons to a verdict: tests of every annotator, false discoveries bounded, rates."""
+"""From comparisons to a verdict: tests of every annotator, false discoveries bounded, rates over epsilon."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Literal, get_args
@@ -15,6 +16,7 @@ from conjury.inference.errors import InputError, listed
 from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.significance import adjusted
 from ...numerics.types import Floats
+from ...results import Result
 from ...vocabulary import HUMAN
 from ..ratings import Ratings
 from .panel import MANY, Mask, Panel, Scoring, Units, weighted_sums
@@ -25,6 +27,9 @@ Resample = Literal["items", "both"]
 AT_ONCE = 100  # draws held in memory together
 PASSING = 0.5  # share of annotators to win against
 NO_SPREAD = 1e-9  # a standard error below it is rounding
+KEYS = ["dimension", "scoring", "model"]
+LEAST, STEPS = 0.3, 60  # a curve reaches at least so far, in so many steps
+COUNTED = ("n_items", "n_clusters", "rho_model", "rho_human", "difference", "std_error")  # as in Evidence
 
 
 @dataclass(frozen=True)
@@ -322,3 +327,72 @@ def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
         if len(rate) > 1:
             result[5, model] = (rate >= PASSING).mean()
     return Bounds(*result)
+
+
+def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Result:
+    """Test again with other values of epsilon, from the table of annotators alone.
+
+    Parameters
+    ----------
+    result : Result
+        As from `alt_test`.
+    epsilons : sequence of float, optional
+        By default 0, 0.005, ..., 0.3.
+
+    Returns
+    -------
+    Result
+        ``frame``: ``dimension, scoring, model, epsilon, winning_rate, passes``;
+        ``extra["smallest"]``: ``dimension, scoring, model, smallest_epsilon``, with which the model passes.
+
+    Raises
+    ------
+    InputError
+        For a result of another analysis, or an epsilon that is not between -1 and 1.
+
+    Examples
+    --------
+    >>> from conjury.analysis.raters import alt_test
+    >>> rows = [(name, "model" if name == "gpt" else "human", item, item % 5)
+    ...         for name in ("ann", "bob", "cy", "gpt") for item in range(40)]
+    >>> table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    >>> epsilon_curve(alt_test(table), [0.0, 0.1]).frame["winning_rate"].tolist()
+    [0.0, 1.0]
+    """
+    if result.kind != "alt_test":
+        raise InputError(
+            f"An epsilon curve needs a result of alt_test; this one is {result.kind!r}: run alt_test."
+        )
+    grid = np.array(np.arange(61) / 200 if epsilons is None else list(epsilons), dtype=float)
+    if not len(grid) or not (np.abs(grid) <= 1).all():
+        raise InputError("epsilons are differences of shares; give one or more between -1 and 1.")
+    q_fdr, multiplicity = result.settings["q_fdr"], result.settings["multiplicity"]
+    parts = []
+    for keys, own in result.extra["annotators"].groupby(KEYS, sort=False):
+        tested = own[own["left_out"].isna()]
+        found = Evidence(*(tested[name].to_numpy(dtype=float) for name in COUNTED))
+        rates = [float(verdict(found, float(value), q_fdr, multiplicity).winning_rate) for value in grid]
+        part = pd.DataFrame({"epsilon": grid, "winning_rate": rates})
+        for at, (name, value) in enumerate(zip(KEYS, keys, strict=True)):
+            part.insert(at, name, str(value))
+        parts.append(part)
+    frame = pd.concat(parts, ignore_index=True)
+    passes = (frame["winning_rate"] >= PASSING).astype("boolean").mask(frame["winning_rate"].isna())
+    settings = {name: result.settings[name] for name in ("q_fdr", "multiplicity", "epsilon")}
+    smallest = result.frame[[*KEYS, "smallest_epsilon"]].copy()
+    return Result(
+        frame.assign(passes=passes), "epsilon_curve", tuple(result.notes), settings, {"smallest": smallest}
+    )
+
+
+def epsilons(result: Result) -> list[float]:
+    """Values of epsilon from 0 until every model that can pass does: up to 0.3, 0.6, 0.9 or 1."""
+    smallest = result.frame["smallest_epsilon"].to_numpy(dtype=float)
+    top = float(np.max(np.append(smallest[np.isfinite(smallest)], LEAST)))
+    end = min(float(np.ceil(round(top / LEAST, 6))) * LEAST, 1.0)
+    return [round(end * k / STEPS, 6) for k in range(STEPS + 1)]
+
+
+def with_curve(result: Result) -> Result:
+    """Add the curve over `epsilons` to a result of `alt_test`, as the further table ``epsilon``."""
+    return replace(result, extra={**result.extra, "epsilon": epsilon_curve(result, epsilons(result)).frame})

@@ -13,7 +13,7 @@ from ...figures.raters.agreement import compared_in_words
 from ...figures.raters.naming import COEFFICIENTS, WEIGHTS, Names
 from ...figures.raters.replacement_power import scenario_name
 from ...raters.replacement import epsilon_curve
-from ...raters.replacement.epsilon_curve import epsilons
+from ...raters.replacement.decide import epsilons
 from ...results import Result
 from ..data import ReportData, parts
 from ..methods import plain

@@ -9,8 +9,7 @@ import pandas as pd
 
 from ...figures.labels import one_prompt, words
 from ...figures.raters.naming import TRUTHS
-from ...recovery.conjoint import beside_truth
-from ...recovery.ratings import recovery_summary
+from ...recovery import beside_truth, recovery_summary
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain

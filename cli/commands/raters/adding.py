@@ -129,7 +129,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.run import Fitted, Named
-    from conjury.analysis.recovery.ratings import recovery
+    from conjury.analysis.recovery import rating_recovery
     from conjury.inference.tables.files import read_table
 
     from ...printing import draw_figures
@@ -140,7 +140,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
         file = results / "tables" / "recovery.parquet"
         earlier = [read_table(file)] if file.is_file() else []
         kept = [table[~table["analysis"].isin(list(found))] for table in earlier]
-        recovered = pd.concat([*kept, recovery(fitted.by_name, loaded.truth)], ignore_index=True)
+        recovered = pd.concat([*kept, rating_recovery(fitted.by_name, loaded.truth)], ignore_index=True)
         tables |= {} if recovered.empty else {"recovery": recovered}
         tables |= {"truth": loaded.truth} if loaded.files else {}
     source = loaded.source()
@@ -234,7 +234,7 @@ class Testing:
 def alt_test(judged: Judged, testing: Testing, resampled: Resampled, file: File = None) -> None:
     """May a model replace a person of the panel? The alternative annotator test."""
     from conjury.analysis.raters.replacement import alt_test as test
-    from conjury.analysis.raters.replacement.epsilon_curve import with_curve
+    from conjury.analysis.raters.replacement.decide import with_curve
 
     loaded = load_judged(file, judged)
 

@@ -12,7 +12,7 @@ from conjury.analysis.benchmark.annotators import annotators
 from conjury.analysis.benchmark.data.answered import Answered, score_study
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.raters import Result
-from conjury.analysis.recovery.labels import label_recovery
+from conjury.analysis.recovery import label_recovery
 from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 

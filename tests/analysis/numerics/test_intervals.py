@@ -21,7 +21,8 @@ from conjury.analysis.raters import (
     rating_lines,
     tier_accuracy,
 )
-from conjury.analysis.recovery.ratings import recovery, recovery_summary
+from conjury.analysis.recovery import rating_recovery as recovery
+from conjury.analysis.recovery import recovery_summary
 
 Z = 1.959964
 pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")

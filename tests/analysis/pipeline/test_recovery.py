@@ -8,7 +8,7 @@ import pytest
 
 from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.recovery.conjoint import recovery
+from conjury.analysis.recovery import effect_recovery as recovery
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

@@ -13,8 +13,17 @@ import statsmodels.api as sm
 from scipy.stats import false_discovery_control, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from conjury.analysis.raters import alt_test, epsilon_curve
-from conjury.analysis.raters.replacement.decide import adjust
+from conjury.analysis.numerics.types import Codes
+from conjury.analysis.raters import AltTest, alt_test, epsilon_curve, read_ratings
+from conjury.analysis.raters.replacement.decide import Evidence, adjust, draw, evidence, verdict
+from conjury.analysis.raters.replacement.panel import (
+    Panel,
+    Units,
+    compare,
+    pair_score,
+    units_of,
+    weighted_sums,
+)
 from conjury.inference.errors import InputError
 
 REFERENCE = Path(__file__).parents[2] / "fixtures" / "raters" / "alt_test_reference.csv"
@@ -32,7 +41,12 @@ def long(answers: dict[str, list[Any]], models: tuple[str, ...] = ("gpt",)) -> p
     return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
 
 
-def ragged(seed: int, labels: bool = False, n: int = 60) -> pd.DataFrame:
+def random_answers(n: int, names: str = "ann bob cy gpt") -> dict[str, list[Any]]:
+    rng = np.random.default_rng(5)
+    return {name: rng.integers(0, 3, n).tolist() for name in names.split()}
+
+
+def ragged(seed: int = 1, labels: bool = False, n: int = 60) -> pd.DataFrame:
     """Five people who rate three or four of five, two models of which one skips items; tenths as values."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 4, n)
@@ -40,9 +54,17 @@ def ragged(seed: int, labels: bool = False, n: int = 60) -> pd.DataFrame:
     for number, judge in enumerate(("ann", "bob", "cy", "dee", "eve", "gpt", "llama")):
         values = np.clip(truth + rng.integers(-1, 2, n), 0, 3) / 10
         skipped = rng.random(n) < (0.0 if judge == "gpt" else 0.15 + 0.1 * (number == 3))
-        told = [f"label {value}" if labels else float(value) for value in values]
-        answers[judge] = [None if skip else value for value, skip in zip(told, skipped, strict=True)]
+        given = [f"label {value}" if labels else float(value) for value in values]
+        answers[judge] = [None if skip else value for value, skip in zip(given, skipped, strict=True)]
     return long(answers, ("gpt", "llama"))
+
+
+def each(test: AltTest) -> pd.DataFrame:
+    return test.extra["annotators"].set_index("annotator")
+
+
+def told(test: AltTest, *words: str) -> bool:
+    return any(all(word in note for word in words) for note in test.notes)
 
 
 def by_loops(
@@ -51,10 +73,9 @@ def by_loops(
     """Each annotator's rho of the model, rho of the person, and p; from the definition, item by item."""
     people: dict[str, dict[str, Any]] = {}
     for row in judgments.itertuples():
-        people.setdefault(str(row.judge_id), {})[str(row.item_id)] = row.value
+        if row.judge_kind == "human" or row.judge_id == model:
+            people.setdefault(str(row.judge_id), {})[str(row.item_id)] = row.value
     answers = people.pop(model)
-    for name in set(judgments.loc[judgments["judge_kind"] == "model", "judge_id"]) - {model}:
-        people.pop(name)
     found = {}
     for name, own in people.items():
         wins, losses = [], []
@@ -72,7 +93,7 @@ def by_loops(
     return found
 
 
-def first_letters(one: str, other: str) -> float:
+def last_digits(one: str, other: str) -> float:
     return 1.0 - abs(int(one[-1]) - int(other[-1])) / 3
 
 
@@ -80,21 +101,17 @@ LOOPS: dict[str, tuple[bool, Any, Function]] = {
     "accuracy": (True, "accuracy", lambda x, ys: float(np.mean([x == y for y in ys]))),
     "neg_rmse": (False, "neg_rmse", lambda x, ys: -float(np.sqrt(np.mean([(x - y) ** 2 for y in ys])))),
     "neg_mae": (False, "neg_mae", lambda x, ys: -float(np.mean([abs(x - y) for y in ys]))),
-    "similarity": (True, first_letters, lambda x, ys: float(np.mean([first_letters(x, y) for y in ys]))),
+    "similarity": (True, last_digits, lambda x, ys: float(np.mean([last_digits(x, y) for y in ys]))),
 }
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("task", ["framing", "10k_prompts", "cebab_stars"])
 def test_the_authors_numbers_are_reproduced(shared: Path, task: str) -> None:
-    wanted = pd.read_csv(REFERENCE)
-    wanted = wanted[wanted["dataset"] == task].set_index("model")
+    wanted = pd.read_csv(REFERENCE).query("dataset == @task").set_index("model")
     table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
-    first = wanted.iloc[0]
-    made = alt_test(
-        table[table["dataset"] == task], scoring=first["scoring"], epsilon=first["epsilon"],
-        q_fdr=first["q_fdr"], min_humans=first["min_humans"], min_instances=first["min_instances"],
-    ).frame.set_index("model").loc[wanted.index]  # fmt: skip
+    options = wanted.iloc[0][["scoring", "epsilon", "q_fdr", "min_humans", "min_instances"]].to_dict()
+    made = alt_test(table[table["dataset"] == task], **options).frame.set_index("model").loc[wanted.index]
     assert len(made) == 6
     for name in ("winning_rate", "advantage_probability"):
         np.testing.assert_allclose(made[name], wanted[name], rtol=0, atol=1e-12)
@@ -105,7 +122,7 @@ def test_the_authors_numbers_are_reproduced(shared: Path, task: str) -> None:
 def test_ragged_panels_give_what_loops_over_items_give(name: str, model: str) -> None:
     labels, scoring, score = LOOPS[name]
     table = ragged(3, labels)
-    made = alt_test(table, model, scoring=scoring, epsilon=0.15).extra["annotators"].set_index("annotator")
+    made = each(alt_test(table, model, scoring=scoring, epsilon=0.15))
     wanted = by_loops(table, model, score, 0.15, 30)
     assert set(made.index[made["left_out"].isna()]) == set(wanted)
     for person, numbers in wanted.items():
@@ -115,217 +132,175 @@ def test_ragged_panels_give_what_loops_over_items_give(name: str, model: str) ->
     np.testing.assert_allclose(made.loc[list(wanted), "p_adjusted"], adjusted, rtol=1e-9)
 
 
-def test_in_a_tie_both_win() -> None:
-    same = [0, 1] * 20
-    made = alt_test(long({"ann": same, "bob": same, "cy": same, "gpt": same}), epsilon=0.01)
-    each = made.extra["annotators"]
-    assert (each[["rho_model", "rho_human"]] == 1).all(axis=None)
-    assert made.passes
-    assert made.advantage_probability == 1
-
-
-def test_scores_that_differ_by_rounding_alone_are_tied() -> None:
-    people: dict[str, list[Any]] = {"ann": [0.3] * 40, "bob": [0.1] * 40, "cy": [0.7] * 40}
-    made = alt_test(long(people | {"gpt": [0.1 + 0.2] * 40}), scoring="neg_rmse", epsilon=0.1)
-    ann = made.extra["annotators"].set_index("annotator").loc["ann"]
-    assert ann["rho_model"] == ann["rho_human"] == 1
-
-
 def test_without_spread_only_a_difference_below_epsilon_wins() -> None:
     same = [0, 1] * 20
     table = long({"ann": same, "bob": same, "cy": same, "gpt": same})
-    assert alt_test(table, epsilon=0.0).winning_rate == 0
-    assert alt_test(table, epsilon=0.001).winning_rate == 1
-    assert any("same difference on every item" in note for note in alt_test(table).notes)
+    tie = alt_test(table, epsilon=0.01)
+    assert (each(tie)[["rho_model", "rho_human"]] == 1).all(axis=None)
+    assert (tie.passes, tie.advantage_probability) == (True, 1)
+    assert (alt_test(table, epsilon=0.0).winning_rate, alt_test(table, epsilon=0.001).winning_rate) == (0, 1)
+    assert told(alt_test(table), "same difference on every item")
     worse = long({"ann": same, "bob": same, "cy": same, "gpt": [1 - value for value in same]})
-    assert alt_test(worse, epsilon=0.2).extra["annotators"]["p"].tolist() == [1, 1, 1]
+    assert each(alt_test(worse, epsilon=0.2))["p"].tolist() == [1, 1, 1]
 
 
-def test_constant_raters_are_tested_and_told() -> None:
-    rng = np.random.default_rng(2)
-    answers = {name: rng.integers(0, 3, 50).tolist() for name in ("ann", "bob", "gpt")} | {"cy": [1] * 50}
-    made = alt_test(long(answers))
-    assert made.frame["n_annotators"].tolist() == [3]
-    assert any("cy: the same rating for every item" in note for note in made.notes)
+def test_scores_that_differ_by_rounding_alone_are_tied() -> None:
+    table = long({"ann": [0.3] * 40, "bob": [0.1] * 40, "cy": [0.7] * 40, "gpt": [0.1 + 0.2] * 40})
+    made = each(alt_test(table, scoring="neg_rmse"))
+    assert made.loc["ann", ["rho_model", "rho_human"]].tolist() == [1, 1]
 
 
 def test_annotators_with_few_items_are_left_out_but_remain_a_measure() -> None:
-    rng = np.random.default_rng(5)
-    answers: dict[str, list[Any]] = {
-        name: rng.integers(0, 3, 50).tolist() for name in ("ann", "bob", "cy", "gpt")
-    }
+    answers = random_answers(50)
+    without = each(alt_test(long(answers)))["rho_model"]
     answers["dee"] = [*answers["gpt"][:10], 0, 0, *[None] * 38]
     made = alt_test(long(answers))
-    each = made.extra["annotators"].set_index("annotator")
-    assert each.loc["dee", "left_out"] == "12 items, fewer than 30"
-    assert pd.isna(each.loc["dee", "wins"])
-    assert np.isnan(each.loc["dee", "p"])
+    dee = each(made).loc["dee"]
+    assert dee["left_out"] == "12 items, fewer than 30"
+    assert dee[["wins", "p"]].isna().all()
     assert made.frame[["n_annotators", "n_left_out"]].to_numpy().tolist() == [[3, 1]]
-    assert any("1 of 4 annotators" in note and "dee" in note for note in made.notes)
-    without = alt_test(long({name: values for name, values in answers.items() if name != "dee"}))
-    rho = without.extra["annotators"].set_index("annotator")["rho_model"]
-    assert not np.allclose(each.loc[["ann", "bob", "cy"], "rho_model"].to_numpy(float), rho.to_numpy(float))
-
-
-def test_items_with_too_few_people_are_not_used() -> None:
-    table = ragged(1)
-    per_item = table[table["judge_kind"] == "human"].groupby("item_id").size()
-    made = alt_test(table, "gpt", min_humans=5, min_instances=10)
-    assert made.frame["n_items"].tolist() == [int((per_item >= 5).sum())]
+    assert told(made, "1 of 4 annotators", "dee")
+    assert not np.allclose(each(made).loc[without.index, "rho_model"].astype(float), without.astype(float))
+    constant = alt_test(long(random_answers(50) | {"cy": [1] * 50}))
+    assert constant.frame["n_annotators"].tolist() == [3]
+    assert told(constant, "cy: the same rating for every item")
 
 
 def test_two_annotators_are_tested_with_a_warning_and_one_is_refused() -> None:
-    rng = np.random.default_rng(5)
-    answers = {name: rng.integers(0, 3, 40).tolist() for name in ("ann", "bob", "gpt")}
-    made = alt_test(long(answers))
-    assert any("2 annotators are tested" in note for note in made.notes)
+    answers = random_answers(40, "ann bob gpt")
+    ten = long({name: values[:10] for name, values in answers.items()})
+    assert told(alt_test(long(answers)), "2 annotators are tested")
+    assert told(alt_test(ten, min_instances=5), "t test is doubtful")
     with pytest.raises(InputError, match="only ann rates"):
-        alt_test(long({"ann": answers["ann"], "gpt": answers["gpt"]}))
+        alt_test(long({name: answers[name] for name in ("ann", "gpt")}))
     with pytest.raises(InputError, match=r"No annotator rated 30 items .*the most is 10"):
-        alt_test(long({name: values[:10] for name, values in answers.items()}))
-    few = alt_test(long({name: values[:10] for name, values in answers.items()}), min_instances=5)
-    assert any("t test is doubtful" in note for note in few.notes)
+        alt_test(ten)
+    table = ragged()
+    people = table[table["judge_kind"] == "human"].groupby("item_id").size()
+    made = alt_test(table, "gpt", min_humans=5, min_instances=10)
+    assert made.frame["n_items"].tolist() == [int((people >= 5).sum())]
 
 
-def test_models_without_ratings_are_told_or_refused() -> None:
-    table = ragged(1)
-    silent = pd.DataFrame(
-        [{"judge_id": "mute", "judge_kind": "model", "item_id": "i0", "value": None}], dtype=object
-    )
-    both = pd.concat([table, silent], ignore_index=True)
+def test_models_without_ratings_or_with_few_are_told_or_refused() -> None:
+    table = ragged()
+    silent = pd.DataFrame([{"judge_id": "mute", "judge_kind": "model", "item_id": "i0"}]).assign(value=None)
+    both = pd.concat([table, silent.astype(object)], ignore_index=True)
     made = alt_test(both)
     assert made.frame["model"].tolist() == ["gpt", "llama"]
-    assert any("mute: no rating that can be used" in note for note in made.notes)
+    assert told(made, "mute: no rating that can be used")
     for name, sentence in (("mute", "no model 'mute'"), ("ann", "'ann' is a person"), ("gpd", "mean 'gpt'")):
         with pytest.raises(InputError, match=sentence):
             alt_test(both, name)
     with pytest.raises(InputError, match="No model has a rating"):
         alt_test(table[table["judge_kind"] == "human"])
-
-
-def test_a_model_that_shares_too_few_items_has_a_row_without_numbers() -> None:
-    table = ragged(1)
-    rare = table[(table["judge_id"] != "llama") | table["item_id"].isin([f"i{k}" for k in range(10)])]
-    made = alt_test(rare)
-    row = made.frame.set_index("model").loc["llama"]
-    assert np.isnan(row["winning_rate"])
-    assert pd.isna(row["passes"])
-    assert any("llama: no annotator has 30 items with it" in note for note in made.notes)
-    assert any("compared on different items" in note and "to 60)" in note for note in made.notes)
-    curve = epsilon_curve(made).frame
+    few = table["item_id"].isin([f"i{k}" for k in range(10)])
+    rare = alt_test(table[(table["judge_id"] != "llama") | few])
+    assert rare.frame.set_index("model").loc["llama", ["winning_rate", "passes"]].isna().all()
+    assert told(rare, "llama: no annotator has 30 items with it")
+    assert told(rare, "compared on different items", "to 60)")
+    curve = epsilon_curve(rare).frame
     assert curve["winning_rate"].isna().tolist() == (curve["model"] == "llama").tolist()
 
 
 @pytest.mark.parametrize(
-    ("labels", "scoring", "sentence"),
+    ("options", "message"),
     [
-        (True, "neg_rmse", "needs numbers, and these judgments are labels"),
-        (True, ["accuracy", "neg_mae"], "needs numbers"),
-        (False, "acuracy", "did you mean 'accuracy'"),
-        (False, ["neg_rmse", "neg_rmse"], "each once"),
-        (True, lambda one, other: np.nan, "must be a finite number"),
-        (True, lambda one, other: one - other, "fails for"),
+        ({"labels": True, "scoring": "neg_rmse"}, "needs numbers, and these judgments are labels"),
+        ({"labels": True, "scoring": ["accuracy", "neg_mae"]}, "needs numbers"),
+        ({"labels": True, "scoring": lambda one, other: np.nan}, "must be a finite number"),
+        ({"labels": True, "scoring": lambda one, other: one - other}, "fails for"),
+        ({"scoring": "acuracy"}, "did you mean 'accuracy'"),
+        ({"scoring": ["neg_rmse", "neg_rmse"]}, "each once"),
+        ({"epsilon": 2}, "epsilon is 2"),
+        ({"q_fdr": 0}, "q_fdr is 0"),
+        ({"min_humans": 1}, "min_humans is 1"),
+        ({"min_instances": 1}, "min_instances is 1"),
+        ({"samples": "all"}, "samples is 'all'"),
+        ({"resample": "people"}, "resample is 'people'"),
+        ({"multiplicity": "bonferroni"}, "multiplicity is 'bonferroni'"),
+        ({"cluster": "text"}, "no column 'text'"),
+        ({"model": []}, "No model is named"),
+        ({"judgments": [1, 2]}, "judgments: this is a list; give a DataFrame"),
     ],
 )
-def test_scorings_that_do_not_fit_are_refused(labels: bool, scoring: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        alt_test(ragged(1, labels), scoring=scoring)
+def test_options_and_scorings_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        alt_test(**{"judgments": ragged(labels=options.pop("labels", False)), **options})
 
 
 def test_the_scoring_follows_the_values_and_several_stand_side_by_side() -> None:
-    assert alt_test(ragged(1, labels=True)).frame["scoring"].unique().tolist() == ["accuracy"]
-    assert alt_test(ragged(1)).frame["scoring"].unique().tolist() == ["neg_rmse"]
-    several = alt_test(ragged(1), scoring=["accuracy", "neg_rmse", "neg_mae"])
+    assert alt_test(ragged(labels=True)).frame["scoring"].unique().tolist() == ["accuracy"]
+    assert alt_test(ragged()).frame["scoring"].unique().tolist() == ["neg_rmse"]
+    several = alt_test(ragged(), scoring=["accuracy", "neg_rmse", "neg_mae"])
+    alone = alt_test(ragged(), scoring="neg_mae").frame
     assert len(several.frame) == 6
-    alone = alt_test(ragged(1), scoring="neg_mae").frame
     pd.testing.assert_frame_equal(several.frame.iloc[4:].reset_index(drop=True), alone)
     with pytest.raises(InputError, match="The result has 6 rows"):
         _ = several.winning_rate
 
 
-def test_samples_are_compared_each_and_averaged_or_the_first_alone() -> None:
+def test_samples_of_models_are_averaged_or_the_first_counts_and_of_people_the_first() -> None:
     one, two = ragged(1), ragged(2)
-    machine = two[two["judge_id"] == "gpt"]
+    people, machine = one[one["judge_kind"] == "human"], two[two["judge_id"] == "gpt"]
     table = pd.concat([one[one["judge_id"] != "llama"].assign(sample=1), machine.assign(sample=2)])
-    first, second, both = (
-        alt_test(shown, "gpt", **options).extra["annotators"]
-        for shown, options in (
-            (one, {}),
-            (pd.concat([one[one["judge_kind"] == "human"], machine]), {}),
-            (table, {}),
+    first, second, both, only = (
+        alt_test(rows, "gpt", samples=samples).extra["annotators"]
+        for rows, samples in (
+            (one, "each"),
+            (pd.concat([people, machine]), "each"),
+            (table, "each"),
+            (table, "first"),
         )
     )
-    np.testing.assert_allclose(both["rho_model"], (first["rho_model"] + second["rho_model"]) / 2)
-    np.testing.assert_allclose(both["difference"], (first["difference"] + second["difference"]) / 2)
-    assert any("several samples" in note for note in alt_test(table).notes)
-    pd.testing.assert_frame_equal(alt_test(table, "gpt", samples="first").extra["annotators"], first)
-
-
-def test_of_a_persons_repeats_the_first_counts() -> None:
-    table = ragged(1).assign(sample=1)
-    again = table[table["judge_id"] == "ann"].assign(sample=2, value=0.0)
-    made = alt_test(pd.concat([table, again]), "gpt")
-    pd.testing.assert_frame_equal(made.frame, alt_test(table, "gpt").frame)
-    assert any("repeated ratings by people" in note for note in made.notes)
+    for name in ("rho_model", "difference"):
+        np.testing.assert_allclose(both[name], (first[name] + second[name]) / 2)
+    assert told(alt_test(table), "several samples")
+    pd.testing.assert_frame_equal(only, first)
+    again = people[people["judge_id"] == "ann"].assign(sample=2, value=0.0)
+    made = alt_test(pd.concat([one.assign(sample=1), again]), "gpt")
+    pd.testing.assert_frame_equal(made.frame, alt_test(one, "gpt").frame)
+    assert told(made, "repeated ratings by people")
 
 
 def test_every_dimension_is_tested_by_itself() -> None:
     both = pd.concat([ragged(1).assign(dimension="wit"), ragged(2).assign(dimension="tact")])
     made = alt_test(both, "gpt")
     assert made.frame["dimension"].tolist() == ["wit", "tact"]
-    alone = alt_test(both, "gpt", dimension="tact")
-    assert alone.winning_rate == made.frame["winning_rate"].iloc[1]
+    assert alt_test(both, "gpt", dimension="tact").winning_rate == made.frame["winning_rate"].iloc[1]
     with pytest.raises(InputError, match="no dimension 'tackt'"):
         alt_test(both, dimension="tackt")
 
 
 def test_clusters_of_items_widen_errors_as_a_sandwich_does() -> None:
     table = ragged(4)
-    group = table["item_id"].str[1:].astype(int) // 3
-    made = alt_test(table.assign(text=group.astype(str)), "gpt", cluster="text", min_instances=10)
-    plain = alt_test(table, "gpt", min_instances=10)
-    own = alt_test(table.assign(own=table["item_id"]), "gpt", cluster="own", min_instances=10)
+    table = table.assign(own=table["item_id"], text=(table["item_id"].str[1:].astype(int) // 3).astype(str))
+    made, plain, own = (
+        alt_test(table, "gpt", cluster=cluster, min_instances=10) for cluster in ("text", None, "own")
+    )
     pd.testing.assert_frame_equal(own.extra["annotators"], plain.extra["annotators"])
-    apart, texts = differences(table, group)
-    fit = sm.OLS(apart, np.ones(len(apart))).fit(cov_type="cluster", cov_kwds={"groups": texts})
-    ann = made.extra["annotators"].set_index("annotator").loc["ann"]
-    assert ann["std_error"] == pytest.approx(float(fit.bse[0]), rel=1e-9)
-    assert ann["df"] == len(np.unique(texts)) - 1
-    items = pd.DataFrame({"item_id": table["item_id"], "text": group}).drop_duplicates()
-    joined = alt_test(table, "gpt", cluster="text", items=items, min_instances=10)
-    pd.testing.assert_frame_equal(joined.frame, made.frame)
-
-
-def differences(table: pd.DataFrame, group: pd.Series) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
-    """Differences of ann and gpt by loops, and the text of each."""
     wide = table.pivot(index="item_id", columns="judge_id", values="value")
-    text = pd.Series(group.to_numpy(), index=table["item_id"]).groupby(level=0).first()
     others = wide[["bob", "cy", "dee", "eve"]]
     used = wide["ann"].notna() & others.notna().any(axis=1)
-    error = {
-        name: others.sub(wide[name], axis=0).pow(2).mean(axis=1).round(9)[used] for name in ("ann", "gpt")
-    }
-    apart = (error["ann"] <= error["gpt"]).astype(float) - (error["gpt"] <= error["ann"]).astype(float)
-    return apart.to_numpy(), text[apart.index].to_numpy()
+    ann, gpt = (others.sub(wide[n], axis=0).pow(2).mean(axis=1).round(9)[used] for n in ("ann", "gpt"))
+    apart = (ann <= gpt).astype(float) - (gpt <= ann).astype(float)
+    texts = table.drop_duplicates("item_id").set_index("item_id")["text"].loc[apart.index].astype(int)
+    options = {"cov_type": "cluster", "cov_kwds": {"groups": texts.to_numpy()}}
+    fit = sm.OLS(apart.to_numpy(), np.ones(len(apart))).fit(**options)
+    assert each(made).loc["ann", "std_error"] == pytest.approx(float(fit.bse[0]), rel=1e-9)
+    assert each(made).loc["ann", "df"] == texts.nunique() - 1
+    items = table[["item_id", "text"]].drop_duplicates()
+    joined = alt_test(table.drop(columns="text"), "gpt", cluster="text", items=items, min_instances=10)
+    pd.testing.assert_frame_equal(joined.frame, made.frame)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("by", "fdr_by"), ("bh", "fdr_bh"), ("holm", "holm")])
 def test_p_values_are_adjusted_as_elsewhere_and_missing_ones_do_not_count(ours: Any, theirs: str) -> None:
     p = np.random.default_rng(1).beta(0.4, 2, size=(4, 9))
     p[1, [0, 5]] = np.nan
-    made = adjust(p, ours)
-    for row, adjusted in zip(p, made, strict=True):
+    for row, adjusted in zip(p, adjust(p, ours), strict=True):
         there = np.isfinite(row)
         np.testing.assert_allclose(adjusted[there], multipletests(row[there], method=theirs)[1])
         assert np.isnan(adjusted[~there]).all()
-
-
-def test_the_smallest_epsilon_is_where_the_model_begins_to_pass() -> None:
-    table = ragged(3)
-    made = alt_test(table)
-    for model, smallest in zip(made.frame["model"], made.frame["smallest_epsilon"], strict=True):
-        assert alt_test(table, model, epsilon=smallest + 1e-6).passes
-        assert not alt_test(table, model, epsilon=smallest - 1e-6).passes
 
 
 def test_the_curve_rises_and_holds_the_tests_themselves() -> None:
@@ -338,28 +313,103 @@ def test_the_curve_rises_and_holds_the_tests_themselves() -> None:
     assert at["passes"].tolist() == made.frame["passes"].tolist()
     with pytest.raises(InputError, match="between -1 and 1"):
         epsilon_curve(made, [2.0])
+    for row in made.frame.itertuples():
+        passes = [
+            alt_test(table, row.model, scoring=row.scoring, epsilon=row.smallest_epsilon + step).passes
+            for step in (1e-6, -1e-6)
+        ]
+        assert passes == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"epsilon": 2}, "epsilon is 2"),
-        ({"q_fdr": 0}, "q_fdr is 0"),
-        ({"min_humans": 1}, "min_humans is 1"),
-        ({"min_instances": 1}, "min_instances is 1"),
-        ({"draws": 1}, "draws is 1"),
-        ({"samples": "all"}, "samples is 'all'"),
-        ({"resample": "people"}, "resample is 'people'"),
-        ({"multiplicity": "bonferroni"}, "multiplicity is 'bonferroni'"),
-        ({"cluster": "text"}, "no column 'text'"),
-        ({"model": []}, "No model is named"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        alt_test(ragged(1), **options)
+SKILL = np.linspace(0.5, 0.85, 5)
+ALL_FIVE = np.ones((1, 5), dtype=bool)
+ERROR = "advantage_probability_std_error"
 
 
-def test_what_is_no_table_of_judgments_is_refused() -> None:
-    with pytest.raises(InputError, match="judgments: this is a list; give a DataFrame"):
-        alt_test([1, 2])  # type: ignore[arg-type]
+def drawn_panel(rng: np.random.Generator, n: int, skill: np.ndarray = SKILL, model: float = 0.65) -> Panel:
+    """Labels of people who know the truth with probability ``skill``, else guess one of three."""
+    truth, size = rng.integers(0, 3, n), (n, len(skill))
+    people: Codes = np.where(rng.random(size) < skill, truth[:, None], rng.integers(0, 3, size))
+    machine: Codes = np.where(rng.random(n) < model, truth, rng.integers(0, 3, n))
+    item, person = np.repeat(np.arange(n), len(skill)), np.tile(np.arange(len(skill)), n)
+    names = tuple(f"person {number}" for number in range(len(skill)))
+    answers, clusters = machine[None, None], np.arange(n)
+    return Panel(item, person, people.ravel(), people, person, answers, clusters, names, ("gpt",), 0)
+
+
+def summed(panel: Panel) -> tuple[Units, Evidence, np.ndarray]:
+    three = pd.DataFrame({"judge_id": "ann", "item_id": list("abc"), "value": list("xyz")})
+    scored = compare(panel, pair_score("accuracy", read_ratings(three.assign(judge_kind="human"))), 2)
+    units = units_of(panel, scored)
+    return units, evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0]), scored.model_wins[0]
+
+
+def table_of(n: int, skill: np.ndarray = SKILL) -> pd.DataFrame:
+    panel = drawn_panel(np.random.default_rng(1), n, skill)
+    answers = dict(zip([*panel.people, "gpt"], [*panel.packed.T, panel.answers[0, 0]], strict=True))
+    return long({name: [f"label {value}" for value in values] for name, values in answers.items()})
+
+
+def test_intervals_hold_the_estimates_and_people_drawn_widen_them() -> None:
+    unequal = table_of(120, np.array([0.05, 0.2, 0.9, 0.95, 0.95]))
+    fixed, both = (alt_test(unequal, draws=400, resample=r).frame.iloc[0] for r in ("items", "both"))
+    for row in (fixed, both):
+        assert row["advantage_probability_lower"] < row["advantage_probability"]
+        assert row["advantage_probability"] < row["advantage_probability_upper"]
+        assert row["winning_rate_lower"] <= row["winning_rate"] <= row["winning_rate_upper"]
+        assert 0 <= row["pass_share"] <= 1
+    assert both[ERROR] > 1.1 * fixed[ERROR]
+    assert np.isnan(alt_test(unequal, draws=0).frame[ERROR].iloc[0])
+
+
+def test_clusters_of_items_are_drawn_whole() -> None:
+    once = table_of(60)
+    texts = once.assign(text=once["item_id"])
+    copies = pd.concat([texts.assign(item_id=texts["text"] + f"/{k}") for k in range(4)])
+    error, naive, whole = (
+        alt_test(table, draws=600, cluster=cluster).frame[ERROR].iloc[0]
+        for table, cluster in ((once, None), (copies, None), (copies, "text"))
+    )
+    assert whole == pytest.approx(error, rel=0.1)
+    assert naive == pytest.approx(error / 2, rel=0.1)
+
+
+def drawn(units: Units, epsilon: float, draws: int, seed: int) -> Any:
+    options = {"q_fdr": 0.05, "multiplicity": "by", "resample": "items"}
+    return draw(units, ALL_FIVE, epsilon=epsilon, draws=draws, seed=seed, **options)  # type: ignore[arg-type]
+
+
+def test_the_bootstrap_error_is_that_of_a_mean_over_items() -> None:
+    units, _, wins = summed(drawn_panel(np.random.default_rng(3), 150))
+    of_items = wins.reshape(150, 5).mean(axis=1)
+    made = drawn(units, 0.1, 4000, 1).advantage
+    assert made.std() == pytest.approx(of_items.std() / np.sqrt(150), rel=0.04)
+
+
+def coverage(n: int, studies: int, draws: int) -> tuple[float, float]:
+    """Shares of studies whose intervals hold the true advantage probability, the expected winning rate."""
+    truth = summed(drawn_panel(np.random.default_rng(99), 40_000))[1].rho_model.mean()
+    rng, rows = np.random.default_rng(1), []
+    for number in range(studies):
+        units, found, _ = summed(drawn_panel(rng, n))
+        made = drawn(units, 0.15, draws, number)
+        limits = [np.quantile(values, [0.025, 0.975]) for values in (made.advantage, made.winning_rate)]
+        rows.append((verdict(found, 0.15, 0.05, "by").winning_rate[0], *limits[0], *limits[1]))
+    rates, low, high, rate_low, rate_high = np.array(rows).T
+    expected = rates.mean()
+    return (
+        float(((low <= truth) & (truth <= high)).mean()),
+        float(((rate_low <= expected) & (expected <= rate_high)).mean()),
+    )
+
+
+def test_intervals_hold_the_truth_in_most_studies() -> None:
+    assert min(coverage(80, 80, 120)) > 0.86
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [50, 200])
+def test_intervals_cover_at_about_their_level(n: int) -> None:
+    advantage, rate = coverage(n, 500, 400)
+    assert 0.91 < advantage < 0.98
+    assert 0.91 < rate < 0.99

@@ -1,6 +1,8 @@
-"""Judgments tables become ratings in codes; bad ones are refused, exclusions are counted."""
+"""Judgments tables become ratings in codes; bad ones are refused, exclusions are counted; items join them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,18 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from conjury.analysis.raters import read_ratings
-from conjury.analysis.raters.scales import other_scale
+from conjury.analysis.pipeline import ratings as fit
+from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.raters import Result, rater_model, read_ratings, with_items
+from conjury.analysis.raters.scales import item_clusters, other_scale
 from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy, load_any_study
 
 
 def table(**changes: object) -> pd.DataFrame:
-    rows = [
-        ("ann", "human", "a", 1), ("bob", "human", "a", 2), ("gpt", "model", "a", 3),
-        ("ann", "human", "b", 0), ("bob", "human", "b", 4), ("gpt", "model", "b", 4),
-    ]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
-    return frame.assign(**changes)
+    judges = {"judge_id": ["ann", "bob", "gpt"] * 2, "judge_kind": ["human", "human", "model"] * 2}
+    return pd.DataFrame(judges).assign(**{"item_id": list("aaabbb"), "value": [1, 2, 3, 0, 4, 4]} | changes)
+
+
+def two_prompts(**samples: int) -> pd.DataFrame:
+    return pd.concat([table(prompt_id=name, sample=samples.get(name, 1)) for name in ("short", "long")])
+
+
+def notes_of(frame: pd.DataFrame, **options: Any) -> str:
+    return " ".join(read_ratings(frame, **options).notes)
 
 
 def test_codes_point_at_judges_items_and_categories() -> None:
@@ -31,99 +40,44 @@ def test_codes_point_at_judges_items_and_categories() -> None:
     assert np.array(made.categories)[made.category].tolist() == table()["value"].tolist()
     assert made.groups == ("human", "human", "gpt")
     assert made.is_human.tolist() == [True, True, False] * 2
-
-
-def test_judges_are_chosen_in_the_same_categories() -> None:
-    made = read_ratings(table()).of(["gpt"])
-    assert made.judges == ("gpt",)
-    assert np.array(made.categories)[made.category].tolist() == [3, 4]
+    chosen = made.of(["gpt"])
+    assert chosen.judges == ("gpt",)
+    assert np.array(chosen.categories)[chosen.category].tolist() == [3, 4]
     with pytest.raises(InputError, match=r"no judge 'gtp' \(did you mean 'gpt'\?\)"):
         made.of(["gtp"])
+    labels = read_ratings(table(value=["yes", "no", "yes", "no", "no", "yes"]))
+    assert (labels.categories, labels.numeric) == (("no", "yes"), False)
+    with pytest.raises(InputError, match="labels"):
+        _ = labels.value
 
 
-def test_a_panel_is_a_group_and_prompts_of_a_model_are_judges_of_their_own() -> None:
+def test_a_panel_is_a_group_and_prompts_of_a_model_but_not_of_a_person_are_judges() -> None:
     made = read_ratings(table(panel=["students", "nurses", None] * 2))
     assert made.groups == ("students", "nurses", "gpt")
-    twice = pd.concat([table().assign(prompt_id="short"), table().assign(prompt_id="long")])
-    assert read_ratings(twice[twice["judge_kind"] == "model"]).judges == ("gpt (short)", "gpt (long)")
+    models = two_prompts().query("judge_kind == 'model'")
+    assert read_ratings(models).judges == ("gpt (short)", "gpt (long)")
+    made = read_ratings(table(prompt_id=["short"] * 3 + ["long"] * 3), scale=range(5))
+    assert made.humans == ["ann", "bob"]
+    assert made.models == ["gpt (short)", "gpt (long)"]
+    assert read_ratings(two_prompts(short=1, long=2)).humans == ["ann", "bob"]
 
 
 def test_what_is_left_out_is_counted_by_reason() -> None:
     status = ["ok", "ok", "refused", "ok", "ok", "ok"]
-    excluded = [None, "failed the check", None, None, None, None]
-    made = read_ratings(table(status=status, excluded=excluded))
-    assert made.exclusions.set_index("reason")["n_rows"].to_dict() == {
-        "answer: refused": 1,
-        "excluded: failed the check": 1,
-    }
+    made = read_ratings(table(status=status, excluded=[None, "failed the check", None, None, None, None]))
+    counts = made.exclusions.set_index("reason")["n_rows"].to_dict()
+    assert counts == {"answer: refused": 1, "excluded: failed the check": 1}
     assert len(made.frame) == 4
     assert any("failed the check" in note for note in made.notes)
 
 
-def test_raters_with_one_rating_and_constant_raters_are_told() -> None:
-    frame = pd.concat(
-        [table(), pd.DataFrame([{"judge_id": "cy", "judge_kind": "human", "item_id": "a", "value": 1}])]
-    )
-    notes = " ".join(read_ratings(frame.assign(value=[3, 2, 3, 3, 4, 4, 1])).notes)
-    assert "cy: one rating each." in notes
-    assert "ann: the same rating for every item." in notes
+FLAGS = [
+    ([True, False], [1, 0], [1.0, None], ["True", "False"], ["TRUE", ""], ["1", "0"]),
+    (["yes", "no"], ["Y", " N "], [np.True_, np.False_], [1.0, 0.0]),
+]
 
 
-def test_labels_are_categories() -> None:
-    made = read_ratings(table(value=["yes", "no", "yes", "no", "no", "yes"]))
-    assert made.categories == ("no", "yes")
-    assert not made.numeric
-    with pytest.raises(InputError, match="labels"):
-        _ = made.value
-
-
-@pytest.mark.parametrize(
-    ("changes", "scale", "sentence"),
-    [
-        ({"value": [1, 2, "n/a", 0, 4, 4]}, None, "row 3 of column 'value' contains 'n/a'"),
-        ({"value": [1, 2, 3, 0, 7, 4]}, range(5), "row 5 of column 'value' contains 7"),
-        ({"item_id": "a"}, None, "row 4 .* repeats the judgment of item 'a' by 'ann'"),
-        ({"judge_kind": "robot"}, None, "row 1 of column 'judge_kind' .* 'robot'"),
-        (
-            {"judge_kind": ["human", "human", "model", "model", "human", "model"]},
-            None,
-            "'ann' is human in some",
-        ),
-        ({"value": None}, None, "no judgment has a value"),
-        ({"dimension": ["wit", "wit", "wit", "charm", "charm", "charm"]}, None, "several dimensions"),
-        ({"sample": [1, 1, 1, 1, "s2", 1]}, None, "row 5 of column 'sample' contains 's2'"),
-        ({"sample": [1, 1, 1, 1.5, 1, 1]}, None, "row 4 of column 'sample' contains '1.5'"),
-    ],
-)
-def test_bad_tables_are_refused_with_the_row(changes: dict, scale: range | None, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        read_ratings(table(**changes), scale=scale)
-
-
-def test_rows_of_errors_are_those_of_the_whole_table() -> None:
-    both = pd.concat([table(dimension="wit"), table(dimension="charm", value=[1, "two", 3, 0, "one", 4])])
-    with pytest.raises(InputError, match=r"row 8 of column 'value' \(and 1 more row\) contains 'two'"):
-        read_ratings(both, dimension="charm")
-
-
-def test_a_person_shown_two_prompts_is_one_person() -> None:
-    made = read_ratings(table(prompt_id=["short"] * 3 + ["long"] * 3), scale=range(5))
-    assert made.humans == ["ann", "bob"]
-    assert made.models == ["gpt (short)", "gpt (long)"]
-    twice = pd.concat([table(prompt_id="short"), table(prompt_id="long")])
-    with pytest.raises(InputError, match="repeats the judgment of item 'a' by 'ann'"):
-        read_ratings(twice)
-    again = pd.concat([table(prompt_id="short", sample=1), table(prompt_id="long", sample=2)])
-    assert read_ratings(again).humans == ["ann", "bob"]
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        [True, False], [1, 0], [1.0, None], ["True", "False"], ["TRUE", ""], ["1", "0"], ["yes", "no"],
-        ["Y", " N "], [np.True_, np.False_], [1.0, 0.0],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("flags", [one for row in FLAGS for one in row])
 def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[object]) -> None:
     made = read_ratings(table(excluded=[flags[0], *[flags[1]] * 5]))
     assert len(made.frame) == 5
@@ -131,14 +85,36 @@ def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[ob
     assert "1 judgment by 1 judge not used (excluded)." in made.notes
 
 
-def test_ratings_that_do_not_overlap_are_told() -> None:
-    people = table()[table()["judge_kind"] == "human"]
-    two = read_ratings(people.assign(value=[1, 10, 4, 50])).notes
-    assert any("do not overlap at all: ann (1 to 4); bob (10 to 50)" in note for note in two)
-    wide = read_ratings(people.assign(value=[1, 1, 5, 50])).notes
-    assert any("ann rates from 1 to 5 and bob rates from 1 to 50" in note for note in wide)
-    stated = read_ratings(people.assign(value=[1, 10, 4, 50]), scale=[1, 4, 10, 50]).notes
-    assert not any("overlap" in note for note in stated)
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        (table(value=[1, 2, "n/a", 0, 4, 4]), {}, "row 3 of column 'value' contains 'n/a'"),
+        (table(value=[1, 2, 3, 0, 7, 4]), {"scale": range(5)}, "row 5 of column 'value' contains 7"),
+        (table(item_id="a"), {}, "row 4 .* repeats the judgment of item 'a' by 'ann'"),
+        (two_prompts(), {}, "repeats the judgment of item 'a' by 'ann'"),
+        (table(judge_kind="robot"), {}, "row 1 of column 'judge_kind' .* 'robot'"),
+        (
+            table(judge_kind=["human", "human", "model", "model"] + ["human"] * 2),
+            {},
+            "'ann' is human in some",
+        ),
+        (table(value=None), {}, "no judgment has a value"),
+        (table(dimension=["wit"] * 3 + ["charm"] * 3), {}, "several dimensions"),
+        (table(dimension="wit"), {"dimension": "whit"}, r"no dimension 'whit' \(did you mean 'wit'\?\)"),
+        (table(sample=[1, 1, 1, 1, "s2", 1]), {}, "row 5 of column 'sample' contains 's2'"),
+        (table(sample=[1, 1, 1, 1.5, 1, 1]), {}, "row 4 of column 'sample' contains '1.5'"),
+        (
+            pd.concat([table(dimension="wit"), table(dimension="charm", value=[1, "two", 3, 0, "one", 4])]),
+            {"dimension": "charm"},
+            r"row 8 of column 'value' \(and 1 more row\) contains 'two'",
+        ),
+    ],
+)
+def test_bad_tables_are_refused_with_the_row(
+    frame: pd.DataFrame, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_ratings(frame, **options)
 
 
 def ladders(**values: list[int]) -> pd.DataFrame:
@@ -148,10 +124,11 @@ def ladders(**values: list[int]) -> pd.DataFrame:
 
 
 SHORT, LONG = [0, 3, 1, 4, 2, 2, 4, 0, 1, 3], [10, 80, 40, 100, 50, 60, 90, 5, 30, 70]
+FIVE = [k % 5 for k in range(10)]
 
 
 @pytest.mark.parametrize(
-    ("judges", "told"),
+    ("judges", "message"),
     [
         ({"ann": SHORT, "bob": LONG}, "'ann' rates from 0 to 4, others the same items from 5 to 100"),
         ({"ann": SHORT, "bob": SHORT[::-1], "cy": LONG}, "'cy' rates from 5 to 100, others the same items"),
@@ -159,12 +136,12 @@ SHORT, LONG = [0, 3, 1, 4, 2, 2, 4, 0, 1, 3], [10, 80, 40, 100, 50, 60, 90, 5, 3
         ({"ann": SHORT, "bob": [-k for k in LONG]}, "'ann' rates from 0 to 4, others the same items"),
     ],
 )
-def test_raters_of_the_same_items_on_other_scales_are_refused(
-    judges: dict[str, list[int]], told: str
-) -> None:
-    with pytest.raises(InputError, match=told):
-        read_ratings(ladders(**judges))
-    read_ratings(ladders(**judges), scale=range(-100, 101))
+def test_raters_of_the_same_items_on_other_scales_are_refused(judges: dict[str, Any], message: str) -> None:
+    frame = ladders(**judges)
+    with pytest.raises(InputError, match=message):
+        read_ratings(frame)
+    read_ratings(frame, scale=range(-100, 101))
+    read_ratings(frame.assign(item_id=frame["judge_id"] + frame["item_id"]))
 
 
 @pytest.mark.parametrize(
@@ -186,34 +163,88 @@ def test_tables_that_can_be_of_one_scale_are_read(judges: dict[str, list[int]]) 
     arrays(np.int64, st.tuples(st.integers(2, 4), st.integers(1, 40)), elements=st.integers(1, 7)),
     st.integers(-20, 20),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.ndarray, shift: int) -> None:
-    judges, n = values.shape
-    item = np.tile(np.arange(n), judges)
-    frame = pd.DataFrame({"judge": np.repeat(np.arange(judges), n), "item": item, "value": values.ravel()})
+    judge, item = np.indices(values.shape).reshape(2, -1)
+    frame = pd.DataFrame({"judge": judge, "item": item, "value": values.ravel()})
     assert other_scale(frame.assign(value=frame["value"] + shift)) is None
     few = frame[frame["item"] < 9]
     assert other_scale(few.assign(value=few["value"] ** (1 + few["judge"]))) is None
 
 
-def test_raters_of_different_items_may_differ_in_range() -> None:
-    both = ladders(ann=SHORT, bob=LONG)
-    read_ratings(both.assign(item_id=both["judge_id"] + both["item_id"]))
+@pytest.mark.parametrize(
+    ("frame", "note"),
+    [
+        (
+            pd.concat([table(), table(judge_id="cy", judge_kind="human").tail(1)]).assign(
+                value=[3, 2, 3, 3, 4, 4, 1]
+            ),
+            "cy: one rating each.",
+        ),
+        (table(value=[3, 2, 3, 3, 4, 4]), "ann: the same rating for every item."),
+        (ladders(ann=[1, 4], bob=[10, 50]), "do not overlap at all: ann (1 to 4); bob (10 to 50)"),
+        (ladders(ann=[1, 5], bob=[1, 50]), "ann rates from 1 to 5 and bob rates from 1 to 50"),
+        (ladders(ann=[0, 4], bob=[1, 3], cy=[2, 80]), "cy rates from 2 to 80, others mostly from 1 to 4"),
+        (
+            ladders(ann=[9, *FIVE[1:]], bob=FIVE),
+            "Value 9 occurs once, outside 0 to 4: state the scale to refuse it.",
+        ),
+    ],
+)
+def test_odd_raters_and_values_are_told(frame: pd.DataFrame, note: str) -> None:
+    assert note in notes_of(frame)
 
 
-def test_a_far_wider_range_of_few_ratings_is_told() -> None:
-    notes = read_ratings(ladders(ann=[0, 4], bob=[1, 3], cy=[2, 80])).notes
-    assert any("cy rates from 2 to 80, others mostly from 1 to 4" in note for note in notes)
+def test_tables_of_one_scale_and_stated_scales_have_no_note() -> None:
+    assert not notes_of(ladders(ann=FIVE, bob=FIVE))
+    assert "overlap" not in notes_of(ladders(ann=[1, 4], bob=[10, 50]), scale=[1, 4, 10, 50])
 
 
-def test_one_value_outside_all_others_is_told() -> None:
-    rows = [(name, f"i{k}", k % 5) for name in ("ann", "bob") for k in range(10)]
-    frame = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")
-    assert not read_ratings(frame).notes
-    strayed = read_ratings(frame.assign(value=[9, *frame["value"][1:]])).notes
-    assert strayed == ("Value 9 occurs once, outside 0 to 4: state the scale to refuse it.",)
+def test_items_join_judgments_by_text_and_lend_only_columns_that_judgments_lack() -> None:
+    judgments = pd.DataFrame({"judge_id": "ann", "item_id": [2, 1], "value": [1, 2]})
+    items = pd.DataFrame({"item_id": ["1", "2"], "kind": ["x", "y"]})
+    assert with_items(judgments, items, ["kind"])["kind"].tolist() == ["y", "x"]
+    others = pd.DataFrame({"item_id": ["b"], "other": ["y"]})
+    assert with_items(judgments.assign(kind="x"), others, ["kind"])["kind"].tolist() == ["x", "x"]
+    with pytest.raises(InputError, match=r"judged item 'b' .* has no row"):
+        rater_model(table(), items=pd.DataFrame({"item_id": ["a"], "kind": ["x"]}), covariates=["kind"])
 
 
-def test_an_unknown_dimension_is_refused() -> None:
-    with pytest.raises(InputError, match=r"no dimension 'whit' \(did you mean 'wit'\?\)"):
-        read_ratings(table(dimension="wit"), dimension="whit")
+@pytest.mark.parametrize(
+    ("items", "columns", "message"),
+    [
+        ({"item_id": ["a"], "kind": ["x"]}, None, "judged item 'b' .* has no row"),
+        ({"item_id": ["a", "b", "b"], "kind": list("xyz")}, None, "item 'b' has two rows"),
+        ({"item_id": ["a", "b"], "kind": ["x", "y"]}, ["kin"], "no column 'kin' .did you mean 'kind'"),
+        (None, ["kind"], "judgments: there is no column 'kind'"),
+    ],
+)
+def test_items_that_do_not_fit_are_refused(items: Any, columns: list[str] | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        with_items(table(), None if items is None else pd.DataFrame(items), columns)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "message"),
+    [(["t", None, "t"], "'b' has no 'topic'"), (["t", "u", "v"], "'a' has two values of 'topic'")],
+)
+def test_items_of_two_clusters_and_of_none_are_refused(clusters: list[str | None], message: str) -> None:
+    column = pd.Series(clusters, name="topic", dtype="string")
+    with pytest.raises(InputError, match=message):
+        item_clusters(np.array([0, 1, 0]), column, ["a", "b"])
+
+
+def test_agreement_is_given_the_scale_of_each_dimension_of_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def instead(*_: Any, **options: Any) -> Result:
+        given.update(options)
+        return Result(pd.DataFrame(), "agreement")
+
+    monkeypatch.setattr(fit, "agreement", instead)
+    study = load_any_study("oogiri")
+    assert isinstance(study, ItemStudy)
+    judgments = pd.DataFrame({"judge_id": ["ann"], "judge_kind": "human", "item_id": "a", "value": 1})
+    steps = {one.name: one for one in fit.plan_ratings(study, judgments, None, FitOptions()).steps}
+    steps["agreement"].call()
+    assert given["scale"] == {scale.id: range(5) for scale in study.scales}

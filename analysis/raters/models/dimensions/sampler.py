@@ -109,7 +109,7 @@ def _chain(
     done: list[int],
     stop: list[bool],
 ) -> tuple[Floats, ...]:
-    from .sweeps import sweep
+    from .sweeps import Design, State, sweep
 
     rng = np.random.default_rng(seed)
     settings = np.array(
@@ -124,8 +124,7 @@ def _chain(
     )
     state = start(data, rng)
     accepted = np.zeros(len(data.dimensions) + 1)
-    arguments: list[Any] = [rng, data.y, data.item, data.judge, data.x, data.n_cuts, settings]
-    arguments += [*state.values(), accepted]
+    design, unknown = Design(data.y, data.item, data.judge, data.x, data.n_cuts, settings), State(**state)
     kept: list[list[Floats]] = [[], [], [], [], []]
     unused = np.arange(state["cut"].shape[1]) >= data.n_cuts[:, None]
     for step in range(tune + draws):
@@ -135,7 +134,7 @@ def _chain(
             if stop[0]:
                 raise InputError("Sampling was stopped.")
             try:
-                sweep(*arguments)
+                sweep(rng, design, unknown, accepted)
             except np.linalg.LinAlgError as error:
                 raise InputError(
                     f"The ratings of '{data.group}' are too few to estimate correlations of "
@@ -150,7 +149,7 @@ def _chain(
 
 
 def start(data: GroupRatings, rng: np.random.Generator) -> dict[str, Any]:
-    """A state to start from, spread more widely than the posterior, in the order of ``sweep``."""
+    """A state to start from, spread more widely than the posterior: the fields of ``State``."""
     size, n = data.y.shape
     cut = np.zeros((size, int(data.n_cuts.max())))
     sd = np.sqrt(rng.uniform(0.1, 1.0, size)) if data.has_items else np.zeros(size)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,33 @@ TINY = 1e-300
 WIDEST_LOG_GAP = 5.0
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
+
+
+class Design(NamedTuple):
+    """What is known of n ratings of I items on D dimensions."""
+
+    y: Codes  # shape (D, n): -1 where missing
+    item: Codes  # shape (n,)
+    judge: Codes  # shape (n,)
+    x: Floats  # shape (I, C)
+    n_cuts: Codes  # shape (D,)
+    # half_df, sd_scale, cut_sd, coefficient_sd, whether there are effects of items, and of judges
+    settings: Floats
+
+
+class State(NamedTuple):
+    """All that is unknown."""
+
+    cut: Floats  # shape (D, L)
+    within: Floats  # shape (D, D): correlations of residuals
+    e: Floats  # shape (n, D): residuals
+    theta: Floats  # shape (I, D): item effects
+    beta: Floats  # shape (C, D)
+    between: Floats  # shape (D, D)
+    between_aux: Floats  # shape (D,)
+    severity: Floats  # shape (J, D)
+    spread: Floats  # shape (D, D)
+    spread_aux: Floats  # shape (D,)
 
 
 def _compiled(function: F) -> F:
@@ -528,26 +555,7 @@ def _newton_target(
 
 
 @_compiled
-def draw_row(
-    rng: Any,
-    d: int,
-    y: Codes,
-    item: Codes,
-    judge: Codes,
-    n_cuts: int,
-    settings: Floats,
-    cuts: Floats,
-    within: Floats,
-    e: Floats,
-    fixed: Floats,
-    theta: Floats,
-    beta: Floats,
-    between: Floats,
-    between_aux: Floats,
-    severity: Floats,
-    spread: Floats,
-    spread_aux: Floats,
-) -> bool:
+def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> bool:
     """Metropolis step for all parameters of dimension d with its latents integrated out, then its latents.
 
     Given the other dimensions, the ratings of dimension d follow an ordered probit regression on the other
@@ -555,6 +563,8 @@ def draw_row(
     are proposed from the normal approximation that one step of Newton's method gives; what they imply for
     correlations, standard deviations and effects of dimension d is changed in place.
     """
+    cuts, within, e, theta, beta, between, between_aux, severity, spread, spread_aux = state
+    item, judge, settings, y, n_cuts = data.item, data.judge, data.settings, data.y[d], data.n_cuts[d]
     n, size = e.shape
     has_items = settings[4] > 0.0
     others = _without(size, d)
@@ -677,43 +687,17 @@ def _draw_slopes(
 
 
 @_compiled
-def sweep(
-    rng: Any,
-    y: Codes,
-    item: Codes,
-    judge: Codes,
-    x: Floats,
-    n_cuts: Codes,
-    settings: Floats,
-    cut: Floats,
-    within: Floats,
-    e: Floats,
-    theta: Floats,
-    beta: Floats,
-    between: Floats,
-    between_aux: Floats,
-    severity: Floats,
-    spread: Floats,
-    spread_aux: Floats,
-    accepted: Floats,
-) -> None:
-    """One sweep over everything that is unknown; changes the arrays from ``cut`` on in place.
-
-    Shapes: y (D, n) with -1 where missing, item and judge (n,), x (I, C), n_cuts (D,), cut (D, L),
-    within (D, D) correlations of residuals, e (n, D) residuals, theta (I, D) item effects, beta (C, D),
-    between (D, D), severity (J, D), spread (D, D), accepted (D + 1,) counts. settings: half_df, sd_scale,
-    cut_sd, coefficient_sd, whether there are item effects, whether there are judge effects.
-    """
+def sweep(rng: Any, data: Design, state: State, accepted: Floats) -> None:
+    """One sweep over everything that is unknown: changes the state, and counts (D + 1), in place."""
+    y, item, judge, x, n_cuts, settings = data
+    cut, within, e, theta, beta, between, between_aux, severity, spread, spread_aux = state
     half_df, sd_scale, cut_sd, beta_sd = settings[0], settings[1], settings[2], settings[3]
     has_items, has_judges = settings[4] > 0.0, settings[5] > 0.0
     size, n = y.shape
     residual = np.linalg.inv(within)
     fixed = x @ beta
     for d in range(size):
-        accepted[d] += draw_row(
-            rng, d, y[d], item, judge, n_cuts[d], settings, cut, within, e, fixed, theta, beta, between,
-            between_aux, severity, spread, spread_aux
-        )  # fmt: skip
+        accepted[d] += draw_row(rng, d, data, state, fixed)
     residual = np.linalg.inv(within)
     shift_levels(rng, e, np.zeros(e.shape), residual, cut, n_cuts, cut_sd)
     if has_items:
@@ -741,32 +725,18 @@ def sweep(
         draw_levels(rng, judge, e, severity, np.zeros(severity.shape), precision, residual)
         shift_levels(rng, severity, np.zeros(severity.shape), precision, cut, n_cuts, cut_sd)
         draw_scale(rng, severity, spread, half_df, sd_scale, spread_aux)
-    accepted[size] += draw_within(
-        rng, n_cuts, settings, cut, within, e, theta, beta, between, between_aux, severity, spread, spread_aux
-    )
+    accepted[size] += draw_within(rng, data, state)
 
 
 @_compiled
-def draw_within(
-    rng: Any,
-    n_cuts: Codes,
-    settings: Floats,
-    cut: Floats,
-    within: Floats,
-    e: Floats,
-    theta: Floats,
-    beta: Floats,
-    between: Floats,
-    between_aux: Floats,
-    severity: Floats,
-    spread: Floats,
-    spread_aux: Floats,
-) -> bool:
+def draw_within(rng: Any, data: Design, state: State) -> bool:
     """Metropolis step for the residual correlations with the scales of all latents; changes all in place.
 
     The model is widened by residual variances that nothing informs; in the wider model the residual
     covariance has an inverse Wishart proposal that all but the priors of the rescaled parameters accept.
     """
+    cut, within, e, theta, beta, between, between_aux, severity, spread, spread_aux = state
+    n_cuts, settings = data.n_cuts, data.settings
     half_df, cut_sd, beta_sd = settings[0], settings[2], settings[3]
     has_items, has_judges = settings[4] > 0.0, settings[5] > 0.0
     n, size = e.shape
@@ -790,10 +760,7 @@ def draw_within(
         change = 1.0 - factor[d] ** 2
         ratio += 0.5 * change * np.sum(cut[d, : n_cuts[d]] ** 2) / cut_sd**2
         ratio += 0.5 * change * np.sum(beta[:, d] ** 2) / beta_sd**2
-        if has_items:
-            ratio += (size + 1.0) * math.log(factor[d])
-        if has_judges:
-            ratio += (size + 1.0) * math.log(factor[d])
+        ratio += (has_items + has_judges) * (size + 1.0) * math.log(factor[d])
     same = np.ones(size)
     if has_items:
         ratio += _log_scale_prior(between, half_df, between_aux, factor)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 TYPES = ("high", "mid", "low", "unrelated", "serious", "gpt", "gemini", "claude")
-QUALITY = (2.6, 1.9, 1.2, 0.7, 1.0, 1.6, 1.8, 1.5)
+QUALITY = dict(zip(TYPES, (2.6, 1.9, 1.2, 0.7, 1.0, 1.6, 1.8, 1.5), strict=True))
 MODELS = ("gpt", "gemini", "claude")
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -31,44 +31,37 @@ def simulated(
     """Judgments and items; ``agreement`` is the slope of a model on true quality, ``prefer`` what it adds
     to what it wrote itself, ``lift`` what it adds to all."""
     rng = np.random.default_rng(seed)
+    items = pd.DataFrame([(t, kind) for t in range(topics) for kind in TYPES], columns=["t", "response_type"])
+    kinds = items["response_type"]
+    authors = kinds.replace("serious", "gpt").where(kinds.isin([*MODELS, "serious"]), "human")
     items = pd.DataFrame(
         {
-            "item_id": [f"t{t}_{kind}" for t in range(topics) for kind in TYPES],
-            "topic_id": [f"t{t}" for t in range(topics) for _ in TYPES],
-            "modality": ["text" if t % 2 else "image" for t in range(topics) for _ in TYPES],
-            "response_type": list(TYPES) * topics,
-            "generator": [{"serious": "gpt"}.get(kind, kind if kind in MODELS else "human") for kind in TYPES]
-            * topics,
+            "item_id": "t" + items["t"].astype(str) + "_" + kinds,
+            "topic_id": "t" + items["t"].astype(str),
+            "modality": np.where(items["t"] % 2, "text", "image"),
+            "response_type": kinds,
+            "generator": authors,
         }
     )
-    n = len(items)
+    n, frames = len(items), []
     general = rng.normal(0, 0.35, n)
-    frames = []
+
+    def rated(judge: str, kind: str, dimension: str, latent: np.ndarray) -> None:
+        value = np.clip(np.round(latent), 0, 4) if whole else latent
+        columns = {"judge_id": judge, "judge_kind": kind, "item_id": items["item_id"], "dimension": dimension}
+        frames.append(pd.DataFrame({**columns, "value": value}))
+
     for k, dimension in enumerate(dimensions):
-        quality = np.tile(QUALITY, topics) + np.repeat(rng.normal(0, topic_sd, topics), len(TYPES))
-        quality = quality + general + rng.normal(0, 0.3, n)
+        of_topics = np.repeat(rng.normal(0, topic_sd, topics), len(TYPES))
+        quality = kinds.map(QUALITY).to_numpy() + of_topics + general + rng.normal(0, 0.3, n)
         for r in range(raters):
-            made = quality + rng.normal(0, noise, n) + 0.2 * rng.normal()
-            frames.append(_rows(items, f"person_{(k + r) % 30}_{r}", "human", dimension, made, whole))
+            latent = quality + rng.normal(0, noise, n) + 0.2 * rng.normal()
+            rated(f"person_{(k + r) % 30}_{r}", "human", dimension, latent)
         for name in models:
-            own = (items["generator"] == name).to_numpy()
-            made = lift + 1.0 + agreement * (quality - 1.0) + prefer * own + rng.normal(0, 0.5, n)
-            frames.append(_rows(items, name, "model", dimension, made, whole))
+            own = prefer * (authors == name).to_numpy()
+            latent = lift + 1.0 + agreement * (quality - 1.0) + own + rng.normal(0, 0.5, n)
+            rated(name, "model", dimension, latent)
     return pd.concat(frames, ignore_index=True), items
-
-
-def _rows(
-    items: pd.DataFrame, judge: str, kind: str, dimension: str, made: np.ndarray, whole: bool
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "judge_id": judge,
-            "judge_kind": kind,
-            "item_id": items["item_id"],
-            "dimension": dimension,
-            "value": np.clip(np.round(made), 0, 4) if whole else made,
-        }
-    )
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,22 +14,19 @@ from conjury.analysis.raters import Result, biases
 from conjury.analysis.raters.descriptive.self_preference import adjusted_differences, one_person, quality_of
 from conjury.inference.errors import InputError
 
-Tables = tuple[pd.DataFrame, pd.DataFrame]
-Simulate = Callable[..., Tables]
+from .conftest import Tables
+from .conftest import simulated as simulate_all
+
 OPTIONS = {
     "generator": "generator",
     "unrelated": ("response_type", "unrelated"),
     "set_aside": {"response_type": ["serious"]},
 }
-UNRELIABLE: dict[str, object] = {
-    "dimensions": ["wit"],
-    "models": ["gpt"],
-    "raters": 3,
-    "agreement": 1.0,
-    "lift": 0.0,
-    "noise": 1.5,
-    "whole": False,
-}
+UNRELIABLE: dict[str, object] = {"models": ["gpt"], "raters": 3, "agreement": 1.0, "lift": 0.0, "noise": 1.5}
+
+
+def simulated(n: int, **options: object) -> Tables:
+    return simulate_all(n, dimensions=["wit"], **options)  # type: ignore[arg-type]
 
 
 def run(tables: Tables, draws: int = 100) -> Result:
@@ -40,35 +37,41 @@ def values_of(made: Result, quantity: str) -> pd.DataFrame:
     return made.frame[made.frame["quantity"] == quantity].set_index("judge")
 
 
+def item_means(tables: Tables, dimension: str, judge: str) -> tuple[pd.Series, pd.Series, pd.DataFrame]:  # type: ignore[type-arg]
+    """Ratings by a model and means of people, by item; the table of people's ratings."""
+    kept = tables[0][tables[0]["dimension"] == dimension]
+    people = kept[kept["judge_kind"] == "human"]
+    model = kept[kept["judge_id"] == judge].set_index("item_id")["value"]
+    return model, people.groupby("item_id")["value"].mean(), people
+
+
 def test_positivity_and_range_by_hand(tables: Tables) -> None:
     made = biases(*tables, dimensions=["empathy"], by=("response_type",), draws=10).frame
-    judgments, items = tables
-    kept = judgments[judgments["dimension"] == "empathy"]
-    people = kept[kept["judge_kind"] == "human"].groupby("item_id")["value"].mean()
-    gpt = kept[kept["judge_id"] == "gpt"].set_index("item_id")["value"]
+    gpt, people, ratings = item_means(tables, "empathy", "gpt")
     ours = made[made["judge"] == "gpt"].set_index(["quantity", "response_type"])["estimate"]
-    apart = gpt - people
-    low = items.set_index("item_id")["response_type"] == "low"
-    assert ours["difference", "overall"] == pytest.approx(apart.mean())
-    assert ours["difference", "low"] == pytest.approx(apart[low[low].index].mean())
-    assert ours["sd_ratio", "overall"] == pytest.approx(gpt.std() / people.std())
-    single = kept[kept["judge_kind"] == "human"]["value"].std(ddof=0)
-    assert ours["sd_ratio_one_person", "overall"] == pytest.approx(gpt.std(ddof=0) / single)
+    low = tables[1].loc[tables[1]["response_type"] == "low", "item_id"]
     share = gpt.value_counts(normalize=True)
-    assert ours["scale_used", "overall"] == pytest.approx(np.exp(-(share * np.log(share)).sum()) / 5)
+    expected = {
+        ("difference", "overall"): (gpt - people).mean(),
+        ("difference", "low"): (gpt - people)[low].mean(),
+        ("sd_ratio", "overall"): gpt.std() / people.std(),
+        ("sd_ratio_one_person", "overall"): gpt.std(ddof=0) / ratings["value"].std(ddof=0),
+        ("scale_used", "overall"): np.exp(-(share * np.log(share)).sum()) / 5,
+    }
+    assert ours[list(expected)].tolist() == pytest.approx(list(expected.values()))
 
 
-def test_neglect_of_context_by_hand(tables: Tables) -> None:
-    made = values_of(run(tables, 10), "unrelated_net")
-    judgments, items = tables
-    kept = judgments[judgments["dimension"] == "funniness"]
-    people = kept[kept["judge_kind"] == "human"].groupby("item_id")["value"].mean()
-    claude = kept[kept["judge_id"] == "claude"].set_index("item_id")["value"]
-    kind = items.set_index("item_id")["response_type"]
-    off, on = kind == "unrelated", kind.isin(["high", "mid", "low"])
-    expected = (claude - people)[off].mean() - (claude - people)[on].mean()
-    ours = made[made["dimension"] == "funniness"].loc["claude", "estimate"]
-    assert ours == pytest.approx(expected)
+def test_neglect_of_context_by_hand_and_p_values_adjusted_over_the_table(tables: Tables) -> None:
+    made = run(tables)
+    claude, people, _ = item_means(tables, "funniness", "claude")
+    kind = tables[1].set_index("item_id")["response_type"]
+    off, on = ((claude - people)[kind.isin(types)] for types in (["unrelated"], ["high", "mid", "low"]))
+    net = values_of(made, "unrelated_net")
+    ours = net[net["dimension"] == "funniness"].loc["claude", "estimate"]
+    assert ours == pytest.approx(off.mean() - on.mean())
+    p, holm = made.frame["p"], made.frame["p_holm"]
+    assert holm[p.notna()].tolist() == pytest.approx(multipletests(p.dropna(), method="holm")[1])
+    assert holm[p.isna()].isna().all()
 
 
 def test_comparison_at_equal_quality_by_hand() -> None:
@@ -97,11 +100,11 @@ def test_one_person_against_the_others_is_averaged_over_people() -> None:
     assert made.error == pytest.approx(values.var(axis=1, ddof=1) / 3)
 
 
-def test_without_self_preference_the_corrected_comparison_keeps_its_null(simulate: Simulate) -> None:
+def test_without_self_preference_the_corrected_comparison_keeps_its_null() -> None:
     """People's means are noisy (3 raters), so that matching on them fakes a preference against models."""
     naive, corrected = [], []
     for seed in range(8):
-        tables = simulate(60, **UNRELIABLE, seed=seed)
+        tables = simulated(60, **UNRELIABLE, whole=False, seed=seed)
         shown = run(tables, 30).extra["adjustments"]
         shown = shown[(shown["judge"] == "gpt") & (shown["quantity"] == "own")].set_index("adjustment")
         naive.append(shown.loc["human mean", "estimate"])
@@ -111,8 +114,8 @@ def test_without_self_preference_the_corrected_comparison_keeps_its_null(simulat
     assert np.mean(naive) < -3 * np.std(naive, ddof=1) / np.sqrt(len(naive))
 
 
-def test_self_preference_is_found_and_is_not_taken_for_a_liking_of_models(simulate: Simulate) -> None:
-    tables = simulate(150, dimensions=["wit"], prefer=0.5, whole=False, seed=2)
+def test_self_preference_is_found_and_is_not_taken_for_a_liking_of_models() -> None:
+    tables = simulated(150, prefer=0.5, whole=False, seed=2)
     made = run(tables)
     own, other, both = (values_of(made, name) for name in ("own", "other_models", "own_minus_other"))
     assert own["estimate"].to_numpy() == pytest.approx(np.full(3, 0.5), abs=0.2)
@@ -122,16 +125,16 @@ def test_self_preference_is_found_and_is_not_taken_for_a_liking_of_models(simula
     assert authors["gpt", "gpt"] == pytest.approx(own.loc["gpt", "estimate"])
 
 
-def test_a_person_shows_what_matching_at_observed_means_fakes(simulate: Simulate) -> None:
-    shown = run(simulate(150, dimensions=["wit"], noise=1.5)).extra["adjustments"]
+def test_a_person_shows_what_matching_at_observed_means_fakes() -> None:
+    shown = run(simulated(150, noise=1.5)).extra["adjustments"]
     person = shown[shown["judge"] == "one person"].set_index("adjustment")
     assert list(person.index) == ["none", "human mean"]
     assert person.loc["human mean", "upper"] < 0
 
 
-def test_a_person_who_rates_again_counts_once(simulate: Simulate) -> None:
+def test_a_person_who_rates_again_counts_once() -> None:
     """Repeats say nothing of how people differ: with them as raters the correction would be too small."""
-    judgments, items = simulate(60, **UNRELIABLE)
+    judgments, items = simulated(60, **UNRELIABLE, whole=False)
     people = judgments[judgments["judge_kind"] == "human"]
     again = pd.concat([judgments.assign(sample=1), people.assign(sample=2)])
     once, twice = run((judgments, items), 20), run((again, items), 20)
@@ -142,43 +145,32 @@ def test_a_person_who_rates_again_counts_once(simulate: Simulate) -> None:
     assert same.to_numpy() == pytest.approx(shown.to_numpy())
 
 
-def test_p_values_of_biases_are_adjusted_over_the_table(tables: Tables) -> None:
-    made = run(tables).frame
-    known = made["p"].notna()
-    assert made.loc[known, "p_holm"].to_numpy() == pytest.approx(
-        multipletests(made.loc[known, "p"], method="holm")[1]
-    )
-    assert made.loc[~known, "p_holm"].isna().all()
-
-
-def test_one_rater_an_item_gives_no_reliability_and_this_is_told(simulate: Simulate) -> None:
-    made = run(simulate(30, dimensions=["wit"], raters=1), 20)
+def test_one_rater_an_item_and_a_model_at_the_end_of_the_scale_are_told() -> None:
+    made = run(simulated(30, raters=1), 20)
     assert values_of(made, "own")["estimate"].isna().all()
     assert any("items need two raters" in note for note in made.notes)
+    end, inside = (run(simulated(20, lift=lift), 10).notes for lift in (2.5, 1.0))
+    assert any("assume a straight line" in note and "gpt on wit" in note for note in end)
+    assert not any("straight" in note for note in inside)
 
 
-def test_a_model_at_the_end_of_the_scale_is_told(simulate: Simulate) -> None:
-    made = run(simulate(20, dimensions=["wit"], lift=2.5), 10)
-    assert any("assume a straight line" in note and "gpt on wit" in note for note in made.notes)
-    assert not any("straight" in note for note in run(simulate(20, dimensions=["wit"]), 10).notes)
-
-
-def test_unknown_authors_and_levels_are_refused(tables: Tables) -> None:
-    with pytest.raises(InputError, match="no judged item has 'people' in column 'generator'"):
-        biases(*tables, generator="generator", author="people")
-    with pytest.raises(InputError, match="no judged item has 'off' in column 'response_type'"):
-        biases(*tables, unrelated=("response_type", "off"))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"generator": "generator", "author": "people"}, "no judged item has 'people' in column 'generator'"),
+        ({"unrelated": ("response_type", "off")}, "no judged item has 'off' in column 'response_type'"),
+    ],
+)
+def test_unknown_authors_and_levels_are_refused(tables: Tables, options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        biases(*tables, **options)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
-def test_corrected_self_preference_rejects_a_true_null_at_the_nominal_rate(
-    simulate: Simulate, whole: bool
-) -> None:
+def test_corrected_self_preference_rejects_a_true_null_at_the_nominal_rate(whole: bool) -> None:
     rejected = []
     for seed in range(150):
-        tables = simulate(
-            60, dimensions=["wit"], raters=4, agreement=0.8, lift=0.0, noise=1.0, whole=whole, seed=seed
-        )
+        tables = simulated(60, agreement=0.8, lift=0.0, noise=1.0, whole=whole, seed=seed)
         rejected.append((values_of(run(tables, 200), "own")["p"] < 0.05).to_numpy())
     assert 0.02 < np.mean(rejected) < 0.09

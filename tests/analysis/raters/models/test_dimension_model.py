@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,9 @@ from scipy import stats
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.figures.raters.models import predicted_shares
 from conjury.analysis.raters import ModelFit, dimension_model
-from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
+from conjury.analysis.raters.models.dimensions.checks import default_priors, simulate_ratings_of
 from conjury.analysis.raters.models.dimensions.data import GroupRatings, dimension_data
-from conjury.analysis.raters.models.dimensions.sampler import GroupDraws
+from conjury.analysis.raters.models.dimensions.sampler import GroupDraws, sample_group
 from conjury.analysis.raters.models.dimensions.tables import (
     correlation_table,
     correlations,
@@ -61,6 +62,11 @@ def study(n_items: int = 150, seed: int = 3) -> pd.DataFrame:
     return pd.concat([people, ratings_of(rng, ["gpt"], 1, 2 * n_items, "model")], ignore_index=True)
 
 
+def items_of(n: int) -> pd.DataFrame:
+    kind = ["low" if k % 2 == 0 else "high" for k in range(n)]
+    return pd.DataFrame({"item_id": [f"item {k}" for k in range(n)], "type": kind})
+
+
 def group(name: str = "human", n_repeated: int = 30, n_judges: int = 12) -> GroupRatings:
     item, judge = np.repeat(np.arange(30), 2), np.arange(60) % n_judges
     return group_ratings(item, judge, DIMENSIONS, name=name, n_repeated=n_repeated)
@@ -69,108 +75,65 @@ def group(name: str = "human", n_repeated: int = 30, n_judges: int = 12) -> Grou
 def draws_around(within: np.ndarray, between: np.ndarray, noise: float, seed: int = 0) -> GroupDraws:
     """Two chains of 50 draws: covariances with a little Wishart noise."""
     rng = np.random.default_rng(seed)
-    df = 1 / noise**2
 
     def around(matrix: np.ndarray) -> np.ndarray:
-        made = stats.wishart(df, matrix / df).rvs(100, random_state=rng)
+        made = stats.wishart(1 / noise**2, matrix * noise**2).rvs(100, random_state=rng)
         return np.asarray(made).reshape(2, 50, 3, 3)
 
+    cut, beta = np.broadcast_to(CUT, (2, 50, 3, 3)), np.zeros((2, 50, 0, 3))
     return GroupDraws(
-        within=correlations(around(within)),
-        between=around(between),
-        spread=around(0.2 * np.eye(3)),
-        cut=np.broadcast_to(CUT, (2, 50, 3, 3)),
-        beta=np.zeros((2, 50, 0, 3)),
-        acceptance=np.ones(4),
-        thin=1,
-        seconds=0.0,
+        correlations(around(within)), around(between), around(0.2 * np.eye(3)), cut, beta, np.ones(4), 1, 0.0
     )
 
 
-def test_ratings_become_one_row_a_rating_and_one_column_a_dimension() -> None:
-    data = dimension_data(study(30))
+def two_groups(noise: float, model: str = "gpt") -> list[tuple[GroupRatings, GroupDraws]]:
+    people = group(), draws_around(WITHIN, BETWEEN, noise, 1)
+    return [people, (group(model, 0, 1), draws_around(TOTAL, BETWEEN, noise, 2))]
+
+
+def test_ratings_become_one_row_a_rating_and_one_column_a_dimension_whatever_the_order_of_rows() -> None:
+    table = study(30)
+    data, other = (dimension_data(rows, DIMENSIONS) for rows in (table, table.sample(frac=1, random_state=1)))
     people, model = data.groups
     assert (people.group, people.n_ratings, people.n_items, people.n_judges) == ("human", 120, 30, 12)
     assert (model.group, model.n_ratings, model.n_repeated) == ("gpt", 60, 0)
-    assert people.has_items
-    assert people.has_judges
-    assert not model.has_items
-    assert not model.has_judges
-
-
-def test_codes_follow_values_whatever_the_order_of_rows() -> None:
-    table = study(30)
-    mixed = table.sample(frac=1, random_state=1)
-    data, other = dimension_data(table, DIMENSIONS), dimension_data(mixed, DIMENSIONS)
+    assert (people.has_items, people.has_judges, model.has_items, model.has_judges) == (1, 1, 0, 0)
     for one, two in zip(data.groups, other.groups, strict=True):
         assert np.array_equal(np.sort(one.y.T, axis=0), np.sort(two.y.T, axis=0))
         assert {tuple(row) for row in one.y.T} == {tuple(row) for row in two.y.T}
-    kept = table[(table["judge_kind"] == "model") & (table["dimension"] == "wit")].set_index("item_id")[
-        "value"
-    ]
-    model = data.groups[1]
-    assert [model.values[0][k] for k in model.y[0]] == kept.tolist()
+    wit = table.query("judge_kind == 'model' and dimension == 'wit'")["value"]
+    assert [model.values[0][k] for k in model.y[0]] == wit.tolist()
 
 
-def test_a_constant_dimension_is_left_out_of_its_group_with_a_sentence() -> None:
+def test_constant_dimensions_missing_and_repeated_ratings_are_excluded_with_a_sentence() -> None:
     table = study(30)
-    flat = (table["judge_id"] == "gpt") & (table["dimension"] == "clarity")
-    table.loc[flat, "value"] = 3
-    data = dimension_data(table)
-    assert data.groups[1].dimensions == ("wit", "warmth")
-    assert data.groups[0].dimensions == DIMENSIONS
-    assert data.left_out.to_dict("records")[0]["reason"].startswith("every rating is 3")
-    assert any("gpt, clarity: every rating is 3" in note for note in data.notes)
-
-
-def test_a_group_with_one_dimension_that_varies_is_left_out() -> None:
-    table = study(30)
-    table.loc[(table["judge_id"] == "gpt") & (table["dimension"] != "wit"), "value"] = 1
-    data = dimension_data(table)
-    assert [one.group for one in data.groups] == ["human"]
-    assert "fewer than two dimensions" in " ".join(data.notes)
-
-
-def test_missing_dimensions_of_a_rating_are_missing_codes() -> None:
-    table = study(30)
-    lost = (table["judge_id"] == "p1") & (table["dimension"] == "wit")
-    data = dimension_data(table[~lost], DIMENSIONS)
-    people = data.groups[0]
-    assert people.n_ratings == 120
-    assert (people.y[0] < 0).sum() == lost.sum()
-    assert (people.y[1:] >= 0).all()
-
-
-def test_a_second_rating_by_the_same_person_is_left_out_but_not_by_a_model() -> None:
-    table = study(30)
-    again = pd.concat([table.assign(sample=1), table.assign(sample=2)], ignore_index=True)
-    data = dimension_data(again)
-    people, model = data.groups
-    assert (people.n_ratings, model.n_ratings, model.n_repeated) == (120, 120, 60)
-    assert model.has_items
-    assert "repeated ratings of an item by the same person" in " ".join(data.notes)
-
-
-def test_one_person_identifies_only_total_correlations() -> None:
-    rng = np.random.default_rng(1)
-    data = dimension_data(ratings_of(rng, ["ann"], 1, 40, "human"))
-    (one,) = data.groups
-    assert not one.has_items
-    assert not one.has_judges
-    drawn = draws_around(TOTAL, BETWEEN, 0.05)
-    assert list(levels_of(one, drawn)) == ["total"]
+    model = table["judge_id"] == "gpt"
+    wit = table["dimension"] == "wit"
+    flat = dimension_data(
+        table.assign(value=table["value"].mask(model & (table["dimension"] == "clarity"), 3))
+    )
+    assert [one.dimensions for one in flat.groups] == [DIMENSIONS, ("wit", "warmth")]
+    assert flat.left_out.to_dict("records")[0]["reason"].startswith("every rating is 3")
+    assert any("gpt, clarity: every rating is 3" in note for note in flat.notes)
+    alone = dimension_data(table.assign(value=table["value"].mask(model & ~wit, 1)))
+    assert [one.group for one in alone.groups] == ["human"]
+    assert "fewer than two dimensions" in " ".join(alone.notes)
+    lost = (table["judge_id"] == "p1") & wit
+    people = dimension_data(table[~lost], DIMENSIONS).groups[0]
+    assert (people.n_ratings, (people.y[0] < 0).sum(), people.y[1:].min()) == (120, lost.sum(), 0)
+    again = dimension_data(pd.concat([table.assign(sample=1), table.assign(sample=2)], ignore_index=True))
+    assert [one.n_ratings for one in again.groups] == [120, 120]
+    assert (again.groups[1].n_repeated, again.groups[1].has_items) == (60, True)
+    assert "repeated ratings of an item by the same person" in " ".join(again.notes)
 
 
 def test_covariates_of_items_become_centred_columns() -> None:
-    table = study(30)
-    items = pd.DataFrame({"item_id": [f"item {k}" for k in range(60)]})
-    items["type"] = np.where(items.index % 2, "high", "low")
-    items["votes"] = np.arange(60)
-    data = dimension_data(table.merge(items), covariates=["type", "votes"])
-    assert data.groups[0].terms == ("type=low", "votes")
-    assert np.allclose(data.groups[0].x.mean(axis=0), 0)
+    table = study(30).merge(items_of(60).assign(votes=np.arange(60)))
+    people = dimension_data(table, covariates=["type", "votes"]).groups[0]
+    assert people.terms == ("type=low", "votes")
+    assert np.allclose(people.x.mean(axis=0), 0)
     with pytest.raises(InputError, match="no column 'tipe'"):
-        dimension_data(table.merge(items), covariates=["tipe"])
+        dimension_data(table, covariates=["tipe"])
 
 
 @pytest.mark.parametrize(
@@ -190,17 +153,19 @@ def test_bad_requests_are_refused_in_a_sentence(options: dict[str, object], mess
         dimension_model(study(30), **options)  # type: ignore[arg-type]
 
 
-def test_total_correlations_are_of_item_effects_and_residuals_together() -> None:
+def test_levels_are_those_that_the_design_identifies_and_total_is_items_and_residuals_together() -> None:
     drawn = draws_around(WITHIN, BETWEEN, 1e-3)
-    found = levels_of(group(), drawn)
-    assert np.allclose(found["between"].mean((0, 1)), correlations(BETWEEN), atol=0.01)
-    assert np.allclose(found["within"].mean((0, 1)), WITHIN, atol=0.01)
-    assert np.allclose(found["total"].mean((0, 1)), correlations(BETWEEN + WITHIN), atol=0.01)
-    assert np.allclose(found["raters"].mean((0, 1)), np.eye(3), atol=0.01)
+    found = {name: values.mean((0, 1)) for name, values in levels_of(group(), drawn).items()}
+    truth = {"between": BETWEEN, "within": WITHIN, "total": BETWEEN + WITHIN, "raters": np.eye(3)}
+    assert set(found) == set(truth)
+    for name, matrix in truth.items():
+        assert np.allclose(found[name], correlations(matrix), atol=0.01), name
     assert "raters" not in levels_of(group(n_judges=4), drawn)
+    (ann,) = dimension_data(ratings_of(np.random.default_rng(1), ["ann"], 1, 40, "human")).groups
+    assert (ann.has_items, ann.has_judges, list(levels_of(ann, drawn))) == (False, False, ["total"])
 
 
-def test_probability_of_the_strongest_correlate_counts_draws() -> None:
+def test_probabilities_of_the_strongest_correlate_count_draws_and_take_absolute_values() -> None:
     drawn = draws_around(WITHIN, BETWEEN, 0.2)
     table = strongest_table([(group(), drawn)], ["clarity"], 0.1)
     here = table[table["level"] == "within"].set_index("dimension")["probability"]
@@ -208,19 +173,13 @@ def test_probability_of_the_strongest_correlate_counts_draws() -> None:
     assert here["wit"] == pytest.approx((np.abs(wit) > np.abs(warmth)).mean())
     assert here.sum() == pytest.approx(1)
     assert 0.5 < here["wit"] < 1
-
-
-def test_a_strong_negative_correlation_is_a_strong_correlate() -> None:
     negative = np.array([[1.0, -0.7, 0.3], [-0.7, 1.0, 0.0], [0.3, 0.0, 1.0]])
     table = strongest_table([(group(n_repeated=0), draws_around(negative, BETWEEN, 0.02))], ["wit"], 0.1)
     assert table.set_index(["level", "dimension"])["probability"]["total", "clarity"] == 1
 
 
-def test_joint_probabilities_are_products_and_differing_is_one_less_the_same() -> None:
-    groups = [
-        (group(), draws_around(WITHIN, BETWEEN, 0.3, 1)),
-        (group("gpt", 0, 1), draws_around(TOTAL, BETWEEN, 0.3, 2)),
-    ]
+def test_groups_are_compared_at_levels_of_both_by_joint_probabilities_and_differences() -> None:
+    groups = two_groups(0.3)
     joint, differ = pair_table(groups, ["clarity"])
     assert set(joint["level"]) == {"total"}
     assert joint["probability"].sum() == pytest.approx(1)
@@ -230,36 +189,27 @@ def test_joint_probabilities_are_products_and_differing_is_one_less_the_same() -
     alone = top.set_index(["group", "dimension"])["probability"]
     pair = joint.set_index(["strongest", "other_strongest"])["probability"]
     assert pair["wit", "warmth"] == pytest.approx(alone["human", "wit"] * alone["gpt", "warmth"])
-
-
-def test_differences_are_of_the_same_level_with_the_first_group_first() -> None:
-    groups = [
-        (group(), draws_around(WITHIN, BETWEEN, 0.01)),
-        (group("gpt", 0, 1), draws_around(TOTAL, BETWEEN, 0.01)),
-    ]
-    table = difference_table(groups, 0.05).set_index(["dimension", "other_dimension"])
+    table = difference_table(two_groups(0.01), 0.05).set_index(["dimension", "other_dimension"])
     assert set(table["level"]) == {"total"}
-    expected = correlations(BETWEEN + WITHIN)[0, 1] - TOTAL[0, 1]
-    assert table.loc[("wit", "clarity"), "estimate"] == pytest.approx(expected, abs=0.01)
-    assert table.loc[("wit", "clarity"), "probability_above"] == 1
+    row = table.loc[("wit", "clarity")]
+    assert row["estimate"] == pytest.approx(correlations(BETWEEN + WITHIN)[0, 1] - TOTAL[0, 1], abs=0.01)
+    assert row["probability_above"] == 1
 
 
 def synthetic_fit(main: str | None = "warmth") -> ModelFit:
-    groups = [
-        (group(), draws_around(WITHIN, BETWEEN, 0.1)),
-        (group("gpt_4_1", 0, 1), draws_around(TOTAL, BETWEEN, 0.1)),
-    ]
-    frame = correlation_table(groups, 0.05)
+    groups = two_groups(0.1, "gpt_4_1")
     extra = {"strongest": strongest_table(groups, [main] if main else DIMENSIONS, 0.05)}
-    return ModelFit(frame, "dimension_model", settings={"main": main}, extra=extra)
+    return ModelFit(correlation_table(groups, 0.05), "dimension_model", settings={"main": main}, extra=extra)
 
 
 def test_the_figure_shows_people_below_a_model_above_and_probabilities() -> None:
     fit = synthetic_fit()
     figure = fit.plot(labels={("dimension", "wit"): "Wittiness"})
     words = [text.get_text() for axes in figure.axes for text in axes.texts]
-    total = fit.frame.query("level == 'total' and quantity == 'correlation'")
-    people = total.query("group == 'human' and dimension == 'wit' and other_dimension == 'clarity'")
+    people = fit.frame.query(
+        "level == 'total' and quantity == 'correlation' and group == 'human' and dimension == 'wit'"
+        " and other_dimension == 'clarity'"
+    )
     assert f"{people['estimate'].iloc[0]:.2f}" in words
     assert sum(word.startswith("±") for word in words) == 6
     ticks = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -267,19 +217,12 @@ def test_the_figure_shows_people_below_a_model_above_and_probabilities() -> None
     assert any("correlate of Warmth" in " ".join(axes.get_xlabel().split()) for axes in figure.axes)
     assert "People: " in alt_of(fit)
     assert "probability" in alt_of(fit)
-
-
-def test_the_figure_of_consensus_leaves_out_who_has_none() -> None:
-    figure = synthetic_fit().plot(level="between")
-    assert "Above" not in figure.axes[0].get_title(loc="left")
-    with pytest.raises(InputError, match="no group 'gpt_4_1' with between"):
-        synthetic_fit().plot(level="between", above=["gpt_4_1"])
-    with pytest.raises(InputError, match="no level 'all'"):
-        synthetic_fit().plot(level="all")
-
-
-def test_the_figure_without_a_main_dimension_is_the_map() -> None:
+    assert "Above" not in fit.plot(level="between").axes[0].get_title(loc="left")
     assert not any("Probability" in axes.get_xlabel() for axes in synthetic_fit(None).plot().axes)
+    with pytest.raises(InputError, match="no group 'gpt_4_1' with between"):
+        fit.plot(level="between", above=["gpt_4_1"])
+    with pytest.raises(InputError, match="no level 'all'"):
+        fit.plot(level="all")
 
 
 @pytest.fixture(scope="module")
@@ -306,27 +249,18 @@ def test_known_correlations_are_recovered_at_every_level(fit: ModelFit) -> None:
 
 
 @pytest.mark.bayes
-def test_chains_agree_and_say_so(fit: ModelFit) -> None:
+def test_chains_agree_and_replications_of_fit_and_priors_stand_beside_the_ratings(fit: ModelFit) -> None:
     assert fit.frame["rhat"].max() < 1.05
     assert len(fit.verdict) == 2
     assert fit.diagnostics["parameter"].str.startswith("cut[gpt").sum() == 9
-    told = " ".join(fit.notes)
-    assert "human: 150 of 150 items have two or more ratings" in told
-    assert "gpt: no item has two or more ratings" in told
-
-
-@pytest.mark.bayes
-def test_replicated_ratings_look_like_the_ratings(fit: ModelFit) -> None:
-    check = fit.extra["check"]
+    notes = " ".join(fit.notes)
+    assert "human: 150 of 150 items have two or more ratings" in notes
+    assert "gpt: no item has two or more ratings" in notes
+    check, prior = fit.extra["check"], fit.extra["prior_check"]
     assert set(check["statistic"]) == {"share", "ratings", "item means"}
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     assert outside.sum() <= stats.binom.ppf(0.999, len(check), 0.05)
-
-
-@pytest.mark.bayes
-def test_what_the_priors_make_stands_beside_what_the_fitted_model_makes(fit: ModelFit) -> None:
     keys = ["group", "statistic", "dimension", "other_dimension", "value", "observed"]
-    check, prior = fit.extra["check"], fit.extra["prior_check"]
     pd.testing.assert_frame_equal(check[keys], prior[keys])
     assert ((prior["upper"] - prior["lower"]) > (check["upper"] - check["lower"])).all()
     assert predicted_shares(fit)["prior_lower"].notna().all()
@@ -354,14 +288,12 @@ def test_draws_are_stored_and_read_back(fit: ModelFit, tmp_path: Path) -> None:
     for name, extra in (("posterior_predictive", "check"), ("prior_predictive", "prior_check")):
         made = stored[name]["value"].sel(dimension="warmth")
         theirs = made.values[0][:, made["group_of_rating"].values == "gpt"]
-        row = fit.extra[extra].query(
-            "group == 'gpt' and statistic == 'share' and dimension == 'warmth' and value == 2"
-        )
+        shares = fit.extra[extra].query("group == 'gpt' and statistic == 'share' and dimension == 'warmth'")
+        row = shares.query("value == 2")
         assert (theirs == 2).mean() == pytest.approx(row["expected"].iloc[0])
     seen = stored["observed_data"]["value"].sel(dimension="wit")
-    of_people = (
-        study().query("judge_kind == 'human' and dimension == 'wit'").set_index(["judge_id", "item_id"])
-    )
+    people = study().query("judge_kind == 'human' and dimension == 'wit'")
+    of_people = people.set_index(["judge_id", "item_id"])
     judge, item = seen["judge_of_rating"].values[7], seen["item_of_rating"].values[7]
     assert seen.values[7] == of_people.loc[(judge, item), "value"]
 
@@ -385,18 +317,17 @@ def test_one_rating_of_two_dimensions_gives_the_polychoric_correlation(table: st
 def test_missing_ratings_and_covariates_leave_recovery_as_it_is() -> None:
     rng = np.random.default_rng(8)
     table = study(120, seed=9)
-    items = pd.DataFrame({"item_id": [f"item {k}" for k in range(240)]})
-    items["type"] = np.where(items.index % 2, "high", "low")
     kept = table[rng.random(len(table)) > 0.15]
-    found = dimension_model(kept, items=items, covariates=["type"], draws=150, tune=100, chains=2, seed=1)
-    total = found.frame.query("level == 'total' and group == 'gpt'").set_index(
-        ["dimension", "other_dimension"]
+    found = dimension_model(
+        kept, items=items_of(240), covariates=["type"], draws=150, tune=100, chains=2, seed=1
     )
-    z = (total["estimate"]["wit", "warmth"] - 0.6) / total["std_error"]["wit", "warmth"]
-    assert abs(z) < 3.5
+    total = found.frame.query("level == 'total' and group == 'gpt'")
+    row = total.set_index(["dimension", "other_dimension"]).loc[("wit", "warmth")]
+    assert abs(row["estimate"] - 0.6) < 3.5 * row["std_error"]
     assert "net of type=low" in " ".join(found.notes)
-    low = found.diagnostics["parameter"].str.contains("covariate[gpt, type=low, wit]", regex=False)
-    assert low.sum() == 1
+    assert (
+        found.diagnostics["parameter"].str.contains("covariate[gpt, type=low, wit]", regex=False).sum() == 1
+    )
 
 
 @pytest.mark.bayes
@@ -430,12 +361,62 @@ def test_the_pass_over_ratings_has_the_derivatives_that_it_says() -> None:
 
 
 def test_simulated_ratings_follow_the_cut_points_and_keep_what_is_missing() -> None:
-    rng = np.random.default_rng(1)
     one = group()
     y = one.y.copy()
     y[0, :5] = -1
-    data = GroupRatings(**{**vars(one), "y": y})
     cut = np.tile([-9.0, 0.0, 9.0], (3, 1))
+    rng, data = np.random.default_rng(1), replace(one, y=y)
     made = simulate_ratings_of(rng, data, WITHIN, BETWEEN, None, cut, np.zeros((0, 3)))
     assert (made[0, :5] == -1).all()
     assert set(np.unique(made[1])) == {1, 2}
+
+
+def effects_from_prior(rng: np.random.Generator, size: int) -> np.ndarray:
+    aux = 1 / rng.gamma(0.5, 1.0, size)
+    return np.asarray(stats.invwishart(size + 1, np.diag(4 / aux)).rvs(random_state=rng))
+
+
+def filled(rng: np.random.Generator, empty: GroupRatings) -> tuple[GroupRatings, dict[str, np.ndarray]]:
+    """Draw parameters from the priors, and ratings from the model."""
+    size, n_cuts = len(empty.dimensions), int(empty.n_cuts[0])
+    truth = {
+        "within": correlations(stats.invwishart(size + 1, np.eye(size)).rvs(random_state=rng)),
+        "between": effects_from_prior(rng, size),
+        "spread": effects_from_prior(rng, size),
+        "cut": np.sort(rng.normal(0, 3, (size, n_cuts)), axis=1),
+        "beta": np.zeros((0, size)),
+    }
+    if not empty.has_items:
+        truth["between"] = 1e-12 * np.eye(size)
+    return replace(empty, y=simulate_ratings_of(rng, empty, **truth)), truth
+
+
+@pytest.mark.bayes
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("n_ratings", [1, 3])
+def test_ranks_of_the_truth_among_draws_are_uniform(n_ratings: int) -> None:
+    """Simulation-based calibration; to choose data with every category by the data leaves ranks uniform."""
+    rng = np.random.default_rng(0)
+    judge = np.concatenate([rng.choice(6, n_ratings, replace=False) for _ in range(40)])
+    empty = group_ratings(np.repeat(np.arange(40), n_ratings), judge, tuple("abc"), 3)
+    pairs, ranks = ((0, 1), (0, 2), (1, 2)), []
+    for seed in range(60):
+        rng = np.random.default_rng([7, seed])
+        data, truth = filled(rng, empty)
+        while any(np.bincount(row, minlength=len(data.values[0])).min() < 2 for row in data.y):
+            data, truth = filled(rng, empty)
+        drawn = sample_group(data, default_priors(), draws=400, tune=150, chains=2, seed=(seed,))
+        both = [(drawn.within[..., a, b], truth["within"][a, b]) for a, b in pairs]
+        both += [(drawn.spread[..., d, d], truth["spread"][d, d]) for d in range(3)]
+        if empty.has_items:
+            rho, true_rho = correlations(drawn.between), correlations(truth["between"])
+            both += [(rho[..., a, b], true_rho[a, b]) for a, b in pairs]
+            both += [(drawn.between[..., d, d], truth["between"][d, d]) for d in range(3)]
+        ranks.append([(values < true).mean() for values, true in both])
+    table = np.array(ranks)
+    p = [stats.kstest(column, "uniform").pvalue for column in table.T]
+    assert min(p) > 0.01 / len(p), np.round(p, 3)
+    inside = ((table > 0.05) & (table < 0.95)).sum(axis=0)
+    least, most = stats.binom.interval(1 - 0.01 / len(p), len(table), 0.9)
+    assert ((least <= inside) & (inside <= most)).all(), inside

@@ -36,73 +36,72 @@ def fitted(labels: pd.DataFrame) -> ModelFit:
     return label_model(labels.drop(columns="truth"), labels=CLASSES, draws=500, tune=400, seed=3)
 
 
-def _probabilities(fit: ModelFit) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def errors() -> tuple[pd.DataFrame, pd.Series]:  # type: ignore[type-arg]
+    """Error rates of each worker and prevalences, by crowd-kit's maximum likelihood."""
+    priors = pd.read_csv(FIXTURES / "crowd_kit_priors.csv").set_index("label")["probability"]
+    return pd.read_csv(FIXTURES / "crowd_kit_errors.csv"), priors
+
+
+def accuracies(fit: ModelFit) -> pd.DataFrame:
+    return fit.frame[fit.frame["quantity"] == "accuracy"].set_index("judge")
+
+
+def probabilities(fit: ModelFit) -> pd.DataFrame:
     return fit.extra["items"].pivot(index="item_id", columns="label", values="probability")[CLASSES]
 
 
 def test_class_probabilities_at_crowd_kits_estimates_are_crowd_kits(
-    labels: pd.DataFrame, crowd_kit: pd.DataFrame
+    labels: pd.DataFrame,
+    crowd_kit: pd.DataFrame,
+    errors: tuple[pd.DataFrame, pd.Series],  # type: ignore[type-arg]
 ) -> None:
     data = read_labels(labels, labels=CLASSES)
-    errors = pd.read_csv(FIXTURES / "crowd_kit_errors.csv").set_index(["worker", "truth", "label"])[
-        "probability"
-    ]
-    confusion = np.array(
-        [[[errors[judge, k, label] for label in CLASSES] for k in CLASSES] for judge in data.ratings.judges]
-    )
-    prevalence = pd.read_csv(FIXTURES / "crowd_kit_priors.csv").set_index("label")["probability"][CLASSES]
-    found = class_posterior(prevalence.to_numpy(), confusion, data.patterns)[data.patterns.pattern]
+    rates = errors[0].set_index(["worker", "truth", "label"])["probability"]
+    cells = [(judge, k, label) for judge in data.ratings.judges for k in CLASSES for label in CLASSES]
+    confusion = rates[cells].to_numpy().reshape(-1, 3, 3)
+    found = class_posterior(errors[1][CLASSES].to_numpy(), confusion, data.patterns)[data.patterns.pattern]
     np.testing.assert_allclose(found, crowd_kit.loc[list(data.ratings.items)].to_numpy(), atol=1e-6)
 
 
 def test_a_person_who_labels_again_counts_once(labels: pd.DataFrame) -> None:
     people = labels[labels["judge_kind"] == "human"]
-    again = pd.concat([people.assign(sample=2), labels.assign(sample=1)])
-    once, twice = read_labels(labels), read_labels(again)
-    assert sorted(zip(twice.ratings.judges, twice.answers, strict=True)) == sorted(
-        zip(once.ratings.judges, once.answers, strict=True)
-    )
+    once, twice = map(read_labels, (labels, pd.concat([people.assign(sample=2), labels.assign(sample=1)])))
+    counts = [sorted(zip(one.ratings.judges, one.answers, strict=True)) for one in (once, twice)]
+    assert counts[0] == counts[1]
     assert any(f"{len(people):,} repeated judgments by people are not used" in note for note in twice.notes)
     assert not any("repeated" in note for note in once.notes)
 
 
 @pytest.mark.bayes
 def test_classes_and_accuracies_are_near_those_of_maximum_likelihood(
-    fitted: ModelFit, labels: pd.DataFrame, crowd_kit: pd.DataFrame
+    fitted: ModelFit,
+    crowd_kit: pd.DataFrame,
+    errors: tuple[pd.DataFrame, pd.Series],  # type: ignore[type-arg]
 ) -> None:
-    ours = _probabilities(fitted).loc[crowd_kit.index]
-    difference = np.abs(ours.to_numpy() - crowd_kit.to_numpy())
-    assert difference.mean() < 0.02
-    assert (ours.to_numpy().argmax(axis=1) == crowd_kit.to_numpy().argmax(axis=1)).mean() > 0.97
-    errors = pd.read_csv(FIXTURES / "crowd_kit_errors.csv")
-    prevalence = pd.read_csv(FIXTURES / "crowd_kit_priors.csv").set_index("label")["probability"]
-    right = errors[errors["truth"] == errors["label"]]
-    theirs = (right["probability"] * right["truth"].map(prevalence)).groupby(right["worker"]).sum()
-    frame = fitted.frame[fitted.frame["quantity"] == "accuracy"].set_index("judge")
-    off = (frame["estimate"] - theirs.loc[frame.index]) / frame["std_error"]
-    assert off.abs().max() < 2
+    ours, theirs = probabilities(fitted).loc[crowd_kit.index].to_numpy(), crowd_kit.to_numpy()
+    assert np.abs(ours - theirs).mean() < 0.02
+    assert (ours.argmax(axis=1) == theirs.argmax(axis=1)).mean() > 0.97
+    right = errors[0].query("truth == label")
+    known = (right["probability"] * right["truth"].map(errors[1])).groupby(right["worker"]).sum()
+    frame = accuracies(fitted)
+    assert ((frame["estimate"] - known.loc[frame.index]) / frame["std_error"]).abs().max() < 2
 
 
 @pytest.mark.bayes
-def test_simulated_accuracies_and_confusion_are_recovered(fitted: ModelFit, labels: pd.DataFrame) -> None:
+def test_simulated_accuracies_confusion_and_classes_are_recovered(
+    fitted: ModelFit, labels: pd.DataFrame
+) -> None:
     right = (labels["value"] == labels["truth"]).groupby(labels["judge_id"]).mean()
-    frame = fitted.frame[fitted.frame["quantity"] == "accuracy"].set_index("judge")
+    frame = accuracies(fitted)
     assert ((frame["estimate"] - right.loc[frame.index]).abs() < 3 * frame["std_error"]).all()
     seen = labels.groupby(["judge_id", "truth"])["value"].value_counts(normalize=True)
-    raters = fitted.extra["raters"]
-    keys = list(zip(raters["judge"], raters["truth"], raters["label"], strict=True))
-    observed = np.array([seen.get(key, 0.0) for key in keys])
-    inside = (raters["lower"] <= observed) & (observed <= raters["upper"])
+    raters = fitted.extra["raters"].set_index(["judge", "truth", "label"])
+    inside = seen.reindex(raters.index, fill_value=0.0).between(raters["lower"], raters["upper"])
     assert inside.sum() >= stats.binom.ppf(0.001, len(raters), 0.95)
     assert fitted.frame["rhat"].max() < 1.03
-
-
-@pytest.mark.bayes
-def test_class_probabilities_are_calibrated(fitted: ModelFit, labels: pd.DataFrame) -> None:
-    truth = labels.drop_duplicates("item_id").set_index("item_id")["truth"]
-    ours = _probabilities(fitted)
-    best = ours.idxmax(axis=1) == truth.loc[ours.index]
-    sure = ours.max(axis=1)
+    ours, truth = probabilities(fitted), labels.drop_duplicates("item_id").set_index("item_id")["truth"]
+    best, sure = ours.idxmax(axis=1) == truth.loc[ours.index], ours.max(axis=1)
     error = np.sqrt((sure * (1 - sure)).sum()) / len(sure)
     assert abs(best.mean() - sure.mean()) < 3 * error
     doubtful = sure < 0.9
@@ -116,16 +115,10 @@ def test_tables_say_who_is_better_than_a_fresh_person(fitted: ModelFit) -> None:
     assert replacement["model"].tolist() == ["model_0", "model_1"]
     assert replacement["probability_better"].between(0, 1).all()
     assert ((replacement["estimate"] > 0) == (replacement["probability_better"] > 0.5)).all()
-    quantities = set(fitted.frame["quantity"])
-    assert {
-        "prevalence",
-        "accuracy",
-        "accuracy of a fresh person",
-        "agreement with a fresh person",
-    } <= quantities
+    expected = {"prevalence", "accuracy", "accuracy of a fresh person", "agreement with a fresh person"}
+    assert expected <= set(fitted.frame["quantity"])
     confusion = fitted.extra["confusion"]
-    sums = confusion.groupby(["group", "truth"], observed=True)["estimate"].sum()
-    np.testing.assert_allclose(sums, 1.0)
+    np.testing.assert_allclose(confusion.groupby(["group", "truth"], observed=True)["estimate"].sum(), 1.0)
     assert confusion["group"].unique().tolist() == ["human", "model_0", "model_1"]
     assert len(fitted.extra["check"]) == 8 * 3
     assert not any("traded their names" in note for note in fitted.notes)
@@ -147,8 +140,8 @@ def test_what_the_priors_make_stands_beside_what_the_fitted_model_makes(
     made = stored["prior_predictive"]["value"]
     assert made.sizes["draw"] == 100
     mine = made.values[0][:, made["judge_of_judgment"].values == "model_1"]
-    place = (prior["judge"] == "model_1") & (prior["label"] == CLASSES[2])
-    assert (mine == 2).mean() == pytest.approx(prior.loc[place, "expected"].iloc[0])
+    expected = prior.set_index(["judge", "label"])["expected"]["model_1", CLASSES[2]]
+    assert (mine == 2).mean() == pytest.approx(expected)
     assert list(stored["observed_data"]["value"].attrs["labels"]) == CLASSES
     assert stored["posterior_predictive"]["value"].shape == made.shape
 
@@ -186,90 +179,76 @@ def test_real_labels_of_people_and_models_are_described(shared: Path) -> None:
     assert any("agreement of people is" in note for note in found.notes)
 
 
-def _table(*rows: tuple[str, str, str, object]) -> pd.DataFrame:
+def given(judges: str, values: list[Any], start: str = "i") -> pd.DataFrame:
+    """The same labels of the same items by each judge."""
+    rows = [(judge, "human", f"{start}{k}", at) for judge in judges.split() for k, at in enumerate(values)]
     return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
 
 
-def _given(
-    judges: tuple[str, ...], values: list[object], start: str = "i"
-) -> list[tuple[str, str, str, object]]:
-    return [(judge, "human", f"{start}{k}", value) for judge in judges for k, value in enumerate(values)]
-
-
-TWO, MIXED = ("ann", "bob"), ["no", "yes", "yes"]
+MIXED = ["no", "yes", "yes"]
+TWO = given("ann bob", MIXED)
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "message"),
+    ("table", "options", "message"),
     [
-        (_given(("ann",), MIXED), {}, "there is one judge"),
-        (_given(("ann",), MIXED) + _given(("bob",), MIXED, "j"), {}, "no item has labels by two judges"),
-        (_given(TWO, ["yes"] * 3), {}, "Every judgment is 'yes'"),
-        (_given(TWO, [k * 7 for k in range(12)]), {}, "12 different numbers; the label model"),
-        (_given(TWO, [f"word {k}" for k in range(21)]), {}, "21 different labels, more than 20"),
-        (_given(TWO, [*MIXED]), {"labels": ["yes", "maybe"]}, "contains 'no', which is not among the labels"),
-        (_given(TWO, [*MIXED]), {"labels": ["yes", "no", "yes"]}, "names a label twice"),
-        (_given(TWO, [*MIXED]), {"priors": {"wrongs": (0, 1)}}, "no prior 'wrongs'"),
+        (given("ann", MIXED), {}, "there is one judge"),
+        (pd.concat([given("ann", MIXED), given("bob", MIXED, "j")]), {}, "no item has labels by two judges"),
+        (given("ann bob", ["yes"] * 3), {}, "Every judgment is 'yes'"),
+        (given("ann bob", [k * 7 for k in range(12)]), {}, "12 different numbers; the label model"),
+        (given("ann bob", [f"word {k}" for k in range(21)]), {}, "21 different labels, more than 20"),
+        (TWO, {"labels": ["yes", "maybe"]}, "contains 'no', which is not among the labels"),
+        (TWO, {"labels": ["yes", "no", "yes"]}, "names a label twice"),
+        (TWO, {"priors": {"wrongs": (0, 1)}}, "no prior 'wrongs'"),
     ],
 )
 def test_what_the_model_would_mean_nothing_for_is_refused(
-    rows: list[tuple[str, str, str, object]], options: dict[str, Any], message: str
+    table: pd.DataFrame, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        label_model(_table(*rows), **options)
+        label_model(table, **options)
 
 
-def with_a_stray_label() -> pd.DataFrame:
-    rows = [
-        (judge, "human", f"i{k}", "n/a" if k < 4 and judge == "ann" else "yes" if k % 2 else "no")
-        for judge in ("ann", "bob", "cay")
-        for k in range(400)
-    ]
-    return _table(*rows)
+@pytest.fixture(scope="module")
+def stray() -> pd.DataFrame:
+    """Two labels of 400 items by three people, and 'n/a' for four."""
+    table = given("ann bob cay", ["no", "yes"] * 200)
+    table.loc[:3, "value"] = "n/a"
+    return table
 
 
-def test_labels_too_rare_for_the_chains_are_set_aside_with_a_note() -> None:
-    data = read_labels(with_a_stray_label())
+def test_labels_too_rare_for_the_chains_are_set_aside_with_a_note(stray: pd.DataFrame) -> None:
+    data = read_labels(stray)
     assert data.labels == ("no", "yes")
     assert len(data.label) == 1196
-    assert any(
-        note.startswith("Label 'n/a' is used in 4 of 1,200 judgments, fewer than 10: they are set aside")
-        for note in data.notes
-    )
+    sentence = "Label 'n/a' is used in 4 of 1,200 judgments, fewer than 10: they are set aside"
+    assert any(note.startswith(sentence) for note in data.notes)
 
 
-def test_rare_labels_are_kept_where_they_are_asked_for_or_tables_are_small() -> None:
-    assert "n/a" in read_labels(with_a_stray_label(), min_count=0).labels
-    assert "n/a" in read_labels(with_a_stray_label(), labels=["no", "yes", "n/a"]).labels
-    assert "n/a" in read_labels(with_a_stray_label().head(500)).labels
+def test_rare_labels_are_kept_where_they_are_asked_for_or_tables_are_small(stray: pd.DataFrame) -> None:
+    assert "n/a" in read_labels(stray, min_count=0).labels
+    assert "n/a" in read_labels(stray, labels=["no", "yes", "n/a"]).labels
+    assert "n/a" in read_labels(stray.head(500)).labels
 
 
 def test_few_numbers_are_names_in_their_own_order() -> None:
-    rows = [(judge, "human", f"i{k}", float(k % 3)) for judge in ("ann", "bob", "cay") for k in range(9)]
-    data = read_labels(_table(*rows))
-    assert data.labels == ("0", "1", "2")
-    assert read_labels(_table(*rows), labels=[2, 1, 0]).labels == ("2", "1", "0")
+    table = given("ann bob cay", [0.0, 1.0, 2.0] * 3)
+    assert read_labels(table).labels == ("0", "1", "2")
+    assert read_labels(table, labels=[2, 1, 0]).labels == ("2", "1", "0")
 
 
-def test_items_with_one_label_and_panels_of_two_people_are_told() -> None:
-    rows = [(judge, "human", f"i{k}", "yes" if k % 2 else "no") for judge in ("ann", "bob") for k in range(4)]
-    data = read_labels(_table(*rows, ("ann", "human", "alone", "no")))
+def test_single_labels_panels_of_two_and_chains_that_name_classes_otherwise_are_told() -> None:
+    yes_no = ["no", "yes"] * 2
+    data = read_labels(pd.concat([given("ann bob", yes_no), given("ann", ["no"], "alone")]))
     assert any("more than two judges" in note for note in data.notes)
     half = np.full((1, 10, 2, 2, 2), 0.5) + 0.3 * np.array([[1, -1], [-1, 1]])
-    fresh = np.full((1, 10, 1, FRESH, 2, 2), 0.5)
-    draws = LabelDraws(np.full((1, 10, 2), 0.5), half, fresh)
-    assert any("has two people" in note for note in told_of(data, draws))
-
-
-def test_chains_that_name_classes_otherwise_are_told() -> None:
-    rows = [
-        (judge, "human", f"i{k}", "yes" if k % 2 else "no")
-        for judge in ("ann", "bob", "cay")
-        for k in range(4)
-    ]
-    data = read_labels(_table(*rows))
-    good = confusion_of(np.full((1, 10, 3, 2), -1.5), 2)
     fresh = np.full((2, 10, 1, FRESH, 2, 2), 0.5)
-    draws = LabelDraws(np.full((2, 10, 2), 0.5), np.concatenate([good, good[..., ::-1, :]]), fresh)
-    assert "In 1 of 2 chains classes have traded their names" in told_of(data, draws)[0]
-    assert not told_of(data, LabelDraws(draws.prevalence, np.concatenate([good, good]), fresh))
+    draws = LabelDraws(np.full((1, 10, 2), 0.5), half, fresh[:1])
+    assert any("has two people" in note for note in told_of(data, draws))
+    data, good = read_labels(given("ann bob cay", yes_no)), confusion_of(np.full((1, 10, 3, 2), -1.5), 2)
+    switched, alike = (
+        told_of(data, LabelDraws(np.full((2, 10, 2), 0.5), np.concatenate([good, second]), fresh))
+        for second in (good[..., ::-1, :], good)
+    )
+    assert "In 1 of 2 chains classes have traded their names" in switched[0]
+    assert not alike

@@ -11,37 +11,36 @@ from conjury.analysis.raters.models.ordinal.summary import at_the_end, end_notes
 from conjury.inference.errors import InputError
 
 
+def table_of(rows):
+    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+
+
 def judgments(**changes):
     rows = [
         (judge, "model" if judge == "gpt" else "human", item, (at + len(judge) + int(item)) % 3)
         for item in "123456"
         for at, judge in enumerate(["ann", "bob", "gpt"])
     ]
-    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
-    return table.assign(**changes)
+    return table_of(rows).assign(**changes)
 
 
-def arranged(table, covariates=()):
-    return ordinal_data(read_ratings(table), covariates)
+def arranged(table, covariates=(), **options):
+    return ordinal_data(read_ratings(table, **options), covariates)
 
 
-def test_people_come_first_and_each_model_is_a_group():
+def test_people_come_first_each_model_is_a_group_and_each_rating_in_one_cell_of_its_item():
     table = judgments()
     table["panel"] = table["judge_id"].map({"ann": "north", "bob": "south"})
     data = arranged(table)
-    assert data.groups == ("north", "south", "gpt")
-    assert data.n_panels == 2
-    assert data.models == ("gpt",)
-
-
-def test_every_rating_is_in_one_cell_of_its_item():
-    data = arranged(judgments())
-    found = cells(data)
+    assert (data.groups, data.n_panels, data.models) == (("north", "south", "gpt"), 2, ("gpt",))
+    assert any("cannot be separated" in note for note in data.notes)
+    found = cells(arranged(judgments()))
     length = np.diff(found.rating_start)
-    of_item = [found.item_cell[a:b] for a, b in zip(found.item_start[:-1], found.item_start[1:], strict=True)]
+    of_item = np.split(found.item_cell, found.item_start[1:-1])
     counted = sum(w * length[c].sum() for w, c in zip(found.item_weight, of_item, strict=True))
-    assert counted == len(data.judge)
-    assert found.item_weight.sum() == len(data.items)
+    assert (counted, found.item_weight.sum()) == (18, 6)
+    alike = [(judge, "human", item, 1 + (item > 4)) for item in range(10) for judge in ("ann", "bob")]
+    assert sorted(cells(arranged(table_of(alike))).item_weight) == [5, 5]
 
 
 @pytest.mark.parametrize(("panel", "covariate"), [("raw_a", "age_sd_group"), ("a_sd_b", "is_raw_text")])
@@ -62,27 +61,14 @@ def test_panels_and_covariates_may_be_called_as_parameters_are(panel, covariate)
 )
 def test_few_people_or_few_ratings_get_more_chains_and_draws_to_adapt_in(people, items, expected):
     rows = [(f"p{j}", "human", i, (i + j) % 4) for j in range(people) for i in range(items)]
-    data = arranged(pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"]))
-    assert usual_numbers(data) == expected
-
-
-def test_items_rated_alike_are_one():
-    rows = [(judge, "human", item, 1 + (item > 4)) for item in range(10) for judge in ("ann", "bob")]
-    data = arranged(pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"]))
-    assert sorted(cells(data).item_weight) == [5, 5]
+    assert usual_numbers(arranged(table_of(rows))) == expected
 
 
 def test_the_grid_is_finer_where_items_have_more_ratings():
-    few = arranged(judgments())
     people = [judgments(judge_id=judgments()["judge_id"] + str(k), judge_kind="human") for k in range(5)]
-    many = arranged(pd.concat(people))
-    assert grid_step(many) < grid_step(few)
+    assert grid_step(arranged(pd.concat(people))) < grid_step(arranged(judgments()))
     assert grid(0.4).weights.sum() == pytest.approx(1)
     assert grid(0.4).n_window % 4 == 0
-
-
-def test_one_rating_an_item_is_said_not_to_identify_lasting_judgments():
-    assert any("cannot be separated" in note for note in arranged(judgments()).notes)
 
 
 def test_the_first_of_few_repeated_ratings_is_that_of_the_lowest_sample():
@@ -112,12 +98,12 @@ def test_own_effects_are_estimated_where_answers_are_repeated():
         (judgments(judge_kind="model"), {}, "by no people"),
         (judgments(value=3), {}, "Every rating is 3"),
         (
-            judgments().assign(value=lambda x: x["value"].where(x["judge_id"] != "gpt", 2)),
+            judgments(value=lambda x: x["value"].where(x["judge_id"] != "gpt", 2)),
             {},
             "'gpt' gave 2 for every item",
         ),
         (
-            judgments().loc[lambda x: (x["judge_id"] == "ann") == (x["item_id"].astype(int) % 2 == 0)],
+            judgments()[[(k % 3 == 0) == (k // 3 % 2 == 1) for k in range(18)]],
             {},
             "No item is rated by two people",
         ),
@@ -142,41 +128,26 @@ def test_a_person_with_one_rating_for_everything_is_named():
     assert any(note.startswith("bob gave the same rating") for note in arranged(table).notes)
 
 
-def rated_by(rows):
-    table = pd.DataFrame(
-        [
-            (judge, kind, item, value)
-            for (judge, kind), values in rows.items()
-            for item, value in values.items()
-        ],
-        columns=["judge_id", "judge_kind", "item_id", "value"],
-    )
-    return ordinal_data(read_ratings(table, scale=range(5)))
+def rated_by(**judges):
+    rows = [
+        (judge, "model" if judge == "gpt" else "human", item, value)
+        for judge, values in judges.items()
+        for item, value in enumerate(values)
+        if value is not None
+    ]
+    return arranged(table_of(rows), scale=range(5))
 
 
 def test_shares_of_equal_ratings_are_of_different_people_and_of_models_with_people():
-    data = rated_by(
-        {
-            ("ann", "human"): {"x": 1, "y": 2, "z": 4},
-            ("bob", "human"): {"x": 1, "y": 3},
-            ("cy", "human"): {"x": 2, "y": 3},
-            ("gpt", "model"): {"x": 1, "y": 3, "z": 4},
-        }
-    )
+    data = rated_by(ann=[1, 2, 4], bob=[1, 3, None], cy=[2, 3, None], gpt=[1, 3, 4])
     people, model = equal_shares(data.category, data)
     assert people == pytest.approx((1 / 3 + 1 / 3) / 2)
     assert model == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
 
 
 def test_a_group_at_the_end_of_the_scale_is_found_and_told():
-    items = [f"i{k}" for k in range(20)]
-    data = rated_by(
-        {
-            ("ann", "human"): {item: k % 5 for k, item in enumerate(items)},
-            ("bob", "human"): {item: (k + 1) % 5 for k, item in enumerate(items)},
-            ("gpt", "model"): {item: 3 if k < 2 else 4 for k, item in enumerate(items)},
-        }
-    )
+    even = [k % 5 for k in range(20)]
+    data = rated_by(ann=even, bob=[*even[1:], 0], gpt=[3, 3, *[4] * 18])
     ends = at_the_end(data)
     assert ends == {"gpt": (4.0, 0.9)}
     (note,) = end_notes(ends, data)

@@ -1,16 +1,20 @@
-"""Coefficients of agreement equal published examples and tables made with R (psych, lme4, base)."""
+"""Coefficients of agreement equal published examples, tables made with R (psych, lme4, base), and peers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import krippendorff as peer_alpha
 import numpy as np
 import pandas as pd
+import pingouin
 import pytest
+from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
 from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.panel import Panel, panel_from
+from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
@@ -21,6 +25,7 @@ from conjury.analysis.raters.agreement.chance_corrected import (
 from conjury.analysis.raters.agreement.icc import kendall_w, restricted
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "raters"
+LEVELS = {"nominal": "nominal", "ordinal": None, "interval": "quadratic", "ratio": "ratio"}
 M = np.nan
 # Krippendorff's four observers, as Gwet has them: the lone rating of the last unit by the third.
 OBSERVERS = np.array(
@@ -53,20 +58,63 @@ def error(influence: np.ndarray) -> float:
     return float(clustered_errors(influence[:, None], np.arange(len(influence)))[0][0])
 
 
+def table(missing: float, n: int = 50) -> np.ndarray:
+    """Ratings 0 to 4 of items by six people, of which some are missing."""
+    rng = np.random.default_rng(3)
+    values = np.clip(np.round(2 + rng.normal(size=(n, 1)) + rng.normal(size=(n, 6))), 0, 4)
+    values[rng.random(values.shape) < missing] = np.nan
+    values[np.isnan(values).all(axis=1), 0] = 2.0
+    return values
+
+
+def long(values: np.ndarray) -> pd.DataFrame:
+    item, rater = np.nonzero(~np.isnan(values))
+    return pd.DataFrame({"item": item, "rater": rater, "value": values[item, rater]})
+
+
+def alpha_of(panel: Panel, level: str) -> float:
+    name = LEVELS[level]
+    weights = weight_matrix(name, panel.categories) if name else None
+    return float(krippendorff(panel, weights, ones(panel))[0])
+
+
 @pytest.mark.parametrize(
-    ("weights", "alpha"), [("nominal", 0.743), (None, 0.815), ("quadratic", 0.849), ("ratio", 0.797)]
+    ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
-def test_alpha_is_that_of_krippendorffs_example(weights: str | None, alpha: float) -> None:
-    panel = panel_from(OBSERVERS)
-    matrix = weight_matrix(weights, panel.categories) if weights else None
-    assert krippendorff(panel, matrix, ones(panel))[0] == pytest.approx(alpha, abs=5e-4)
+def test_alpha_is_that_of_krippendorffs_example_and_of_his_package(level: str, alpha: float) -> None:
+    assert alpha_of(panel_from(OBSERVERS), level) == pytest.approx(alpha, abs=5e-4)
+    for values in (table(missing) for missing in (0.0, 0.5, 0.8)):
+        expected = peer_alpha.alpha(values.T, level_of_measurement=level)
+        assert alpha_of(panel_from(values), level) == pytest.approx(expected, abs=1e-12)
+
+
+def test_alpha_of_equal_ratings_is_missing_where_krippendorff_stops() -> None:
+    same = np.ones((5, 3))
+    with pytest.raises(ValueError, match="more than one value"):
+        peer_alpha.alpha(same.T, level_of_measurement="nominal")
+    assert np.isnan(alpha_of(panel_from(same), "nominal"))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "level"), [("cebab_stars", "ordinal"), ("10k_prompts", "interval"), ("framing", "nominal")]
+)
+def test_alpha_of_real_ragged_ratings_is_that_of_krippendorff(shared: Path, name: str, level: str) -> None:
+    rated = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet").query("dataset == @name")
+    weights = LEVELS[level] or "ordinal"
+    made = agreement(rated.drop(columns="dataset"), "krippendorff", weights=weights, between=[], draws=0)
+    people = rated[rated["judge_kind"] == "human"]
+    coded = people.assign(code=pd.factorize(people["value"])[0] if level == "nominal" else people["value"])
+    wide = coded.pivot(index="judge_id", columns="item_id", values="code").astype(float)
+    expected = peer_alpha.alpha(wide.to_numpy(), level_of_measurement=level)
+    assert made.frame["estimate"].iloc[0] == pytest.approx(expected, abs=1e-10)
 
 
 def test_alpha_and_its_error_are_those_of_gwets_example() -> None:
     panel = panel_from(OBSERVERS)
-    nominal = weight_matrix("nominal", panel.categories)
-    assert krippendorff(panel, nominal, ones(panel))[0] == pytest.approx(0.74342, abs=5e-6)
-    assert error(krippendorff_influence(panel, nominal)) == pytest.approx(0.14548, abs=5e-6)
+    assert alpha_of(panel, "nominal") == pytest.approx(0.74342, abs=5e-6)
+    influence = krippendorff_influence(panel, weight_matrix("nominal", panel.categories))
+    assert error(influence) == pytest.approx(0.14548, abs=5e-6)
 
 
 @pytest.mark.parametrize(
@@ -124,14 +172,16 @@ def test_intraclass_correlations_and_limits_are_those_of_psych(data: str) -> Non
     assert bounds == pytest.approx(expected[["lower", "upper"]].to_numpy(), abs=1e-9)
 
 
-def two_raters(panel: Panel, first: int, second: int) -> pairs.Sides:
-    return pairs.Sides(*(np.eye(panel.q)[panel.matrix[:, at - 1].astype(int)] for at in (first, second)))
+def kappa(panel: Panel, row: object) -> tuple[pairs.Sides, np.ndarray]:
+    """The two raters and the weights of a row of psych's kappas."""
+    sides = (np.eye(panel.q)[panel.matrix[:, at - 1].astype(int)] for at in (row.first, row.second))  # type: ignore[attr-defined]
+    return pairs.Sides(*sides), weight_matrix(row.weights, range(5))  # type: ignore[attr-defined]
 
 
 def test_kappas_are_those_of_psych_and_errors_of_unweighted_ones_too() -> None:
     panel = of_data("complete")
     for row in reference("kappa").itertuples():
-        sides, weights = two_raters(panel, row.first, row.second), weight_matrix(row.weights, range(5))
+        sides, weights = kappa(panel, row)
         found = pairs.paired(sides, weights, ones(panel), "cohen")[0]
         assert found == pytest.approx(row.estimate, abs=1e-11)
         if row.weights == "nominal":
@@ -143,11 +193,60 @@ def test_errors_of_weighted_kappas_are_those_of_the_bootstrap_where_psychs_are_t
     panel = of_data("complete")
     drawn = np.random.default_rng(1).multinomial(40, np.full(40, 1 / 40), 2000).astype(float)
     for row in reference("kappa").query("weights == 'linear'").itertuples():
-        sides, weights = two_raters(panel, row.first, row.second), weight_matrix("linear", range(5))
-        own = error(pairs.paired_influence(sides, weights, "cohen"))
+        sides, weights = kappa(panel, row)
         boot = pairs.paired(sides, weights, drawn, "cohen").std()
-        assert own == pytest.approx(boot, rel=0.05)
+        assert error(pairs.paired_influence(sides, weights, "cohen")) == pytest.approx(boot, rel=0.05)
         assert row.std_error > 1.2 * boot
+
+
+@pytest.mark.parametrize("weights", ["nominal", "linear", "quadratic"])
+def test_cohens_kappa_and_its_error_are_those_of_statsmodels(weights: str) -> None:
+    values = table(0.0)[:, :2]
+    counts = np.zeros((5, 5))
+    np.add.at(counts, tuple(values.T.astype(int)), 1)
+    peer = inter_rater.cohens_kappa(counts, wt=None if weights == "nominal" else weights)
+    found = pairs.pairs_of(panel_from(values, range(5)))
+    one = pairs.by_pair(found, weight_matrix(weights, range(5)), "cohen")
+    own = pairs.errors_by_pair(one, found, np.arange(50))[0][0]
+    assert one.estimate[0] == pytest.approx(peer.kappa)
+    assert own * np.sqrt(49 / 50) == pytest.approx(peer.std_kappa)
+
+
+def of_kind(panel: Panel, kind: str) -> float:
+    return float(corrected.coefficient(panel, np.eye(panel.q), ones(panel), kind)[0])
+
+
+def test_statsmodels_takes_missing_ratings_for_a_category_and_refuses_ragged_counts() -> None:
+    complete, ragged = panel_from(table(0.0)), panel_from(table(0.5))
+    uniform = inter_rater.fleiss_kappa(complete.counts, method="randolph")
+    assert of_kind(complete, "fleiss") == pytest.approx(inter_rater.fleiss_kappa(complete.counts))
+    assert of_kind(complete, "brennan_prediger") == pytest.approx(uniform)
+    counts, categories = inter_rater.aggregate_raters(table(0.5))
+    assert np.isnan(categories[-1])
+    assert abs(inter_rater.fleiss_kappa(counts) - of_kind(ragged, "fleiss")) > 0.03
+    with pytest.raises(AssertionError):
+        inter_rater.fleiss_kappa(ragged.counts)
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_pingouin_drops_every_item_that_one_rater_missed() -> None:
+    complete = panel_from(table(0.0))
+    ms = icc.mean_squares(complete, ones(complete))
+    same = pingouin.intraclass_corr(long(table(0.0)), "item", "rater", "value")
+    assert icc.icc_from_mean_squares(ms)[0] == pytest.approx(same["ICC"].to_numpy()[:3])
+    assert icc.icc_limits(ms, 0.05) == pytest.approx(np.vstack(same["CI95"].to_numpy())[:3], abs=0.0051)
+    values = table(0.25, n=200)
+    with pytest.raises(ValueError, match="missing"):
+        pingouin.intraclass_corr(long(values), "item", "rater", "value")
+    kept = int((~np.isnan(values)).all(axis=1).sum())
+    peer = pingouin.intraclass_corr(long(values), "item", "rater", "value", nan_policy="omit")
+    assert peer["df1"].iloc[0] == kept - 1 < 49
+    whole, panel = panel_from(table(0.0, n=200)), panel_from(values)
+    truth = icc.icc_from_mean_squares(icc.mean_squares(whole, ones(whole)))[0, 1]
+    item, rater, residual = restricted(panel, ones(panel), crossed=True)[0]
+    assert panel.n_items == 200
+    assert abs(item / (item + rater + residual) - truth) < 0.02
+    assert abs(peer["ICC"].iloc[1] - truth) > 0.02
 
 
 @pytest.mark.parametrize("data", ["ragged", "nested", "complete"])
@@ -174,7 +273,7 @@ def test_variances_of_bootstrap_samples_are_right_to_a_small_part_of_their_error
     values = rng.normal(size=(200, 1)) + severity * rng.normal(size=15) + rng.normal(size=(200, 15))
     values[np.argsort(rng.random(values.shape), axis=1) >= 4] = np.nan
     panel = panel_from(np.round(values, 1))
-    drawn = rng.multinomial(200, np.full(200, 1 / 200), size=25).astype(float)
+    drawn = rng.multinomial(200, np.full(200, 1 / 200), size=12).astype(float)
     cells = likelihood.cells_of(panel.item, panel.rater, panel.value, (panel.n_items, panel.n_raters), True)
     sums = [likelihood.sums_of(cells, counts) for counts in drawn]
     exact = np.array([likelihood.variances_at(one, likelihood.fit(one, True)) for one in sums])

@@ -1,0 +1,288 @@
+"""How well estimates of simulated data find the values that these were simulated from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import UNPERTURBED, as_text
+
+from .results import Result
+from .vocabulary import HUMAN, OVERALL
+
+__all__ = ["compare_with_truth", "effect_recovery", "label_recovery", "rating_recovery", "recovery_summary"]
+
+EFFECT_GROUP = ["analysis", "judge", "prompt"]
+EFFECT_KEYS = [*EFFECT_GROUP, "statistic", "feature", "level", "by"]
+RATING_COLUMNS = [
+    "analysis", "quantity", "judge", "dimension", "response_type", "truth", "estimate", "lower", "upper",
+    "inside",
+]  # fmt: skip
+RATING_KEYS = ["quantity", "judge", "dimension", "other", "response_type"]
+LASTING, SINGLE = "latent_correlation", "latent_correlation_rating"
+MODALITY = "modality"
+KNOWN = ("quantity", "judge", "prompt", "task", "condition", "gold", "k")
+BOUNDS = ("estimate", "lower", "upper")
+RECALL = "recall_"
+PASSES = ("pass_at_k", "pass_all_k")
+AGREEMENT = {"percent": "percent_agreement", "fleiss": "fleiss_kappa"}
+
+
+def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Join estimates with true values.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        ``estimate, lower, upper`` and the keys; a key that it lacks is empty.
+    truth : DataFrame
+        The keys, and ``truth``.
+    keys : sequence of str
+        Columns that name a quantity in both tables.
+
+    Returns
+    -------
+    DataFrame
+        The estimates that have a true value, with keys as text, ``truth``, and ``inside``: whether
+        the interval contains the true value, missing without an interval.
+
+    Examples
+    --------
+    >>> estimates = pd.DataFrame({"level": ["kind"], "estimate": [0.2], "lower": [0.1], "upper": [0.3]})
+    >>> truth = pd.DataFrame({"level": ["kind"], "truth": [0.25]})
+    >>> compare_with_truth(estimates, truth, ["level"])["inside"].tolist()
+    [True]
+    """
+    both = with_text(estimates, keys).merge(with_text(truth, keys)[[*keys, "truth"]], on=list(keys))
+    both = both[both["estimate"].notna()].reset_index(drop=True)
+    inside = (both["lower"] <= both["truth"]) & (both["truth"] <= both["upper"])
+    bounded = both["lower"].notna() & both["upper"].notna()
+    return both.assign(inside=inside.astype("boolean").where(bounded))
+
+
+def with_text(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The frame with its keys as text, empty where they are missing."""
+    texts = {name: as_text(frame[name]).fillna("") if name in frame else "" for name in keys}
+    return frame.assign(**texts).astype(dict.fromkeys(keys, "string"))
+
+
+def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Compare estimates of simulated choices with true effects: coverage of intervals and absolute errors.
+
+    Parameters
+    ----------
+    truth : DataFrame
+        True values with the key columns of a results table.
+    tables : mapping of str to DataFrame
+        Results tables by the name of their analysis; those without bootstrap columns do not count.
+
+    Returns
+    -------
+    DataFrame
+        ``analysis, judge, prompt, n_levels, in_normal, in_bootstrap`` (shares of true values inside the
+        intervals)``, mean_abs_error, max_abs_error``.
+    """
+    both = beside_truth(truth, tables)
+    true = both["true"]
+    in_bootstrap = both["boot_lower"].le(true) & both["boot_upper"].ge(true)
+    judged = both.assign(
+        in_normal=both["inside"].fillna(False),
+        in_bootstrap=in_bootstrap.astype("Float64").mask(both["boot_lower"].isna()),
+        error=(both["estimate"] - true).abs(),
+    )
+    return (
+        judged.groupby(EFFECT_GROUP, sort=False)
+        .agg(
+            n_levels=("error", "size"),
+            in_normal=("in_normal", "mean"),
+            in_bootstrap=("in_bootstrap", "mean"),
+            mean_abs_error=("error", "mean"),
+            max_abs_error=("error", "max"),
+        )
+        .astype({"in_normal": "float64", "in_bootstrap": "float64"})
+        .reset_index()
+    )
+
+
+def beside_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Stack estimates that have a standard error and a true value, with that value in column ``true``."""
+    absent = next((name for name in [*EFFECT_KEYS, "estimate"] if name not in truth), None)
+    if absent is not None:
+        raise InputError(
+            f"The true values have no column {absent!r}; simulate the choices again or remove their table."
+        )
+    parts = [
+        table[table["variant"] == ""].assign(analysis=name)
+        for name, table in tables.items()
+        if "boot_lower" in table
+    ]
+    estimates = pd.concat(parts, ignore_index=True).dropna(subset=["std_error"])
+    known = truth.rename(columns={"estimate": "truth"})
+    return compare_with_truth(estimates, known, EFFECT_KEYS).rename(columns={"truth": "true"})
+
+
+def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.DataFrame:
+    """Set estimates beside the true values of simulated labels, where both are the same quantity.
+
+    These are accuracy with missing answers wrong, overall, by all strata and by gold label (recalls);
+    accuracy of the answers given; the share of missing answers; `passes` of k answers; the change of
+    accuracy under perturbations; percent agreement and Fleiss' kappa of people. Truth is about what items
+    are; where gold labels are votes, they err now and then, and so do estimates against them.
+    """
+    strata = [name for name in truth.columns if name not in (*KNOWN, "value")]
+    keys = [*KNOWN[:4], *strata, *KNOWN[4:]]
+    known = with_text(truth, keys).assign(truth=truth["value"].astype(float))
+    parts = []
+    for name, result in results.items():
+        for each in _label_estimates(result, known):
+            if _comparable(each, strata, result):
+                split = set(strata) <= _split(result) or result.kind == "annotators"
+                shown = each if split else each.drop(columns=strata, errors="ignore")
+                shown = shown.astype(dict.fromkeys(BOUNDS, float))
+                parts.append(compare_with_truth(shown, known, keys).assign(analysis=name))
+    names = ["analysis", *keys, "truth", *BOUNDS, "inside"]
+    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
+
+
+def _split(result: Result) -> set[str]:
+    return {str(name) for name in result.settings.get("by") or ()}
+
+
+def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: Result) -> bool:
+    """Whether rows are of all items or of cells of all strata: the truth has no others, save of people."""
+    # Rows by strata of which each prompt has one level only are of all items of that prompt.
+    by = [name for name in strata if name in _split(result)]
+    if result.kind == "annotators" or not by or len(by) == len(strata):
+        return True
+    levels = frame.groupby("prompt", observed=True)[by].nunique()
+    return len(levels) > 1 and bool((levels <= 1).all(axis=None))
+
+
+def _label_estimates(result: Result, known: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Estimates of a result that have true values, named as the truth names them."""
+    frame = result.frame
+    if result.kind == "scores":
+        plain = frame.assign(condition=UNPERTURBED)
+        metric, missing = as_text(plain["metric"]), as_text(plain["missing"])
+        wrong = missing == "wrong"
+        yield plain[wrong & (metric == "accuracy")].assign(quantity="accuracy")
+        yield plain[(missing == "missing") & (metric == "accuracy")].assign(quantity="accuracy_answered")
+        yield plain[wrong & (metric == "missing_rate")].assign(quantity="missing")
+        recalls = plain[wrong & metric.str.startswith(RECALL)]
+        yield recalls.assign(quantity="accuracy", gold=as_text(recalls["metric"]).str.removeprefix(RECALL))
+    elif result.kind == "passes":
+        kept = frame[as_text(frame["metric"]).isin(PASSES)]
+        kept = kept[as_text(kept["missing"]) == "wrong"] if "missing" in kept else kept
+        yield kept.assign(quantity=kept["metric"], condition=UNPERTURBED)
+    elif result.kind == "robustness":
+        yield frame[as_text(frame["metric"]) == "accuracy"].assign(quantity="difference")
+    elif result.kind == "annotators" and "dimension" in frame:
+        kept = frame[as_text(frame["coefficient"]).isin(list(AGREEMENT))]
+        quantity = as_text(kept["coefficient"]).map(AGREEMENT)
+        for task in known.loc[known["judge"] == HUMAN, "task"].unique():
+            yield kept.assign(quantity=quantity, judge=HUMAN, gold=kept["dimension"], task=task)
+
+
+def rating_recovery(
+    results: Mapping[str, Result], truth: pd.DataFrame, *, types: str = "response_type"
+) -> pd.DataFrame:
+    """Set estimates beside the true values of a simulation, where both are the same quantity.
+
+    These are means of ratings (``expected_rating``), how much higher models rate than people
+    (``positivity``), Pearson correlations of models with the mean of people (``raw_correlation``), each of
+    all items and by type; of `dimension_model` without covariates, correlations between dimensions over
+    items (``dimension_correlation``); and of `rater_model`, latent correlations with the consensus: of a
+    single rating by a model or a person (``latent_correlation_rating``), of a model's lasting judgment
+    (``latent_correlation``), which takes several samples of it, and, with the types and ``modality`` as
+    covariates, the same within them (``latent_correlation_rating_within``, ``latent_correlation_within``).
+    Latent correlations of a group that gives one extreme rating nearly always are not identified, and left
+    out. What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
+    """
+    known = truth.rename(columns={"value": "truth"})
+    parts = [
+        compare_with_truth(estimates, known, RATING_KEYS).assign(analysis=name)
+        for name, result in results.items()
+        for estimates in _rating_estimates(result, types)
+    ]
+    if not parts:
+        return pd.DataFrame(columns=RATING_COLUMNS)
+    table = pd.concat(parts, ignore_index=True)
+    table.loc[table["other"] != "", "dimension"] += " and " + table["other"]
+    return table[RATING_COLUMNS]
+
+
+def recovery_summary(compared: pd.DataFrame) -> pd.DataFrame:
+    """Condense a table of `rating_recovery`: one row per quantity and judge."""
+    error = compared["estimate"].astype(float) - compared["truth"].astype(float)
+    errors = compared.assign(error=error, size=error.abs(), held=compared["inside"].astype("Float64"))
+    table = (
+        errors.groupby(["quantity", "judge"], sort=False)
+        .agg(
+            n_estimates=("error", "size"),
+            n_intervals=("held", "count"),
+            n_inside=("held", "sum"),
+            mean_error=("error", "mean"),
+            mean_abs_error=("size", "mean"),
+            max_abs_error=("size", "max"),
+        )
+        .reset_index()
+    )
+    bounded = table["n_intervals"].to_numpy(dtype=float)
+    inside = table["n_inside"].to_numpy(dtype=float)
+    share = np.divide(inside, bounded, out=np.full(len(table), np.nan), where=bounded > 0)
+    table.insert(5, "share_inside", share)
+    return table
+
+
+def _rating_estimates(result: Result, types: str) -> Iterator[pd.DataFrame]:
+    """Estimates of a result that have true values: the keys of the truth, estimate, lower, upper."""
+    frame, strata = result.frame, list(result.settings.get("by") or ())
+    by_type = strata in ([], [types])
+    if result.kind == "means" and by_type:
+        yield _keyed(frame, "expected_rating", frame["group"], types if strata else None)
+    elif result.kind == "biases" and by_type:
+        kept = frame[(frame["bias"] == "positivity") & (frame["quantity"] == "difference")]
+        yield _keyed(kept, "positivity", kept["judge"], types if strata else None)
+    elif result.kind == "correlations" and by_type:
+        kept = frame[frame["coefficient"] == "pearson"]
+        yield _keyed(kept, "raw_correlation", kept["judge"], types if strata else None)
+    elif result.kind == "dimension_model" and not result.settings.get("covariates"):
+        kept = frame[(frame["level"] == "between") & (frame["quantity"] == "correlation")]
+        keyed = _keyed(kept, "dimension_correlation", kept["group"], None)
+        yield keyed.assign(other=as_text(kept["other_dimension"]).to_numpy(dtype=object))
+    elif result.kind == "rater_model":
+        yield from _latent(result, types)
+
+
+def _latent(result: Result, types: str) -> Iterator[pd.DataFrame]:
+    """Latent correlations of a rater model; within strata they are lasting where repeats tell noise apart."""
+    ends = result.settings.get("at_the_end") or ()
+    frame = result.frame[~result.frame["group"].isin(ends)]
+    frame = frame.assign(dimension=str(result.settings.get("dimension") or ""))
+    lasting = (frame["quantity"] == LASTING) & (frame["group"] != HUMAN)
+    known = frame["group"].isin(frame.loc[frame["quantity"] == LASTING, "group"])
+    chosen = {LASTING: lasting, SINGLE: frame["quantity"] == SINGLE}
+    if set(result.settings.get("covariates") or ()) == {types, MODALITY}:
+        within = frame["quantity"] == f"{LASTING}_within"
+        chosen |= {f"{LASTING}_within": within & known & (frame["group"] != HUMAN)}
+        chosen |= {f"{SINGLE}_within": within & ~known}
+    for quantity, rows in chosen.items():
+        yield _keyed(frame[rows], quantity, frame.loc[rows, "group"], None)
+
+
+def _keyed(frame: pd.DataFrame, quantity: str, judge: pd.Series[str], types: str | None) -> pd.DataFrame:
+    """Name a quantity by the keys of the truth; all items together have the empty type."""
+    kind = "" if types is None else as_text(frame[types]).replace(OVERALL, "").to_numpy(dtype=object)
+    return pd.DataFrame(
+        {
+            "quantity": quantity,
+            "judge": as_text(judge).to_numpy(dtype=object),
+            "dimension": as_text(frame["dimension"]).to_numpy(dtype=object),
+            "other": "",
+            "response_type": kind,
+            **{name: frame[name].to_numpy(dtype=float) for name in ("estimate", "lower", "upper")},
+        }
+    )
