@@ -208,7 +208,7 @@ def version(name):
         raise metadata.PackageNotFoundError(name)
     return real(name)
 metadata.version = version
-from conjury.analysis.r import bridge as r
+from conjury.analysis import r
 print(r.available().problem)
 try:
     r.call("versions")
@@ -221,7 +221,7 @@ except r.MissingDependency as error:
 
 
 def test_without_r_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
-    code = "from conjury.analysis.r import bridge as r; print(r.available().problem)"
+    code = "from conjury.analysis import r; print(r.available().problem)"
     shown = run_python(code, R_HOME=str(tmp_path), PATH=str(tmp_path))
     assert shown.stdout.startswith("R is not installed or cannot be loaded; install it with: apt-get install")
     assert len(shown.stdout.splitlines()) == 1
@@ -237,7 +237,7 @@ def test_importing_the_bridge_does_not_import_rpy2() -> None:
 def test_labels_survive_in_a_process_without_a_utf8_locale() -> None:
     code = """
 import pandas as pd
-from conjury.analysis.r import bridge as r
+from conjury.analysis import r
 frame = pd.DataFrame({"é": pd.Categorical(["ü", "日本"])})
 back = r.call("plain_frame", table=frame)
 print(back.columns.tolist() == ["é"], back["é"].tolist() == ["ü", "日本"])
@@ -251,7 +251,7 @@ print(r.call("fit_survey", data=frame.assign(y=[1.0, 0.0]), formula="y ~ `é`")[
 def test_r_may_start_in_a_thread_that_is_not_the_main_one() -> None:
     code = """
 import threading
-from conjury.analysis.r import bridge as r
+from conjury.analysis import r
 found = []
 worker = threading.Thread(target=lambda: found.append(r.call("versions")["R"][0]))
 worker.start(); worker.join()
@@ -269,7 +269,7 @@ def test_starting_r_leaves_the_library_path_of_later_programs_alone(path: str | 
     environment |= {} if path is None else {"LD_LIBRARY_PATH": path}
     script = (
         "import os, subprocess\n"
-        "from conjury.analysis.r import bridge as r\n"
+        "from conjury.analysis import r\n"
         "assert r.available().r\n"
         "shown = 'echo \"<$LD_LIBRARY_PATH>\"'\n"
         "print(os.environ.get('LD_LIBRARY_PATH'))\n"
