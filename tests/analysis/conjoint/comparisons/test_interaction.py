@@ -97,17 +97,12 @@ def test_baseline_free_effects_average_to_zero_over_either_feature(distribution:
 
 def test_only_effects_against_baselines_change_with_the_reference_and_the_joint_test_is_one() -> None:
     plain, other = {"id": "id"}, {"id": "id", "reference": {"a": "z", "b": "v"}}
-    free, turned = (
-        crossed(id="id", kind="amie", **o).frame.astype({"level": str})
-        for o in ({}, {"reference": reference})
-    )
+    free, turned = (crossed(kind="amie", **o).frame.astype({"level": str}) for o in (plain, other))
     merged = free.merge(turned, on=["level", "b"])
     assert len(merged) == 9
     np.testing.assert_allclose(merged["estimate_x"], merged["estimate_y"], atol=1e-12)
     np.testing.assert_allclose(merged["std_error_x"], merged["std_error_y"], rtol=1e-9)
-    first, second = (
-        crossed(id="id", **o).frame["estimate"].abs().sum() for o in ({}, {"reference": reference})
-    )
+    first, second = (crossed(**o).frame["estimate"].abs().sum() for o in (plain, other))
     assert abs(first - second) > 0.01
     against = wald(crossed(id="id"), each="feature").frame.iloc[0]
     with pytest.warns(UserWarning, match="lower rank"):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import nct, norm, t
+from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power.model import operating
