@@ -1,4 +1,4 @@
-"""Agreement of repeated answers: what counts as a repeat, what is counted, and what noise and bias do to it."""
+"""Agreement of repeated answers: what is a repeat, what is counted, and what noise and bias do to it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ JUDGED = people([1, 0, 1]).assign(judge="x")
         (
             together(presented([1]), swapped([1]).assign(profile_id=[7, 8])),
             {},
-            "None of the 1 repeated tasks",
+            "of the 1 repeated tasks",
         ),
         (together(presented([1]), swapped([0])).iloc[:-1], {}, "has not one profile in each"),
         (JUDGED, {"draws": 1}, "draws"),
