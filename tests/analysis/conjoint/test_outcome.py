@@ -19,17 +19,18 @@ FORMULA = "chosen ~ tone"
 BY_R = [pytest.param("survey", marks=pytest.mark.r), pytest.param("cregg", marks=pytest.mark.cregg)]
 
 
-@pytest.fixture(scope="module")
-def choices(study: Study) -> pd.DataFrame:
-    """A model with probabilities that its choices were drawn from, and one that has none."""
-    found = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=300, truth=False).choices
-    random = np.random.default_rng(4)
-    likely = 1 / (1 + np.exp(-random.normal((found["curse"] == "curse").to_numpy()[::2] - 0.5, 1.0)))
-    first = random.random(len(likely)) < likely
-    found["chosen"] = pd.array(np.column_stack([first, ~first]).ravel().astype(int), dtype="Int8")
-    found["probability"] = np.column_stack([likely, 1 - likely]).ravel()
-    silent = found.assign(judge_id="silent", probability=np.nan).astype({"judge_id": "string"})
-    return pd.concat([found, silent], ignore_index=True)
+def choices(options: int = 2, n: int = 60, seed: int = 1) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    chosen = np.zeros((n, options), dtype=int)
+    chosen[np.arange(n), random.integers(options, size=n)] = 1
+    return pd.DataFrame(
+        {
+            "chosen": chosen.ravel(),
+            "pair_id": np.repeat(np.arange(n), options),
+            "tone": random.choice(["rude", "kind", "sharp"], n * options),
+            "who": np.repeat(random.choice(["a", "b"], n), options),
+        }
+    )
 
 
 def null(data: pd.DataFrame, id: str | None = "pair_id", verb=mm, **options) -> float:
