@@ -19,9 +19,8 @@ from scipy.sparse import csr_array
 from ..frames.cells import Cells
 from ..frames.variables import warn_caller
 from ..numerics.intervals import SHARE, UNBOUNDED, Support
-from ..numerics.linear import invert_in_order, logistic
+from ..numerics.linear import invert_in_order, logistic, one_thread
 from ..numerics.panel import Clusters
-from ..numerics.threads import one_thread
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]

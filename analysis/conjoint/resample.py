@@ -20,9 +20,8 @@ from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
 from ..numerics.intervals import Moments, cut, vary
-from ..numerics.linear import independent_columns, invert_in_order, logistic
+from ..numerics.linear import independent_columns, invert_in_order, logistic, one_thread
 from ..numerics.panel import Clusters, Entries
-from ..numerics.threads import one_thread
 from ..results import row_labels
 from .engines.native import coefficients, regress
 from .engines.solution import estimable, estimates, provenance, warn

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,6 @@ from .estimands import PLANS
 from .estimates import Estimates
 from .plan import Block, Plan
 from .request import MEANS, Request, require_frame
-
-if TYPE_CHECKING:
-    pass
 
 Data = pd.DataFrame | str | Path
 

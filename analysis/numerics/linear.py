@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
+from threadpoolctl import ThreadpoolController
 
 _RANK_TOLERANCE = 1e-10
 _LEAST_VARIANCE = 1e-14
@@ -218,3 +221,14 @@ def _distinct(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     keys = values.view(np.dtype((np.void, values.shape[1] * values.itemsize))).ravel()
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
     return design[first], pattern
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Context in which BLAS uses a single thread in each of ours."""
+    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limited
