@@ -88,10 +88,7 @@ def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
 
 
 def amce_diffs_plan(request: Request, data: pd.DataFrame, *, own_clusters: bool = False) -> Plan:
-    """A regression in each group; contrasts of each group minus those of the first.
-
-    The small-sample factor of a group counts all clusters of the data, or with ``own_clusters`` its own.
-    """
+    """Each group's regression less the first's; factors count all clusters, or ``own_clusters``."""
     request = _without_by(request)
     cells = _cells(request, data)
     groups = _own_groups(request, cells)

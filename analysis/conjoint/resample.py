@@ -289,10 +289,7 @@ class _Draws:
 
 
 def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
-    """Yield one function per block of draws; each returns the weights of units, shape (draws, U).
-
-    Blocks have their own generators, so that they can be computed in any order.
-    """
+    """Yield a function per block of draws, with a generator of its own, for weights of shape (draws, U)."""
     size = max(1, min(_DRAWS_AT_A_TIME, _WEIGHTS_AT_A_TIME // units.n))
     starts = range(0, draws, size)
     streams = np.random.SeedSequence(seed).spawn(len(starts))

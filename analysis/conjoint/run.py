@@ -23,10 +23,7 @@ Data = pd.DataFrame | str | Path
 
 
 def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFrame:
-    """Return the rows that a request is put to; of a file, the columns that it names, or the whole.
-
-    Rows of repeated pairs are excluded, with a warning, unless the request names the column ``repeat``.
-    """
+    """Rows of a request, repeats excluded unless it names them; of a file its columns, or the ``whole``."""
     formula = request.formula
     texts = [*formula.features, *request.by, *request.clusters]
     named = [formula.outcome, *texts, request.weights, request.strata]

@@ -150,10 +150,7 @@ _CLEAR = 1e-6
 
 
 def sides(weight: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Flag cells of ones by 1, of zeros by -1 and others by 0, shape (C,); cells without weight are 0.
-
-    A share within 1e-9 of 0 or 1 counts as 0 or 1.
-    """
+    """Flag cells of ones (within 1e-9) by 1, of zeros by -1, others and those without weight by 0, (C,)."""
     ones = (weight - total <= EDGE * weight) & (weight > 0)
     zeros = (total <= EDGE * weight) & (weight > 0)
     return np.asarray(ones.astype(int) - zeros.astype(int))

@@ -91,10 +91,7 @@ def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) 
 
 
 def shrinkage(reliability: np.ndarray) -> np.ndarray:
-    """Factor ``1 - 2 tau`` by which answers that flip with probability ``tau`` shrink effects.
-
-    ``reliability`` is the probability ``(1 - tau)^2 + tau^2`` of the same choice in a repeated task.
-    """
+    """Factor ``1 - 2 tau`` of effects; ``reliability``, of the same choice twice, is ``(1 - tau)^2 + tau^2``."""
     return np.asarray(np.sqrt(2 * reliability - 1))
 
 

@@ -89,10 +89,7 @@ class Regressions:
         return np.asarray(block.design @ (bread @ contrast))
 
     def _solve(self, feature: str, group: Group | None) -> Solved:
-        """The regression with a feature, its inverse cross products, and what these leave undetermined.
-
-        A feature that follows from another one stays out of its regressions, unless they are joined.
-        """
+        """The regression of a feature without those nested with it, its inverse, what is undetermined."""
         apart = {name for pair in self.nested if feature in pair for name in pair}
         apart -= {feature, self.partner(feature)}
         if group is not None:

@@ -57,10 +57,7 @@ class Ratios:
 def draw_ratios(
     plan: Plan, contrasts: np.ndarray, distance: np.ndarray, draws: int, seed: int | None
 ) -> Ratios:
-    """Draw t statistics of contrasts (m, K), whose estimates have distances (m,) from their null values.
-
-    For a plan with one cluster column. Weights are signs, or six points with fewer than 8 clusters.
-    """
+    """Draw t statistics of contrasts (m, K) at distances (m,) from their null values; one cluster column."""
     system = _system(plan, next(iter(plan.cells.clusterings)))
     n_clusters = len(system.scores)
     kind = "rademacher" if n_clusters >= _ENOUGH_SIGNS else "webb"
