@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -43,7 +43,7 @@ def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> 
     solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
     parts = [solve(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
     coef = np.hstack([coef for coef, _, _ in parts])
-    estimates: np.ndarray = coef @ np.nan_to_num(plan.contrasts).T
+    estimates = np.asarray(coef @ np.nan_to_num(plan.contrasts).T)
     estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
     used = np.stack([used for _, _, used in parts])
     for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost, _ in parts])):
@@ -242,7 +242,7 @@ def bootstrap(
         raise InputError(f"Unit {unit!r} has a single value; there is nothing to draw from.")
     check_method(method, units)
     entries = plan.cells.entries(units.code, units.n)
-    found = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
+    replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
     null = plan.request.h0 or 0.0
     if isinstance(plan, CountPlan):
         estimate = plan.estimate(plan.cells.cell_weight)
@@ -250,42 +250,25 @@ def bootstrap(
     else:
         estimate = estimates(plan, coefficients(plan))
         tested = ~np.isnan(estimate) & ~plan.is_reference
-    found.estimates[:, np.isnan(estimate)] = np.nan
+    replicates[:, np.isnan(estimate)] = np.nan
     if isinstance(plan, Plan):
-        _warn_of_separated_draws(plan, np.isnan(found.estimates) & tested)
+        _warn_of_separated_draws(plan, np.isnan(replicates) & tested)
     scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.outcome).max())
-    varies = vary(found.estimates, scale)
+    varies = vary(replicates, scale)
     warn(plan, tested & ~varies, "interval", "it is the same in every draw that has it.")
     tested &= varies
-    sample = intervals.Sample(estimate, found.estimates, tested, scale)
+    sample = intervals.Sample(estimate, replicates, tested, scale)
     if method == "bca" and not isinstance(plan, CountPlan):
         made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
     elif method == "studentized" and not isinstance(plan, CountPlan):
         own = standard_errors(plan, entries, np.ones((1, units.n)))[0]
-        made = intervals.studentized(sample, own, found.std_errors, alpha, null)
+        made = intervals.studentized(sample, own, errors, alpha, null)
     else:
         made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
     lower, upper = cut(made.lower, made.upper, estimate, plan.support)
     made = replace(made, lower=lower, upper=upper)
-    drawn = Drawn(", ".join(names), units.fewest, draws, seed, method)
-    return _assemble(plan, sample, made, drawn)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What was drawn, how often, from which seed."""
-
-    unit: str
-    n_units: int
-    draws: int
-    seed: int | None
-    method: Method
-
-
-@dataclass(frozen=True)
-class _Draws:
-    estimates: np.ndarray
-    std_errors: np.ndarray
+    counts = {"unit": ", ".join(names), "n_units": units.fewest, "draws": draws}
+    return _assemble(plan, sample, made, counts | {"seed": seed, "method": method})
 
 
 def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
@@ -304,7 +287,8 @@ def _draw(
     blocks: Iterator[Callable[[], np.ndarray]],
     method: Method,
     progress: Callable[[int], None] | None,
-) -> _Draws:
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates of all draws, (draws, m), and their standard errors where the method needs them."""
     weight, total = entries.matrices()
     chosen = total.copy()
     chosen.eliminate_zeros()
@@ -322,7 +306,7 @@ def _draw(
 
     with one_thread(), ThreadPoolExecutor(max_workers=_processors()) as pool:
         found = list(pool.map(block, blocks))
-    return _Draws(np.vstack([e for e, _ in found]), np.vstack([s for _, s in found]))
+    return np.vstack([e for e, _ in found]), np.vstack([s for _, s in found])
 
 
 def _processors() -> int:
@@ -379,7 +363,7 @@ def _factor(data: pd.DataFrame, unit: str) -> Clusters:
 
 
 def _assemble(
-    plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: Drawn
+    plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: dict[str, Any]
 ) -> Bootstrap:
     tested = sample.tested
     std_error = made.std_error
@@ -392,5 +376,5 @@ def _assemble(
     numbers = {value: sample.estimate, "std_error": std_error, "z": z, "p": p}
     frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
     vcov = pd.DataFrame(sample.replicates[:, tested], columns=row_labels(plan.keys[tested])).cov()
-    made_by = replace(provenance(plan), interval=drawn.method, extra=asdict(drawn))
+    made_by = replace(provenance(plan), interval=drawn["method"], extra=drawn)
     return Bootstrap(frame, vcov, made_by, sample.replicates)

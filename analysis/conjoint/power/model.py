@@ -91,7 +91,7 @@ def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) 
 
 
 def shrinkage(reliability: np.ndarray) -> np.ndarray:
-    """Factor ``1 - 2 tau`` of effects; ``reliability``, of the same choice twice, is ``(1 - tau)^2 + tau^2``."""
+    """Factor ``1 - 2 tau`` of effects, from the share ``(1 - tau)^2 + tau^2`` of the same choice twice."""
     return np.asarray(np.sqrt(2 * reliability - 1))
 
 

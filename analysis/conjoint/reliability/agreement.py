@@ -110,9 +110,8 @@ def verdict(error: Swapping, n_repeats: int) -> Verdict:
         share, apart = error.stable, f" once a preference for position {error.preferred} is removed"
     if share.upper < 0.5:
         return Verdict(
-            f"Below chance{apart}: answers depend on something that differed between the two "
-            "presentations, such as "
-            "the positions, rather than on noise; there is no swapping error to correct for."
+            f"Below chance{apart}: answers depend on something that differed between the two presentations, "
+            "such as the positions, rather than on noise; there is no swapping error to correct for."
         )
     if share.estimate <= 0.5:
         return Verdict(

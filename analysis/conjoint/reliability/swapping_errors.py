@@ -174,8 +174,7 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
     if not judged.correctable and found.n_units < 2:
         raise InputError(
             f"{told}, but all of them are by one respondent and do not generalise to others; give a known "
-            "tau "
-            "as correct=, or collect repeats of more respondents."
+            "tau as correct=, or collect repeats of more respondents."
         )
     if not judged.correctable:
         raise InputError(

@@ -229,8 +229,7 @@ def _frame(
     if np.isinf(numbers).any():
         warn_caller(
             f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha "
-            f"{made.alpha:g}; "
-            "take more draws, weights='webb', or a larger alpha.",
+            f"{made.alpha:g}; take more draws, weights='webb', or a larger alpha.",
         )
     numbers[3:] = cut(numbers[3], numbers[4], estimate, support)
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")
