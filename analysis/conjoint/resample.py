@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from conjury.inference.errors import InputError
 from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
-from ..numerics.intervals import Moments, cut, vary
+from ..numerics.intervals import Moments, check_draws, cut, vary
 from ..numerics.linear import independent_columns, invert_in_order, logistic, one_thread
 from ..numerics.panel import Clusters, Entries
 from ..results import row_labels
@@ -226,10 +225,7 @@ def bootstrap(
     """
     if method not in intervals.METHODS:
         raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
-    if not isinstance(draws, Integral) or draws < 2:
-        raise InputError(f"draws is {draws!r}; give at least 2, and 1000 or more for intervals.")
-    if seed is not None and (not isinstance(seed, Integral) or seed < 0):
-        raise InputError(f"seed is {seed!r}; give a whole number from 0.")
+    check_draws(draws, seed, 2, "give at least 2, and 1000 or more for intervals")
     request = _request(estimator, formula, alpha, options)
     data = frame_of(request, require_frame(data))
     plan = _COUNTED[request.verb](request, data) if request.verb in _COUNTED else plan_for(request, data)

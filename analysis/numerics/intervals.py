@@ -36,11 +36,14 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-def check_draws(draws: int, seed: int) -> None:
-    """Refuse bootstrap draws and seeds that cannot be; 0 draws stand for no bootstrap."""
-    if not isinstance(draws, Integral) or draws < 0 or draws == 1:
-        raise InputError(f"draws is {draws!r}; give 0 for no bootstrap, or 2 and more, such as 1000.")
-    if not isinstance(seed, Integral) or seed < 0:
+NO_BOOTSTRAP = "give 0 for no bootstrap, or 2 and more, such as 1000"
+
+
+def check_draws(draws: int, seed: int | None, least: int = 0, remedy: str = NO_BOOTSTRAP) -> None:
+    """Refuse draws and seeds that cannot be; 0 draws, where they are allowed, stand for no bootstrap."""
+    if not isinstance(draws, Integral) or draws < least or draws == 1:
+        raise InputError(f"draws is {draws!r}; {remedy}.")
+    if (seed is None and not least) or (seed is not None and (not isinstance(seed, Integral) or seed < 0)):
         raise InputError(f"seed is {seed!r}; give a whole number of 0 or more.")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import warn_caller
 from ...numerics.bootstrap import Moments, draw_weights, limits, moments, signs
-from ...numerics.intervals import Support, cut
+from ...numerics.intervals import Support, check_draws, cut
 from ...numerics.linear import Regression
 from ..engines.native import regress
 from ..estimates import Estimates, Fitted
@@ -257,10 +256,7 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
         raise InputError("The wild bootstrap is for linear models; leave out family='quasibinomial'.")
     if weights is not None and weights not in KINDS:
         raise InputError(f"There are no weights {weights!r}; there are {', '.join(KINDS)}.")
-    if not isinstance(draws, Integral) or draws < 2:
-        raise InputError(f"draws is {draws!r}; give at least 2, and 999 or more for a test at 5 percent.")
-    if seed is not None and (not isinstance(seed, Integral) or seed < 0):
-        raise InputError(f"seed is {seed!r}; give a whole number from 0.")
+    check_draws(draws, seed, 2, "give at least 2, and 999 or more for a test at 5 percent")
     return fitted
 
 
