@@ -20,8 +20,7 @@ from .resample import Bootstrap, bootstrap
 from .run import FewClusters
 from .standard_errors import errors_under_choices, mixed, wild
 from .verbs.amce import amce, amce_by_reference
-from .verbs.anova import cj_anova
-from .verbs.cj import amce_diffs, cj, mm, mm_diffs
+from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
 from .verbs.frequencies import cj_freqs, cj_props, cj_table
 from .verbs.people import people_diffs
 from .verbs.projoint import projoint

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
@@ -88,10 +89,7 @@ def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
 
 
 def amce_diffs_plan(request: Request, data: pd.DataFrame, *, own_clusters: bool = False) -> Plan:
-    """A regression in each group; contrasts of each group minus those of the first.
-
-    The small-sample factor of a group counts all clusters of the data, or with ``own_clusters`` its own.
-    """
+    """Each group's regression less the first's; factors count all clusters, or ``own_clusters``."""
     request = _without_by(request)
     cells = _cells(request, data)
     groups = _own_groups(request, cells)
@@ -286,12 +284,7 @@ def _side_by_side(
         found = key_frame(request, cells, statistic, rows)
         found.insert(0, "by", "***".join(map(str, part.group)))
         keys.append(found.assign(**dict(zip(request.by, map(str, part.group), strict=True))))
-    contrasts = np.vstack(
-        [
-            np.hstack([p.contrasts if p is part else np.zeros_like(p.contrasts) for p in parts])
-            for part in parts
-        ]
-    )
+    contrasts = block_diag(*[part.contrasts for part in parts])
     blocks = tuple(block for part in parts for block in part.blocks)
     stacked = pd.concat(keys, ignore_index=True)
     return Plan(cells, blocks, contrasts, stacked, np.tile(flags, len(parts)), request)

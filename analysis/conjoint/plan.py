@@ -19,9 +19,8 @@ from scipy.sparse import csr_array
 from ..frames.cells import Cells
 from ..frames.variables import warn_caller
 from ..numerics.intervals import SHARE, UNBOUNDED, Support
-from ..numerics.linear import invert_in_order, logistic
+from ..numerics.linear import invert_in_order, logistic, one_thread
 from ..numerics.panel import Clusters
-from ..numerics.threads import one_thread
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]
@@ -109,10 +108,7 @@ class Plan:
         return np.repeat(np.fromiter(values, dtype=float), sizes)
 
     def cluster_counts(self, clusters: Clusters, *, answered: bool = False) -> np.ndarray:
-        """Clusters, G, of each coefficient's block, shape (K,).
-
-        All that the block counts, as R's survey package has it, or those with an answer in the block.
-        """
+        """Clusters of each coefficient's block, (K,): all it counts, as R's survey, or those ``answered``."""
         return self.by_coefficient(
             clusters_in(self.cells, clusters, block.inside if answered else block.counted, answered)
             for block in self.blocks
@@ -265,11 +261,7 @@ def occurring(cells: Cells, feature: str, inside: np.ndarray) -> np.ndarray:
 def level_contrast(
     cells: Cells, block: Block, feature: str, level: int, base: int, partner: str | None
 ) -> np.ndarray:
-    """Contrast, shape (k,), of a level with a base.
-
-    Where the feature is restricted by a partner, the contrast is averaged with equal
-    weight over the partner's levels that occur with both; without any it is NaN.
-    """
+    """Contrast (k,) of a level with a base, averaged over the partner's levels that both meet, else NaN."""
     compared = level_profiles(cells, block, feature, level, base, partner)
     if not compared:
         return np.full(len(block.terms), np.nan)

@@ -41,10 +41,7 @@ _ACCEPTED = {
 
 @dataclass(frozen=True)
 class Request:
-    """A verb, its formula and its options; fields are the keyword arguments of the verbs, ``id`` apart.
-
-    ``clusters`` holds the cluster columns that ``id`` names, one or several that cross.
-    """
+    """A verb, its formula and its options, as the verbs name them; ``clusters`` are the columns of ``id``."""
 
     verb: str
     formula: Formula

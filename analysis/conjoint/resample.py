@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -19,10 +18,9 @@ from conjury.inference.errors import InputError
 from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
-from ..numerics.intervals import Moments, cut, vary
-from ..numerics.linear import independent_columns, invert_in_order, logistic
+from ..numerics.intervals import Moments, check_draws, cut, vary
+from ..numerics.linear import independent_columns, invert_in_order, logistic, one_thread
 from ..numerics.panel import Clusters, Entries
-from ..numerics.threads import one_thread
 from ..results import row_labels
 from .engines.native import coefficients, regress
 from .engines.solution import estimable, estimates, provenance, warn
@@ -44,7 +42,7 @@ def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> 
     solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
     parts = [solve(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
     coef = np.hstack([coef for coef, _, _ in parts])
-    estimates: np.ndarray = coef @ np.nan_to_num(plan.contrasts).T
+    estimates = np.asarray(coef @ np.nan_to_num(plan.contrasts).T)
     estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
     used = np.stack([used for _, _, used in parts])
     for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost, _ in parts])):
@@ -227,10 +225,7 @@ def bootstrap(
     """
     if method not in intervals.METHODS:
         raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
-    if not isinstance(draws, Integral) or draws < 2:
-        raise InputError(f"draws is {draws!r}; give at least 2, and 1000 or more for intervals.")
-    if seed is not None and (not isinstance(seed, Integral) or seed < 0):
-        raise InputError(f"seed is {seed!r}; give a whole number from 0.")
+    check_draws(draws, seed, 2, "give at least 2, and 1000 or more for intervals")
     request = _request(estimator, formula, alpha, options)
     data = frame_of(request, require_frame(data))
     plan = _COUNTED[request.verb](request, data) if request.verb in _COUNTED else plan_for(request, data)
@@ -243,7 +238,7 @@ def bootstrap(
         raise InputError(f"Unit {unit!r} has a single value; there is nothing to draw from.")
     check_method(method, units)
     entries = plan.cells.entries(units.code, units.n)
-    found = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
+    replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
     null = plan.request.h0 or 0.0
     if isinstance(plan, CountPlan):
         estimate = plan.estimate(plan.cells.cell_weight)
@@ -251,49 +246,29 @@ def bootstrap(
     else:
         estimate = estimates(plan, coefficients(plan))
         tested = ~np.isnan(estimate) & ~plan.is_reference
-    found.estimates[:, np.isnan(estimate)] = np.nan
+    replicates[:, np.isnan(estimate)] = np.nan
     if isinstance(plan, Plan):
-        _warn_of_separated_draws(plan, np.isnan(found.estimates) & tested)
+        _warn_of_separated_draws(plan, np.isnan(replicates) & tested)
     scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.outcome).max())
-    varies = vary(found.estimates, scale)
+    varies = vary(replicates, scale)
     warn(plan, tested & ~varies, "interval", "it is the same in every draw that has it.")
     tested &= varies
-    sample = intervals.Sample(estimate, found.estimates, tested, scale)
+    sample = intervals.Sample(estimate, replicates, tested, scale)
     if method == "bca" and not isinstance(plan, CountPlan):
         made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
     elif method == "studentized" and not isinstance(plan, CountPlan):
         own = standard_errors(plan, entries, np.ones((1, units.n)))[0]
-        made = intervals.studentized(sample, own, found.std_errors, alpha, null)
+        made = intervals.studentized(sample, own, errors, alpha, null)
     else:
         made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
     lower, upper = cut(made.lower, made.upper, estimate, plan.support)
     made = replace(made, lower=lower, upper=upper)
-    drawn = Drawn(", ".join(names), units.fewest, draws, seed, method)
-    return _assemble(plan, sample, made, drawn)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What was drawn, how often, from which seed."""
-
-    unit: str
-    n_units: int
-    draws: int
-    seed: int | None
-    method: Method
-
-
-@dataclass(frozen=True)
-class _Draws:
-    estimates: np.ndarray
-    std_errors: np.ndarray
+    counts = {"unit": ", ".join(names), "n_units": units.fewest, "draws": draws}
+    return _assemble(plan, sample, made, counts | {"seed": seed, "method": method})
 
 
 def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
-    """Yield one function per block of draws; each returns the weights of units, shape (draws, U).
-
-    Blocks have their own generators, so that they can be computed in any order.
-    """
+    """Yield a function per block of draws, with a generator of its own, for weights of shape (draws, U)."""
     size = max(1, min(_DRAWS_AT_A_TIME, _WEIGHTS_AT_A_TIME // units.n))
     starts = range(0, draws, size)
     streams = np.random.SeedSequence(seed).spawn(len(starts))
@@ -308,7 +283,8 @@ def _draw(
     blocks: Iterator[Callable[[], np.ndarray]],
     method: Method,
     progress: Callable[[int], None] | None,
-) -> _Draws:
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates of all draws, (draws, m), and their standard errors where the method needs them."""
     weight, total = entries.matrices()
     chosen = total.copy()
     chosen.eliminate_zeros()
@@ -326,7 +302,7 @@ def _draw(
 
     with one_thread(), ThreadPoolExecutor(max_workers=_processors()) as pool:
         found = list(pool.map(block, blocks))
-    return _Draws(np.vstack([e for e, _ in found]), np.vstack([s for _, s in found]))
+    return np.vstack([e for e, _ in found]), np.vstack([s for _, s in found])
 
 
 def _processors() -> int:
@@ -383,7 +359,7 @@ def _factor(data: pd.DataFrame, unit: str) -> Clusters:
 
 
 def _assemble(
-    plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: Drawn
+    plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: dict[str, Any]
 ) -> Bootstrap:
     tested = sample.tested
     std_error = made.std_error
@@ -396,5 +372,5 @@ def _assemble(
     numbers = {value: sample.estimate, "std_error": std_error, "z": z, "p": p}
     frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
     vcov = pd.DataFrame(sample.replicates[:, tested], columns=row_labels(plan.keys[tested])).cov()
-    made_by = replace(provenance(plan), interval=drawn.method, extra=asdict(drawn))
+    made_by = replace(provenance(plan), interval=drawn["method"], extra=drawn)
     return Bootstrap(frame, vcov, made_by, sample.replicates)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,17 +19,11 @@ from .estimates import Estimates
 from .plan import Block, Plan
 from .request import MEANS, Request, require_frame
 
-if TYPE_CHECKING:
-    pass
-
 Data = pd.DataFrame | str | Path
 
 
 def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFrame:
-    """Return the rows that a request is put to; of a file, the columns that it names, or the whole.
-
-    Rows of repeated pairs are excluded, with a warning, unless the request names the column ``repeat``.
-    """
+    """Rows of a request, repeats excluded unless it names them; of a file its columns, or the ``whole``."""
     formula = request.formula
     texts = [*formula.features, *request.by, *request.clusters]
     named = [formula.outcome, *texts, request.weights, request.strata]

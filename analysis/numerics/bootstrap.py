@@ -29,10 +29,7 @@ KEPT = 30_000_000  # weights of items that are kept for the next statistic
 
 
 def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
-    """Draw C clusters with replacement, B times: how often each was drawn, shape (1 + B, C).
-
-    The first row is the sample itself, all ones.
-    """
+    """Draw C clusters with replacement, B times: counts of shape (1 + B, C), the sample itself first."""
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
     return np.vstack([np.ones(n_clusters), drawn])
@@ -155,10 +152,7 @@ class Samples:
         return list(drawn_items(self.cluster, self.draws, self.seed)) if fits else None
 
     def replicate(self, statistics: Callable[[Floats], Floats], draw: bool = True) -> tuple[Floats, Floats]:
-        """Estimates, shape (m,), and their replicates, shape (draws, m).
-
-        There are no replicates without ``draw``, or where there is a single cluster.
-        """
+        """Estimates (m,) and replicates (draws, m); none without ``draw`` or with a single cluster."""
         if not draw or int(self.cluster.max()) == 0:
             estimate = statistics(np.ones((1, len(self.cluster))))[0]
             return estimate, np.zeros((0, len(estimate)))

@@ -36,11 +36,14 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-def check_draws(draws: int, seed: int) -> None:
-    """Refuse bootstrap draws and seeds that cannot be; 0 draws stand for no bootstrap."""
-    if not isinstance(draws, Integral) or draws < 0 or draws == 1:
-        raise InputError(f"draws is {draws!r}; give 0 for no bootstrap, or 2 and more, such as 1000.")
-    if not isinstance(seed, Integral) or seed < 0:
+NO_BOOTSTRAP = "give 0 for no bootstrap, or 2 and more, such as 1000"
+
+
+def check_draws(draws: int, seed: int | None, least: int = 0, remedy: str = NO_BOOTSTRAP) -> None:
+    """Refuse draws and seeds that cannot be; 0 draws, where they are allowed, stand for no bootstrap."""
+    if not isinstance(draws, Integral) or draws < least or draws == 1:
+        raise InputError(f"draws is {draws!r}; {remedy}.")
+    if (seed is None and not least) or (seed is not None and (not isinstance(seed, Integral) or seed < 0)):
         raise InputError(f"seed is {seed!r}; give a whole number of 0 or more.")
 
 
@@ -52,10 +55,7 @@ def inference(
     df: np.ndarray | None = None,
     support: Support = UNBOUNDED,
 ) -> Inference:
-    """Test m estimates against ``null`` and bound them, by the normal or, with ``df``, the t distribution.
-
-    ``null`` moves ``z`` and ``p``, never the interval; limits end at ``support`` (`cut`); NaN stays NaN.
-    """
+    """Test and bound m estimates by normal or t; ``null`` moves z and p only, limits end at ``support``."""
     check_alpha(alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (estimate - null) / std_error
@@ -69,10 +69,7 @@ def inference(
 def cut(
     lower: np.ndarray, upper: np.ndarray, estimate: np.ndarray, support: Support
 ) -> tuple[np.ndarray, np.ndarray]:
-    """End limits at the least and the largest possible value, but never short of the estimate.
-
-    The true value is a possible one, so that an interval contains it as often after the cut as before.
-    """
+    """End limits at possible values, which leaves coverage as it is, but never short of the estimate."""
     least, largest = support
     return np.maximum(lower, np.minimum(estimate, least)), np.minimum(upper, np.maximum(estimate, largest))
 
@@ -169,10 +166,7 @@ def bca(sample: Sample, moments: Moments, alpha: float, null: float = 0.0) -> In
 def studentized(
     sample: Sample, std_error: np.ndarray, std_errors: np.ndarray, alpha: float, null: float = 0.0
 ) -> Interval:
-    """Quantiles of the t ratios, from standard errors in the data (m,) and in each draw (draws, m).
-
-    Draws in which a standard error is 0 have no t ratio.
-    """
+    """Quantiles of the t ratios of draws (draws, m); draws with a standard error of 0 have none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(std_errors > 0, (sample.replicates - sample.estimate) / std_errors, np.nan)
         own = (sample.estimate - null) / std_error

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
+from threadpoolctl import ThreadpoolController
 
 _RANK_TOLERANCE = 1e-10
 _LEAST_VARIANCE = 1e-14
@@ -147,10 +150,7 @@ _CLEAR = 1e-6
 
 
 def sides(weight: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Flag cells of ones by 1, of zeros by -1 and others by 0, shape (C,); cells without weight are 0.
-
-    A share within 1e-9 of 0 or 1 counts as 0 or 1.
-    """
+    """Flag cells of ones (within 1e-9) by 1, of zeros by -1, others and those without weight by 0, (C,)."""
     ones = (weight - total <= EDGE * weight) & (weight > 0)
     zeros = (total <= EDGE * weight) & (weight > 0)
     return np.asarray(ones.astype(int) - zeros.astype(int))
@@ -218,3 +218,14 @@ def _distinct(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     keys = values.view(np.dtype((np.void, values.shape[1] * values.itemsize))).ravel()
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
     return design[first], pattern
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Context in which BLAS uses a single thread in each of ours."""
+    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limited

@@ -97,10 +97,7 @@ def fit(products: Products) -> MixedFit:
 
 
 def _scoring_step(products: Products, state: _State) -> _State:
-    """Move the variances by the inverse information times the score, as far as the criterion falls.
-
-    A variance of zero moves only if the likelihood rises with it.
-    """
+    """Move variances by score over information while the criterion falls; zeros only where it gains."""
     variance = state.residual * np.append(state.theta**2, 1.0)
     hat = _projected(products, state)
     information = _information(products, state.theta**2, hat) / (2 * state.residual**2)

@@ -48,10 +48,7 @@ def crossed(first: Clusters, second: Clusters) -> Clusters:
 
 
 def intersections(clusterings: Mapping[str, Clusters]) -> Iterator[tuple[int, Clusters]]:
-    """Yield every intersection of clusterings with the sign of its covariance (Cameron et al. 2011).
-
-    By inclusion and exclusion, single clusterings count +1, intersections of two -1, of three +1.
-    """
+    """Yield intersections of clusterings with the signs of inclusion and exclusion (Cameron et al. 2011)."""
     for size in range(1, len(clusterings) + 1):
         for chosen in combinations(clusterings.values(), size):
             yield (-1) ** (size + 1), reduce(crossed, chosen)

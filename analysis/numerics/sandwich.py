@@ -77,10 +77,7 @@ def small_sample_scale(clusters: np.ndarray) -> np.ndarray:
 
 
 def positive_semidefinite(vcov: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Set negative eigenvalues of a covariance (k, k) to zero; the flag says whether there were any.
-
-    Rows and columns that hold a missing value are left as they are.
-    """
+    """Set negative eigenvalues of a covariance's known part to zero, and flag whether there were any."""
     known = ~np.isnan(vcov).any(axis=1)
     values, vectors = np.linalg.eigh(vcov[np.ix_(known, known)])
     if not len(values) or values[0] >= -_ROUNDING * max(values[-1], 0.0):
@@ -178,20 +175,10 @@ def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
 
 
 class Satterthwaite:
-    """Degrees of freedom of m contrasts, summed up over clusters.
-
-    The variance estimate of a contrast is a quadratic form; its degrees of freedom match the
-    first two moments under independent errors of equal variance.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Ranks of the regressions, sum R.
-    m : int
-    """
+    """Degrees of freedom of m contrasts by the first two moments of their variances, summed over clusters."""
 
     def __init__(self, sizes: Sequence[int], m: int) -> None:
-        self._slices = np.cumsum([0, *sizes])
+        self._slices = np.cumsum([0, *sizes])  # sizes: ranks of the regressions
         self._cross = np.zeros((m, self._slices[-1], self._slices[-1]))
         self._mean = np.zeros(m)
         self._own = np.zeros(m)
@@ -259,16 +246,7 @@ def standardising(mean: np.ndarray) -> np.ndarray:
 
 
 class Wishart:
-    """Degrees of freedom of a covariance of p standardised contrasts, summed up over clusters.
-
-    They match the sum of the variances of all entries of the covariance to that of a Wishart matrix.
-
-    Parameters
-    ----------
-    p, rank : int
-        Contrasts, and the sum R of the ranks of the regressions.
-    clusters : int
-    """
+    """Degrees of freedom of p contrasts' covariance, as of a Wishart matrix, summed over clusters."""
 
     def __init__(self, p: int, rank: int, clusters: int) -> None:
         self._p = p

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Literal
 
@@ -12,17 +13,34 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.variables import listed
+from ...frames.variables import listed, parse
 from ...numerics.intervals import check_alpha
 from ...results import row_labels, tidy
 from ..engines.solution import assemble
 from ..estimates import Estimates
+from ..plan import Plan, groups_of, level_contrast, occurring
 from ..reliability.correction import Corrected
-from .contrast_basis import Space, space_of
 
 Level = str | bool
 GroupName = str | Sequence[str]
 Pair = tuple[int, int | None]
+MEANS = ("mm", "cj_mm", "mm_diffs")
+DIFFERENCES = ("amce_diffs", "mm_diffs")
+EFFECTS = ("amce", "amce_by_reference", "cj_amce", "amce_diffs")
+
+
+@dataclass(frozen=True)
+class Space:
+    """Levels of one feature in each group, as vectors of a fit's coefficients or of its table's rows."""
+
+    feature: str
+    levels: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]  # a level of every grouping column; without groups an empty one
+    is_mean: bool  # whether a level has a mean of its own, and not only an effect against a base
+    is_difference: bool  # whether all groups are compared with the first
+    base: int  # the first level that occurs, or whose row is a reference
+    plan: Plan | None  # where vectors are of coefficients
+    vector: Callable[[int, int, int | None], np.ndarray]  # of a group, a level and the base, if there is one
 
 
 def contrast(
@@ -242,3 +260,127 @@ def _df_of_rows(fit: Estimates, contrasts: np.ndarray) -> np.ndarray | None:
             return np.asarray(fitted.solution.df(contrasts @ np.nan_to_num(fitted.plan.contrasts)))
     df = fit.frame["df"].to_numpy(float, na_value=np.nan)
     return np.asarray(np.fmin.reduce(np.where(contrasts != 0, df, np.inf), axis=1))
+
+
+def space_of(fit: Estimates, feature: str) -> Space:
+    """The space of a feature in a fit, or InputError where the fit cannot be contrasted."""
+    frame = fit.frame
+    if fit.provenance.engine == "cregg":
+        raise InputError(
+            "The engine cregg keeps no covariance to contrast with; fit with engine='native' or 'survey', or "
+            "give cregg another reference."
+        )
+    _check(fit)
+    if "statistic" not in frame or "estimate" not in frame or "feature" not in frame or "reference" in frame:
+        raise InputError("contrast needs a fit of amce, mm, cj, amce_diffs or mm_diffs.")
+    named = list(dict.fromkeys(frame["feature"].astype(str)))
+    plan = fit.fitted.plan if fit.fitted is not None else None
+    by_plan = plan is not None and plan.request.verb in (*MEANS, *EFFECTS)
+    known = {name: name for name in named}
+    if plan is not None and by_plan:
+        names = plan.request.formula.features
+        known = {plan.request.label(name): name for name in names} | {name: name for name in names}
+    if feature not in known:
+        raise InputError(f"The fit has no feature {feature!r}; its features are {listed(named)}.")
+    return _plan_space(plan, known[feature]) if plan and by_plan else _row_space(fit, feature, plan)
+
+
+def _check(fit: Estimates) -> None:
+    """Refuse results whose contrasts would be of something else than the result is."""
+    if fit.provenance.interval == "wild":
+        raise InputError(
+            "Contrasts of a wild bootstrap have draws of their own; give wild(contrast(fit, ...)) the fit."
+        )
+    if isinstance(fit, Corrected) and len(fit.tau) > 1:
+        raise InputError(
+            "These estimates are corrected by several swapping errors, which a contrast would mix; correct "
+            "again with reference={feature: level}, or by one swapping error."
+        )
+    if "statistic" in fit.frame and fit.frame["statistic"].astype(str).isin(["acie", "amie"]).any():
+        raise InputError(
+            "Interactions are contrasts already; contrast the effects of conditional_amce, or name another "
+            "reference in interaction."
+        )
+
+
+def _plan_space(plan: Plan, name: str) -> Space:
+    groups = groups_of(plan.cells, plan.request.by) if plan.request.by else []
+    names = tuple(tuple(map(str, found[0])) for found in groups) or ((),)
+    inside = np.logical_or.reduce([block.inside for block in plan.blocks])
+    is_mean, is_difference = (plan.request.verb in verbs for verbs in (MEANS, DIFFERENCES))
+    within = partial(_coefficients, plan, name, len(plan.blocks) // len(names), is_mean)
+
+    def vector(group: int, level: int, base: int | None) -> np.ndarray:
+        found = within(group, level, base)
+        return found - within(0, level, base) if is_difference else found
+
+    return Space(
+        plan.request.label(name),
+        tuple(map(str, plan.cells.levels[name])),
+        names,
+        is_mean,
+        is_difference,
+        int(occurring(plan.cells, name, inside).argmax()),
+        plan,
+        vector,
+    )
+
+
+def _coefficients(
+    plan: Plan, name: str, size: int, is_mean: bool, group: int, level: int, base: int | None
+) -> np.ndarray:
+    """Vector of coefficients, shape (K,), within a group of ``size`` blocks."""
+    vector = np.zeros(plan.contrasts.shape[1])
+    for number in range(group * size, (group + 1) * size):
+        block, columns = plan.blocks[number], plan.slices[number]
+        if not is_mean:
+            partners = {a: b for pair in plan.request.formula.restrictions for a, b in (pair, pair[::-1])}
+            assert base is not None
+            vector[columns] = level_contrast(plan.cells, block, name, level, base, partners.get(name))
+        elif block.terms[0][0][0] == name:
+            vector[columns][level] = 1.0
+            if base is not None:
+                vector[columns][base] = -1.0
+    return vector
+
+
+def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> Space:
+    made = fit.provenance
+    if any(feature in pair for pair in parse(made.formula).restrictions):
+        raise InputError(
+            f"Feature {feature!r} is restricted by another, so its contrasts do not follow from the table; "
+            "contrast a fit, or bootstrap amce with that reference."
+        )
+    kinds = set(fit.frame["statistic"].astype(str))
+    is_difference = "by" in fit.frame and all(kind.endswith("_difference") for kind in kinds)
+    columns = ["feature", "level", *(name for name in (*made.by, "by") if name in fit.frame)]
+    rows = fit.frame.assign(**{name: fit.frame[name].astype(str) for name in columns})
+    own = rows[rows["feature"] == feature]
+    by = tuple(name for name in made.by if name in rows)
+    groups: list[tuple[str, ...]] = [()]
+    if by:
+        groups = list(dict.fromkeys(own[list(by)].itertuples(index=False, name=None)))
+    levels = list(dict.fromkeys(own["level"]))
+    if is_difference:
+        groups.insert(0, (str(own["by"].iloc[0]).removeprefix(f"{groups[0][0]} - "),))
+    is_mean = all(kind.startswith(("mm", "pmm")) for kind in kinds)
+    if not is_mean and plan is not None:
+        known = {plan.request.label(name): own for name, own in plan.cells.levels.items()}
+        levels = [str(level) for level in known[feature]]
+    elif not is_mean and is_difference:
+        levels.insert(0, "(reference)")
+    shown = set(own.loc[own["std_error"].notna(), "level"])
+    base = next((i for i, name in enumerate(levels) if name not in shown), 0)
+    is_reference = (rows["estimate"] == 0) & rows["std_error"].isna()
+
+    def row(group: int, level: int) -> np.ndarray:
+        here = (rows["feature"] == feature) & (rows["level"] == levels[level]) & ~is_reference
+        for name, value in zip(by, groups[group], strict=True):
+            here &= rows[name] == value
+        return here.to_numpy(float)
+
+    def vector(group: int, level: int, base: int | None) -> np.ndarray:
+        found = row(group, level) if base is None else row(group, level) - row(group, base)
+        return found if plan is None else found @ plan.contrasts
+
+    return Space(feature, tuple(levels), tuple(groups), is_mean, is_difference, base, plan, vector)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from ..estimates import Estimates
 
 EQUIVALENT, DIFFERENT = "equivalent", "different"
 TOO_SMALL, UNDECIDED = "different, too small to matter", "undecided"
+Fit = TypeVar("Fit", Estimates, pd.DataFrame)
 VERDICTS = (DIFFERENT, TOO_SMALL, EQUIVALENT, UNDECIDED)
 
 
@@ -45,17 +46,7 @@ def two_one_sided(
     return Tost(p, estimate - half_width, estimate + half_width)
 
 
-@overload
-def equivalence(
-    fit: Estimates, bound: float | Sequence[float], *, alpha: float | None = ...
-) -> Estimates: ...
-@overload
-def equivalence(
-    fit: pd.DataFrame, bound: float | Sequence[float], *, alpha: float | None = ...
-) -> pd.DataFrame: ...
-def equivalence(
-    fit: Estimates | pd.DataFrame, bound: float | Sequence[float], *, alpha: float | None = None
-) -> Estimates | pd.DataFrame:
+def equivalence(fit: Fit, bound: float | Sequence[float], *, alpha: float | None = None) -> Fit:
     """Test whether estimates are smaller than a stated bound, by two one-sided tests.
 
     An estimate that does not differ from zero may still be large; this asks the other

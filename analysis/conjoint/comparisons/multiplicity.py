@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed, warn_caller
+from ...numerics.intervals import check_draws
 from ...numerics.significance import adjusted
 from ..engines.native import regress
 from ..estimates import Estimates
@@ -48,8 +48,7 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
         made = fit.replicates[:, tested]
         estimate = fit.frame["estimate"].to_numpy(float)[tested]
         return Draws(statistic, (made - estimate) / np.nanstd(made, axis=0, ddof=1), "replicates")
-    if not isinstance(draws, Integral) or draws < 100:
-        raise InputError(f"draws is {draws!r}; give at least 100, and 2000 or more for small p values.")
+    check_draws(draws, seed, 100, "give at least 100, and 2000 or more for small p values")
     fitted = regressions_of(fit)
     clusters = clusters_of(fit)
     few = clusters is not None and clusters < FEW_CLUSTERS
@@ -142,34 +141,17 @@ def normal_ratios(vcov: np.ndarray, draws: int, seed: int | None) -> np.ndarray:
 
 Method = Literal["holm", "bh", "romano_wolf"]
 METHODS = ("holm", "bh", "romano_wolf")
+Fit = TypeVar("Fit", Estimates, pd.DataFrame)
 
 
-@overload
 def adjust(
-    fit: Estimates,
-    method: Method = ...,
-    family: str | Sequence[str] | None = ...,
-    *,
-    draws: int = ...,
-    seed: int | None = ...,
-) -> Estimates: ...
-@overload
-def adjust(
-    fit: pd.DataFrame,
-    method: Method = ...,
-    family: str | Sequence[str] | None = ...,
-    *,
-    draws: int = ...,
-    seed: int | None = ...,
-) -> pd.DataFrame: ...
-def adjust(
-    fit: Estimates | pd.DataFrame,
+    fit: Fit,
     method: Method = "holm",
     family: str | Sequence[str] | None = None,
     *,
     draws: int = 2000,
     seed: int | None = None,
-) -> Estimates | pd.DataFrame:
+) -> Fit:
     """Adjust p values for the number of effects that are tested together.
 
     Holm bounds the probability of any false rejection in a family under every

@@ -291,10 +291,7 @@ TARGET_WEIGHT, ROW_OF_DATA = "target_weight", "row_of_data"
 
 
 def with_choice(data: pd.DataFrame, id: Any, choice: Sequence[str]) -> tuple[pd.DataFrame, Any]:
-    """The data and the columns that cluster them: those asked for, else the choice, else the row.
-
-    A choice that only several columns identify together becomes a column of its own.
-    """
+    """The data and the column that clusters them: the one asked for, else the choice, else the row."""
     if id or not choice:
         return data, id or ROW_OF_DATA
     if len(choice) == 1:

@@ -48,18 +48,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     "amce_by_reference": _AMCE | {"variable"},
 }
 _GROUPED = {"cj_amce": "amce", "cj_mm": "mm"}
-_PASSED = (
-    "id",
-    "weights",
-    "variable",
-    "alpha",
-    "h0",
-    "family",
-    "feature_order",
-    "feature_labels",
-    "level_order",
-    "margin",
-)
+_PASSED = _AMCE | _MM | {"variable", "margin"}
 
 
 def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: Any) -> pd.DataFrame:
@@ -84,7 +73,7 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     verb = "cj" if request.verb in _GROUPED else request.verb
     if request.family != "gaussian" and _GROUPED.get(request.verb, verb) in ("mm", "mm_diffs"):
         raise InputError(f"cregg's marginal means have no family {request.family!r}; use another engine.")
-    given = {name: getattr(request, name) for name in _PASSED if name in OPTIONS[verb]}
+    given = {name: getattr(request, name) for name in sorted(_PASSED & OPTIONS[verb])}
     by: str | list[str] | None = list(request.by) if verb == "cj" else next(iter(request.by), None)
     given |= {"by": by, "estimate": _GROUPED.get(request.verb)}
     options = {name: value for name, value in given.items() if value not in (None, [])}

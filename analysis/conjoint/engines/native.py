@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ...frames.variables import warn_caller
-from ...numerics.linear import Regression, least_squares, logistic
+from ...numerics.linear import Regression, least_squares, logistic, one_thread
 from ...numerics.panel import Clusters, Entries, intersections
 from ...numerics.sandwich import (
     Satterthwaite,
@@ -22,7 +22,6 @@ from ...numerics.sandwich import (
     sandwich,
     small_sample_scale,
 )
-from ...numerics.threads import one_thread
 from ..estimates import Solution
 from ..plan import Block, Plan
 

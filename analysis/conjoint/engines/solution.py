@@ -41,10 +41,7 @@ RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]
 
 
 def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
-    """Solve a plan with ``fit``: coefficients (k,) and their covariance (k, k), without any factor.
-
-    With strata the covariance has the factors of the strata.
-    """
+    """Solve a plan with ``fit``: coefficients (k,) and covariance (k, k), with no factors but of strata."""
     n_coef = plan.contrasts.shape[1]
     counts = plan.cluster_counts(plan.cells.clusters)
     coef, vcov = np.zeros(n_coef), np.full((n_coef, n_coef), np.nan)

@@ -23,10 +23,7 @@ ByFeature = float | Mapping[str, float] | None
 
 
 def level_shares(design: Design) -> dict[str, dict[str, float]]:
-    """Probability of each level of each attribute, the reference first.
-
-    A number of levels stands for equally likely ones: the reference and any other.
-    """
+    """Probability of each level, the reference first; a number of levels stands for it and any other."""
     if isinstance(design, Integral):
         return {"attribute": _shares("attribute", design)}
     if isinstance(design, Mapping):

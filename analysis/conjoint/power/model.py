@@ -52,14 +52,12 @@ class Spread:
 
     def at(self, profiles: np.ndarray) -> np.ndarray:
         """Variance at n profiles."""
-        variance: np.ndarray = self.per_profile / profiles + self.lasting
-        return variance
+        return np.asarray(self.per_profile / profiles + self.lasting)
 
 
 def binary_variance(mean: np.ndarray) -> np.ndarray:
     """Variance of a choice with the given probability; NaN outside 0 to 1."""
-    variance: np.ndarray = np.where((mean >= 0) & (mean <= 1), mean * (1 - mean), np.nan)
-    return variance
+    return np.where((mean >= 0) & (mean <= 1), mean * (1 - mean), np.nan)
 
 
 def forced_choice_variance(
@@ -68,15 +66,13 @@ def forced_choice_variance(
     """Variance of an effect per profile in forced choices between two independently drawn profiles."""
     base = 0.5 - share * effect
     rows = binary_variance(base + effect) * own + binary_variance(base) * rest
-    variance: np.ndarray = kept * rows - effect**2
-    return variance
+    return np.asarray(kept * rows - effect**2)
 
 
 def row_amce_variance(effect: np.ndarray, share: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Variance of an AMCE per profile with independent rows whose means lie evenly around one half."""
     base = 0.5 - effect / 2
-    variance: np.ndarray = binary_variance(base + effect) / share + binary_variance(base) / reference
-    return variance
+    return np.asarray(binary_variance(base + effect) / share + binary_variance(base) / reference)
 
 
 def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -86,22 +82,17 @@ def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) 
     level alone and ``1/2 + 3 effect / 2`` with both.
     """
     both, first, second, neither = cells
-    variance: np.ndarray = (
+    return np.asarray(
         0.25 / neither
         + 0.25 / first
         + binary_variance(0.5 + effect / 2) / second
         + binary_variance(0.5 + 1.5 * effect) / both
     )
-    return variance
 
 
 def shrinkage(reliability: np.ndarray) -> np.ndarray:
-    """Factor ``1 - 2 tau`` by which answers that flip with probability ``tau`` shrink effects.
-
-    ``reliability`` is the probability ``(1 - tau)^2 + tau^2`` of the same choice in a repeated task.
-    """
-    factor: np.ndarray = np.sqrt(2 * reliability - 1)
-    return factor
+    """Factor ``1 - 2 tau`` of effects, from the share ``(1 - tau)^2 + tau^2`` of the same choice twice."""
+    return np.asarray(np.sqrt(2 * reliability - 1))
 
 
 def corrected_variance(
@@ -109,10 +100,7 @@ def corrected_variance(
 ) -> np.ndarray:
     """Variance of an effect divided by its estimated shrinkage, by the delta method."""
     factor = 2 * reliability - 1
-    variance: np.ndarray = (
-        observed + effect**2 * reliability * (1 - reliability) / (factor * repeats)
-    ) / factor
-    return variance
+    return np.asarray((observed + effect**2 * reliability * (1 - reliability) / (factor * repeats)) / factor)
 
 
 def satterthwaite(parts: tuple[np.ndarray, ...], dfs: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -157,8 +145,7 @@ def solve_increasing(
         middle = (below + above) / 2
         enough = reached(np.exp(middle)) >= 0
         below, above = np.where(enough, below, middle), np.where(enough, middle, above)
-    solution: np.ndarray = np.where(never, np.inf, np.exp(above))
-    return solution
+    return np.where(never, np.inf, np.exp(above))
 
 
 def _tails(z: np.ndarray, critical: np.ndarray) -> list[np.ndarray]:
@@ -169,8 +156,7 @@ def _tails(z: np.ndarray, critical: np.ndarray) -> list[np.ndarray]:
 
 
 def _density(x: np.ndarray) -> np.ndarray:
-    density: np.ndarray = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
-    return density
+    return np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
 
 
 def _error_nodes(df: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -272,10 +258,8 @@ def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndar
         return variance(effect)
     one, two = variance(effect / 2), variance(-effect / 2)
     if setting.same_pairs is not None:
-        both: np.ndarray = one + two - 2 * setting.same_pairs * np.sqrt(one * two)
-        return both
-    apart: np.ndarray = one / setting.groups[0] + two / setting.groups[1]
-    return apart
+        return np.asarray(one + two - 2 * setting.same_pairs * np.sqrt(one * two))
+    return np.asarray(one / setting.groups[0] + two / setting.groups[1])
 
 
 def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Test:
@@ -347,7 +331,6 @@ def _shortfall(
 
     def reached(value: np.ndarray) -> np.ndarray:
         found = at(value)
-        excess: np.ndarray = (found.right if setting.cjpowr else found.power) - power
-        return excess
+        return np.asarray((found.right if setting.cjpowr else found.power) - power)
 
     return reached

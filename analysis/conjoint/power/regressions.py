@@ -58,8 +58,7 @@ class Regressions:
         """Flag the cells of a group, shape (C,)."""
         if group is None:
             return np.ones(self.cells.n_cells, dtype=bool)
-        flags: np.ndarray = self.cells.code(group.by) == group.level
-        return flags
+        return np.asarray(self.cells.code(group.by) == group.level)
 
     def meeting(self, feature: str, partner: str, group: Group | None = None) -> np.ndarray:
         """Flag the combinations of two features that occur, shape (levels, levels of the partner)."""
@@ -87,14 +86,10 @@ class Regressions:
         contrast = level_contrast(self.cells, block, feature, level, base, self.partner(feature, group))
         if np.isnan(contrast).any() or np.abs(contrast @ null).max(initial=0.0) > 1e-8:
             return None
-        found: np.ndarray = block.design @ (bread @ contrast)
-        return found
+        return np.asarray(block.design @ (bread @ contrast))
 
     def _solve(self, feature: str, group: Group | None) -> Solved:
-        """The regression with a feature, its inverse cross products, and what these leave undetermined.
-
-        A feature that follows from another one stays out of its regressions, unless they are joined.
-        """
+        """The regression of a feature without those nested with it, its inverse, what is undetermined."""
         apart = {name for pair in self.nested if feature in pair for name in pair}
         apart -= {feature, self.partner(feature)}
         if group is not None:

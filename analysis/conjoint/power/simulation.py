@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from conjury.inference.simulation.conjoint.judges import RaterModel
     from conjury.inference.study.models import Study
 
-if TYPE_CHECKING:
-    from conjury.inference.study.models import Study
-
 Estimator = Callable[[pd.DataFrame], Estimates]
 NUMBERS = ["estimate", "std_error", "p", "lower", "upper"]
 CHUNKS = 8

@@ -35,10 +35,7 @@ def unit_sums(pairs: pd.DataFrame) -> np.ndarray:
 
 
 def swapping_of(pairs: pd.DataFrame, unit: np.ndarray | None = None, alpha: float = 0.05) -> Swapping:
-    """Agreement and swapping error of repeats, a preference for a side set apart from noise.
-
-    This is the number that reliability, diagnostics and corrections have in common.
-    """
+    """Agreement and swapping error of repeats, a preference for a side set apart from noise."""
     lean = (pairs["first"] + pairs["again"] - 1).to_numpy()
     return _swapping(pairs, pairs["unit"].to_numpy() if unit is None else unit, lean, alpha)
 
@@ -113,9 +110,8 @@ def verdict(error: Swapping, n_repeats: int) -> Verdict:
         share, apart = error.stable, f" once a preference for position {error.preferred} is removed"
     if share.upper < 0.5:
         return Verdict(
-            f"Below chance{apart}: answers depend on something that differed between the two "
-            "presentations, such as "
-            "the positions, rather than on noise; there is no swapping error to correct for."
+            f"Below chance{apart}: answers depend on something that differed between the two presentations, "
+            "such as the positions, rather than on noise; there is no swapping error to correct for."
         )
     if share.estimate <= 0.5:
         return Verdict(
@@ -239,11 +235,7 @@ def _with_limits(share: float, influence: np.ndarray, trials: float, alpha: floa
 
 
 def swapping_error(agreement: np.ndarray) -> np.ndarray:
-    """Probability tau that an answer departs from the stable pick; NaN where agreement is below 1/2.
-
-    Two answers agree with probability ``(1 - tau)^2 + tau^2``, so that
-    ``tau = (1 - sqrt(1 - 2 (1 - agreement))) / 2``.
-    """
+    """Probability tau of leaving the stable pick; agreement is ``(1 - tau)^2 + tau^2``; NaN below 1/2."""
     with np.errstate(invalid="ignore"):
         return np.asarray((1 - np.sqrt(2 * agreement - 1)) / 2)
 
@@ -316,10 +308,7 @@ def _combined(
 
 
 def resampled_sums(table: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Column sums of U units drawn with replacement, shape (draws, c), from a table of shape (U, c).
-
-    Units with equal rows are drawn together: only how often each kind of row is drawn matters.
-    """
+    """Column sums of U units drawn with replacement, (draws, c); units with equal rows are drawn together."""
     kinds, counts = np.unique(table, axis=0, return_counts=True)
     drawn = rng.multinomial(len(table), counts / len(table), size=draws)
     return np.asarray(drawn @ kinds)

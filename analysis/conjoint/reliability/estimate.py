@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.variables import require_column
-from ...numerics.intervals import check_alpha
+from ...numerics.intervals import check_alpha, check_draws
 from ...results import Result
 from .agreement import agreement_rows, position_row, resampled_sums, unit_sums
 from .repeats import Repeats, find_repeats
@@ -136,8 +136,7 @@ def reliability(
     >>> found.frame[["judge", "sides", "n_compared", "agreement"]].values.tolist()
     [['human', 'swapped', 2, 0.5]]
     """
-    if not isinstance(draws, int | np.integer) or draws < 2:
-        raise InputError(f"draws is {draws!r}; give at least 2, and 10,000 for limits to two digits.")
+    check_draws(draws, seed, 2, "give at least 2, and 10,000 for limits to two digits")
     check_alpha(alpha)
     grouping = [by] if isinstance(by, str) else list(by or [])
     for name in grouping:

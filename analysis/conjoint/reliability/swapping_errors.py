@@ -147,10 +147,7 @@ def _with_fallback(
 def swapping_errors(
     plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame, names: list[str], masks: list[np.ndarray]
 ) -> Errors:
-    """Estimate the swapping error of each group of repeats, and number the clusters.
-
-    A preference for a side is set apart from noise, as in `agreement.swapping`.
-    """
+    """Estimate the swapping error of each group of repeats, net bias set apart, and number the clusters."""
     of_row, of_pair, n = _clusters(plan, first, pairs)
     found = []
     influence = np.zeros((len(pairs), len(masks)))
@@ -177,8 +174,7 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
     if not judged.correctable and found.n_units < 2:
         raise InputError(
             f"{told}, but all of them are by one respondent and do not generalise to others; give a known "
-            "tau "
-            "as correct=, or collect repeats of more respondents."
+            "tau as correct=, or collect repeats of more respondents."
         )
     if not judged.correctable:
         raise InputError(

@@ -14,10 +14,9 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from ...frames.variables import Formula, warn_caller
-from ...numerics.linear import independent_columns
+from ...numerics.linear import independent_columns, one_thread
 from ...numerics.mixed import MixedFit, Products, fit
 from ...numerics.panel import Clusters, crossed
-from ...numerics.threads import one_thread
 from ..engines.solution import assemble
 from ..estimates import Estimates, Solution
 from ..plan import Plan

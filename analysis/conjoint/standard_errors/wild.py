@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import warn_caller
 from ...numerics.bootstrap import Moments, draw_weights, limits, moments, signs
-from ...numerics.intervals import Support, cut
+from ...numerics.intervals import Support, check_draws, cut
 from ...numerics.linear import Regression
 from ..engines.native import regress
 from ..estimates import Estimates, Fitted
@@ -57,10 +56,7 @@ class Ratios:
 def draw_ratios(
     plan: Plan, contrasts: np.ndarray, distance: np.ndarray, draws: int, seed: int | None
 ) -> Ratios:
-    """Draw t statistics of contrasts (m, K), whose estimates have distances (m,) from their null values.
-
-    For a plan with one cluster column. Weights are signs, or six points with fewer than 8 clusters.
-    """
+    """Draw t statistics of contrasts (m, K) at distances (m,) from their null values; one cluster column."""
     system = _system(plan, next(iter(plan.cells.clusterings)))
     n_clusters = len(system.scores)
     kind = "rademacher" if n_clusters >= _ENOUGH_SIGNS else "webb"
@@ -232,8 +228,7 @@ def _frame(
     if np.isinf(numbers).any():
         warn_caller(
             f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha "
-            f"{made.alpha:g}; "
-            "take more draws, weights='webb', or a larger alpha.",
+            f"{made.alpha:g}; take more draws, weights='webb', or a larger alpha.",
         )
     numbers[3:] = cut(numbers[3], numbers[4], estimate, support)
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")
@@ -261,10 +256,7 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
         raise InputError("The wild bootstrap is for linear models; leave out family='quasibinomial'.")
     if weights is not None and weights not in KINDS:
         raise InputError(f"There are no weights {weights!r}; there are {', '.join(KINDS)}.")
-    if not isinstance(draws, Integral) or draws < 2:
-        raise InputError(f"draws is {draws!r}; give at least 2, and 999 or more for a test at 5 percent.")
-    if seed is not None and (not isinstance(seed, Integral) or seed < 0):
-        raise InputError(f"seed is {seed!r}; give a whole number from 0.")
+    check_draws(draws, seed, 2, "give at least 2, and 999 or more for a test at 5 percent")
     return fitted
 
 

@@ -21,20 +21,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:No estimate for"),
 ]
 
+FULL = {"Education", "Job", "CountryOfOrigin", "ReasonForApplication"}
 RESTRICTED = {
     "immigration_amce_constrained_simple": {"ReasonForApplication", "CountryOfOrigin"},
-    "immigration_amce_constrained_full": {
-        "Education",
-        "Job",
-        "CountryOfOrigin",
-        "ReasonForApplication",
-    },
-    "immigration_amce_constrained_full_noid": {
-        "Education",
-        "Job",
-        "CountryOfOrigin",
-        "ReasonForApplication",
-    },
+    "immigration_amce_constrained_full": FULL,
+    "immigration_amce_constrained_full_noid": FULL,
     "taxes_amce_constrained_allowed": {"taxrate1", "taxrev"},
     "gemini_flash_amce_interaction_slur_identity": {"slur", "identity"},
 }
@@ -49,6 +40,7 @@ NULL_OF_A_DIFFERENCE = "immigration_mm_diffs_ethno_h0_alpha10"
 LOGISTIC = "taxes_amce_id_quasibinomial"
 EXCEPTIONS = {*RESTRICTED, *SHARED_CLUSTERS, NULL_OF_A_DIFFERENCE, LOGISTIC}
 PLAIN = [name for name in golden.NAMES if name not in EXCEPTIONS and name != "wide_cj_tidy"]
+IN_PYTHON = ["taxes_amce_id_weights", "taxes_mm_weights", "gemini_flash_amce_id"]
 COUNTS = ("cj_freqs", "cj_props", "cj_table")
 
 
@@ -119,17 +111,10 @@ def test_the_bridge_to_cregg_gives_its_tables_where_our_verb_has_no_such_engine(
     "name",
     some_by_default(
         [
-            "immigration_amce_id",
-            "immigration_amce_noid",
-            "immigration_amce_balance_subset",
-            "immigration_mm_id_h0",
-            "immigration_amce_diffs_contest",
-            "immigration_cj_by_contest_mm",
-            "taxes_amce_id_weights",
-            "taxes_mm_weights",
-            "gemini_flash_amce_id",
+            *(f"immigration_{name}" for name in ("amce_id", "amce_noid", "amce_balance_subset", "mm_id_h0")),
+            *("immigration_amce_diffs_contest", "immigration_cj_by_contest_mm", *IN_PYTHON),
         ],
-        ["taxes_amce_id_weights", "taxes_mm_weights", "gemini_flash_amce_id"],
+        IN_PYTHON,
     ),
 )
 def test_python_engines_give_the_numbers_of_cregg(name: str, engine: str) -> None:
@@ -137,11 +122,10 @@ def test_python_engines_give_the_numbers_of_cregg(name: str, engine: str) -> Non
     golden.assert_matches(found.frame, expected, atol=1e-10)
 
 
-def engines_in_one_sitting() -> list[Any]:
-    return ["native", pytest.param("survey", marks=pytest.mark.r)]
+NATIVE_AND_SURVEY = ["native", pytest.param("survey", marks=pytest.mark.r)]
 
 
-@pytest.mark.parametrize("engine", engines_in_one_sitting())
+@pytest.mark.parametrize("engine", NATIVE_AND_SURVEY)
 @pytest.mark.parametrize("name", RESTRICTED)
 def test_restricted_features_get_intervals_of_the_level_asked_for_where_cregg_gives_90(
     name: str, engine: str
@@ -159,7 +143,7 @@ def test_restricted_features_get_intervals_of_the_level_asked_for_where_cregg_gi
         golden.assert_numbers_agree(right[column], right[f"{column}_cregg"], column, atol=1e-12)
 
 
-@pytest.mark.parametrize("engine", engines_in_one_sitting())
+@pytest.mark.parametrize("engine", NATIVE_AND_SURVEY)
 def test_restricted_amces_average_over_partners_that_both_levels_meet(engine: str) -> None:
     found, expected = run("immigration_amce_constrained_full", engine)
     both = joined(found.frame, expected)
@@ -196,7 +180,6 @@ def test_differences_of_means_keep_the_covariance_that_cregg_forgets(name: str) 
     call = golden.golden_call(name)
     options = dict(call.options)
     grouped = conjoint.cj(call.data, call.formula, estimate="mm", **options)
-    assert grouped.vcov is not None
     groups = grouped.frame["by"].unique().tolist()
     m = len(grouped.frame) // len(groups)
     vcov = grouped.vcov.to_numpy()

@@ -105,7 +105,7 @@ def test_forty_of_sixty_repeats_agree_wherever_it_is_reported(
 
 
 def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_refused(
-    study: Study, always_a: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
+    study: Study, choices: pd.DataFrame, always_a: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
     check = next(one for one in diagnose(study, always_a) if one.name == "repeat_agreement")
     assert "8.3% of 60 repeated pairs" in check.finding
@@ -120,11 +120,6 @@ def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_r
     told = report_of(study, always_a, tmp_path, capsys, monkeypatch)
     assert told.count("chance:") == 1
     assert "fig-corrected" not in told
-
-
-def test_advice_separates_judges_that_can_be_corrected_from_those_that_cannot(
-    study: Study, choices: pd.DataFrame, always_a: pd.DataFrame
-) -> None:
     both = pd.concat([choices, always_a.assign(judge_id="follower")], ignore_index=True)
     check = next(one for one in diagnose(study, both) if one.name == "repeat_agreement")
     assert check.remedy.startswith("Do not correct the AMCEs of follower plain")
@@ -156,54 +151,39 @@ def test_both_kinds_weigh_the_same_where_each_is_plentiful() -> None:
     truth = np.concatenate([stable, stable[:18_000], ~stable[:2_000]])
     answer = np.where(rng.random(2 * n) < bias, True, truth ^ (rng.random(2 * n) < noise))
     pair = np.concatenate([np.arange(n), np.arange(18_000), np.arange(2_000)])
-    flip = np.arange(2 * n) >= 38_000
-    side = np.stack([np.zeros(2 * n, int), np.ones(2 * n, int)])
-    table = pd.DataFrame(
-        {
-            "judge_id": "m", "judge_kind": "model", "pair_id": np.tile(pair, 2),
-            "position": np.repeat(["A", "B"], 2 * n), "chosen": np.concatenate([answer, ~answer]).astype(int),
-            "profile_id": (2 * pair + (side ^ flip)).ravel(), "repeat": np.tile(flip, 2),
-            "sample": np.tile(np.repeat([0, 1, 0], [n, 18_000, 2_000]), 2),
-        }
-    )  # fmt: skip
+    flip, sample = np.arange(2 * n) >= 38_000, np.repeat([0, 1, 0], [n, 18_000, 2_000])
+    first = pd.DataFrame({"pair_id": pair, "chosen": answer.astype(int), "repeat": flip, "sample": sample})
+    sides = [
+        first.assign(position="A", profile_id=2 * pair + flip),
+        first.assign(position="B", profile_id=2 * pair + ~flip, chosen=1 - first["chosen"]),
+    ]
+    table = pd.concat(sides, ignore_index=True).assign(judge_id="m", judge_kind="model")
     row = reliability(table, seed=1, draws=50).frame.set_index("sides").loc["either"]
     assert row["tau"] == pytest.approx((1 - (1 - bias) * (1 - 2 * noise)) / 2, abs=0.015)
 
 
-def test_unmarked_pairs_with_the_same_profiles_are_no_repeats(choices: pd.DataFrame) -> None:
+LINKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "repeat_of": lambda d: d.assign(pair_id=d["pair_id"].str.replace("_swapped", "_x")),
+    "suffix": lambda d: d.drop(columns="repeat_of"),
+    "same pair_id": lambda d: d.assign(pair_id=d["repeat_of"].fillna(d["pair_id"])).drop(columns="repeat_of"),
+}
+
+
+def test_repeats_are_linked_by_id_in_any_order_and_others_counted_as_unmatched(choices: pd.DataFrame) -> None:
+    def linked(table: pd.DataFrame) -> tuple[int, Any]:
+        found = reliability(table, seed=1, draws=2)
+        return found.position["n_unmatched"].item(), found.frame
+
+    for change in LINKS.values():
+        lost, frame = linked(change(choices).sample(frac=1, random_state=2))
+        assert (lost, frame["agreement"].item()) == (0, 40 / 60)
+    own = choices["repeat_of"]
+    assert linked(choices.assign(repeat_of=own.where(own.ne(own.dropna().iloc[0]), "no")))[0] == 1
+    lost, frame = linked(LINKS["repeat_of"](choices).drop(columns="repeat_of"))  # content in both orders
+    assert lost > 0
+    assert (frame["sides"].item(), frame["n_compared"].item()) == ("swapped", 60 - lost)
     with pytest.raises(InputError, match="no repeated task"):
         reliability(choices[~choices["repeat"]])
-
-
-@pytest.mark.parametrize("link", ["repeat_of", "suffix", "same pair_id"])
-def test_repeats_are_linked_by_id_in_any_order(choices: pd.DataFrame, link: str) -> None:
-    table = choices
-    if link == "suffix":
-        table = choices.drop(columns="repeat_of")
-    elif link == "same pair_id":
-        own = choices["repeat_of"].fillna(choices["pair_id"])
-        table = choices.assign(pair_id=own).drop(columns="repeat_of")
-    else:
-        table = choices.assign(pair_id=choices["pair_id"].str.replace("_swapped", "_x"))
-    mixed_up = table.sample(frac=1, random_state=2)
-    found = reliability(mixed_up, seed=1, draws=2)
-    assert found.frame["agreement"].tolist() == [40 / 60]
-    assert found.position["n_unmatched"].tolist() == [0]
-
-
-def test_a_link_to_another_pair_is_counted_as_unmatched(choices: pd.DataFrame) -> None:
-    wrong = choices["repeat_of"].where(choices["repeat_of"].ne(choices["repeat_of"].dropna().iloc[0]), "no")
-    found = reliability(choices.assign(repeat_of=wrong), seed=1, draws=2)
-    assert found.position["n_unmatched"].tolist() == [1]
-
-
-def test_without_a_link_content_in_both_orders_stays_unmatched(choices: pd.DataFrame) -> None:
-    bare = choices.drop(columns="repeat_of").assign(pair_id=choices["pair_id"].str.replace("_swapped", "_x"))
-    found = reliability(bare, seed=1, draws=2)
-    lost = found.position["n_unmatched"].item()
-    assert lost > 0
-    assert found.frame["sides"].tolist() == ["swapped"]
-    assert found.frame["n_compared"].item() == 60 - lost
 
 
 @pytest.mark.parametrize("kind", ["human", "model"])
@@ -305,25 +285,17 @@ def test_included_repeats_share_the_cluster_of_the_pair_that_they_repeat(study: 
     assert ratio.to_numpy() == pytest.approx(np.sqrt(2), rel=0.01)
 
 
-def test_repeats_that_cannot_be_linked_stay_excluded(choices: pd.DataFrame) -> None:
-    lost = choices.assign(
-        repeat_of=choices["repeat_of"].where(choices["pair_id"] != choices["pair_id"].iloc[-1], "no")
-    )
-    both = include_repeats(lost)
+def test_repeats_are_kept_where_they_cannot_be_linked_or_the_request_names_their_column(choices) -> None:
+    lost = choices["repeat_of"].where(choices["pair_id"] != choices["pair_id"].iloc[-1], "no")
+    both = include_repeats(choices.assign(repeat_of=lost))
     assert int(both["repeat"].sum()) == 2
     with pytest.warns(RepeatsExcluded, match="2 rows of repeated pairs"):
         amce(both, FORMULA, id="pair_id")
-
-
-def test_a_request_that_names_the_column_keeps_repeats(choices: pd.DataFrame) -> None:
-    table = choices.assign(repeat=choices["repeat"].map({True: "again", False: "first"}).astype("category"))
+    words = choices["repeat"].map({True: "again", False: "first"}).astype("category")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RepeatsExcluded)
-        assert amce(table, FORMULA, id="pair_id").provenance.n_rows == 1320
+        every = amce(choices.assign(repeat=words), FORMULA, id="pair_id")
         compared = conjoint.amce_diffs(choices, FORMULA, by="repeat", id="pair_id")
-    assert compared.provenance.n_rows == 1320
-
-
-def test_only_repeats_are_refused_with_a_remedy(choices: pd.DataFrame) -> None:
+    assert every.provenance.n_rows == compared.provenance.n_rows == 1320
     with pytest.raises(InputError, match="All rows are marked as repeats"):
         amce(choices[choices["repeat"]], FORMULA, id="pair_id")

@@ -25,6 +25,7 @@ from conjury.analysis.recovery import rating_recovery as recovery
 from conjury.analysis.recovery import recovery_summary
 
 Z = 1.959964
+ALIKE_NOTE = "1 row has no interval: every bootstrap draw gives the same value."
 pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
 
 
@@ -32,55 +33,51 @@ def sixty_pairs(chosen: int = 1) -> pd.DataFrame:
     """Sixty forced choices; a level shown in ten of them is chosen ``chosen`` times."""
     rows = []
     for pair in range(60):
-        rare = "rare" if pair < 10 else "b"
         first = pair < chosen if pair < 10 else pair % 2 == 0
-        rows.append((pair, rare, "u" if pair % 3 else "v", float(first)))
+        rows.append((pair, "rare" if pair < 10 else "b", "u" if pair % 3 else "v", float(first)))
         rows.append((pair, "a", "v" if pair % 4 else "u", 1 - float(first)))
     frame = pd.DataFrame(rows, columns=["pair_id", "tone", "topic", "chosen"])
     return frame.astype({"tone": "category", "topic": "category"})
 
 
-def row(found: Estimates, level: str) -> pd.Series[Any]:
-    frame = found.frame
-    return frame[frame["level"].astype(str) == level].iloc[0]
+def rare(verb: Any, data: pd.DataFrame | None = None, formula: str = "chosen ~ tone", **options: Any) -> Any:
+    """The row of the rare level."""
+    found = verb if isinstance(verb, Estimates) else verb(data, formula, "pair_id", **options)
+    return found.frame[found.frame["level"].astype(str) == "rare"].iloc[0]
 
 
 def test_means_of_a_choice_end_at_0_and_keep_all_other_numbers() -> None:
-    rare = row(mm(sixty_pairs(), "chosen ~ tone + topic", "pair_id"), "rare")
-    assert rare["estimate"] - Z * rare["std_error"] < 0
-    assert rare["lower"] == 0
-    assert rare["upper"] == pytest.approx(rare["estimate"] + Z * rare["std_error"], abs=1e-6)
-    assert rare["z"] == pytest.approx((rare["estimate"] - 0.5) / rare["std_error"])
-    assert row(mm(sixty_pairs(9), "chosen ~ tone", "pair_id"), "rare")["upper"] == 1
-    grouped = cj(sixty_pairs().assign(who="gpt"), "chosen ~ tone", "pair_id", estimate="mm", by="who")
-    assert row(grouped, "rare")["lower"] == 0
+    row = rare(mm, sixty_pairs(), "chosen ~ tone + topic")
+    assert row["estimate"] - Z * row["std_error"] < 0
+    assert row["lower"] == 0
+    assert row["upper"] == pytest.approx(row["estimate"] + Z * row["std_error"], abs=1e-6)
+    assert row["z"] == pytest.approx((row["estimate"] - 0.5) / row["std_error"])
+    assert rare(mm, sixty_pairs(9))["upper"] == 1
+    assert rare(cj, sixty_pairs().assign(who="gpt"), estimate="mm", by="who")["lower"] == 0
 
 
 def test_only_means_of_outcomes_from_0_to_1_are_bounded() -> None:
-    points = sixty_pairs().assign(chosen=lambda x: 100 * x["chosen"])
-    rare = row(mm(points, "chosen ~ tone", "pair_id"), "rare")
-    assert rare["lower"] == pytest.approx(rare["estimate"] - Z * rare["std_error"], abs=1e-4)
-    assert rare["lower"] < 0
-    effect = row(amce(sixty_pairs(), "chosen ~ tone", "pair_id"), "rare")
+    points = rare(mm, sixty_pairs().assign(chosen=lambda x: 100 * x["chosen"]))
+    assert points["lower"] == pytest.approx(points["estimate"] - Z * points["std_error"], abs=1e-4)
+    assert points["lower"] < 0
+    effect = rare(amce, sixty_pairs())
     assert effect["lower"] == pytest.approx(effect["estimate"] - Z * effect["std_error"], abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized"])
-def test_bootstrap_limits_of_shares_stay_between_0_and_1(method: str) -> None:
-    data = sixty_pairs()
-    options: dict[str, Any] = {"draws": 200, "seed": 1, "method": method}
-    rare = row(bootstrap(mm, data, "chosen ~ tone", **options), "rare")
-    assert 0 <= rare["lower"] <= rare["estimate"] <= rare["upper"] <= 1
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized", "wild"])
+def test_drawn_limits_of_shares_stay_between_0_and_1(method: str) -> None:
+    data, options = sixty_pairs(), {"draws": 200, "seed": 1, "method": method}
+    if method == "wild":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made: Any = wild(mm(data, "chosen ~ tone", "pair_id"), draws=199, seed=1)
+    else:
+        made = bootstrap(mm, data, "chosen ~ tone", **options)
+    row = rare(made)
+    assert 0 <= row["lower"] <= row["estimate"] <= row["upper"] <= 1
     if method in ("percentile", "basic"):
         found = bootstrap(cj_props, data.iloc[:12], "~ tone", **options).frame
         assert ((found["lower"] >= 0) & (found["upper"] <= 1) | found["lower"].isna()).all()
-
-
-def test_wild_limits_of_shares_stay_between_0_and_1() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rare = row(wild(mm(sixty_pairs(), "chosen ~ tone", "pair_id"), draws=199, seed=1), "rare")
-    assert 0 <= rare["lower"] <= rare["estimate"] <= rare["upper"] <= 1
 
 
 def test_shares_that_every_draw_gives_have_no_interval() -> None:
@@ -92,10 +89,16 @@ def test_shares_that_every_draw_gives_have_no_interval() -> None:
 
 
 def rated(values: dict[str, list[float]]) -> pd.DataFrame:
-    people = [name for name in values if not name.startswith("gpt")]
     return pd.DataFrame(
         [
-            (judge, "human" if judge in people else "model", f"i{k}", value, f"t{k // 3}", "hml"[k % 3])
+            (
+                judge,
+                "model" if judge.startswith("gpt") else "human",
+                f"i{k}",
+                value,
+                f"t{k // 3}",
+                "hml"[k % 3],
+            )
             for judge, own in values.items()
             for k, value in enumerate(own)
         ],
@@ -103,7 +106,8 @@ def rated(values: dict[str, list[float]]) -> pd.DataFrame:
     )
 
 
-ALIKE = {"ann": [4.0, 3, 2] * 8, "bob": [4.0, 3, 2] * 8, "gpt": [4.0] * 24}
+FALLING = [4.0, 3, 2] * 8
+ALIKE = {"ann": FALLING, "bob": FALLING, "gpt": [4.0] * 24}
 
 
 def test_means_that_every_draw_gives_have_no_interval_and_are_not_counted_as_misses() -> None:
@@ -111,54 +115,37 @@ def test_means_that_every_draw_gives_have_no_interval_and_are_not_counted_as_mis
     gpt = found.frame[found.frame["group"] == "gpt"].iloc[0]
     assert gpt["estimate"] == 4
     assert np.isnan(gpt[["std_error", "lower", "upper", "sd_lower", "sd_upper"]].astype(float)).all()
-    assert "1 row has no interval: every bootstrap draw gives the same value." in found.notes
-    truth = pd.DataFrame(
-        {"quantity": "expected_rating", "judge": ["human", "gpt"], "dimension": "", "other": "",
-         "response_type": "", "value": [3.0, 3.9]}
-    )  # fmt: skip
+    assert ALIKE_NOTE in found.notes
+    truth = pd.DataFrame({"quantity": "expected_rating", "judge": ["human", "gpt"], "value": [3.0, 3.9]})
+    truth = truth.assign(dimension="", other="", response_type="")
     summary = recovery_summary(recovery({"means": found}, truth)).set_index("judge")
-    assert summary.loc["gpt", "n_intervals"] == 0
-    assert summary.loc["human", "n_intervals"] == 1
-
-
-def test_means_end_at_the_ends_of_a_known_scale() -> None:
+    assert summary["n_intervals"].to_dict() == {"human": 1, "gpt": 0}
     table = rated({"ann": [5.0] * 23 + [1], "gpt": [5.0] * 24})
-    own = means(table, draws=200).frame.iloc[0]
-    assert own["upper"] > 5
+    assert means(table, draws=200).frame.iloc[0]["upper"] > 5
     assert means(table, draws=200, scale=[1, 2, 3, 4, 5]).frame.iloc[0]["upper"] == 5
 
 
 def test_differences_correlations_and_slopes_that_every_draw_gives_have_no_interval() -> None:
-    same = rated({"ann": [4.0, 3, 2] * 8, "gpt": [4.0, 3, 2] * 8, "gpt_2": [5.0, 4, 3] * 8})
-    for found in (
-        biases(same, by=(), draws=50),
-        correlations(same, draws=50),
-        rating_lines(same, draws=50),
-    ):
+    same = rated({"ann": FALLING, "gpt": FALLING, "gpt_2": [5.0, 4, 3] * 8})
+    for found in (biases(same, by=(), draws=50), correlations(same, draws=50), rating_lines(same, draws=50)):
         known = found.frame[found.frame["estimate"].notna()]
         known = known[known["quantity"] == "difference"] if "bias" in known else known
         assert len(known)
-        assert known["lower"].isna().all()
-        assert known["upper"].isna().all()
+        assert known[["lower", "upper"]].isna().all(axis=None)
         assert any("every bootstrap draw gives the same value" in note for note in found.notes)
 
 
-def test_orders_of_tiers_that_are_always_right_keep_wilsons_limits() -> None:
-    found = tier_accuracy(
-        rated(ALIKE).query("judge_id != 'gpt'"), column="tier", within="topic", levels=["h", "m", "l"],
-        draws=50,
-    ).frame  # fmt: skip
+def test_perfect_orders_keep_wilsons_limits_and_perfect_agreement_has_none() -> None:
+    people = rated(ALIKE).query("judge_id != 'gpt'")
+    found = tier_accuracy(people, column="tier", within="topic", levels=["h", "m", "l"], draws=50).frame
     human = found[(found["judge"] == "human") & (found["quantity"] == "complete_order")].iloc[0]
     assert human["estimate"] == human["upper"] == 1
     assert 0.6 < human["lower"] < 1
-
-
-def test_agreement_without_a_disagreement_has_no_interval_and_says_so() -> None:
-    found = agreement(rated(ALIKE), coefficients=["percent", "gwet"], draws=50)
-    people = found.frame[found.frame["against"].isna()]
+    agreed = agreement(rated(ALIKE), coefficients=["percent", "gwet"], draws=50)
+    people = agreed.frame[agreed.frame["against"].isna()]
     assert (people["estimate"] == 1).all()
     assert people[["std_error", "lower", "upper", "boot_lower", "boot_upper"]].isna().all(axis=None)
-    assert any("no interval of percent, gwet" in note for note in found.notes)
+    assert any("no interval of percent, gwet" in note for note in agreed.notes)
 
 
 def test_limits_of_agreement_lie_between_0_and_1_and_those_of_kappa_between_minus_1_and_1() -> None:
@@ -182,7 +169,7 @@ def test_winning_rates_that_every_draw_gives_have_no_interval() -> None:
     assert only["winning_rate"] == 1
     assert np.isnan(only["winning_rate_lower"])
     assert only["advantage_probability_lower"] < only["advantage_probability_upper"] <= 1
-    assert "Winning rates: 1 row has no interval: every bootstrap draw gives the same value." in found.notes
+    assert f"Winning rates: {ALIKE_NOTE}" in found.notes
 
 
 @pytest.mark.parametrize("trials", [3.0, 20.0, 1117.0])

@@ -35,11 +35,11 @@ def test_logistic_regression_finds_the_maximum_of_the_likelihood() -> None:
 
 @pytest.mark.parametrize("factor", [1e-9, 1e-3, 1e6])
 @pytest.mark.parametrize("solve", [least_squares, logistic])
-def test_the_scale_of_weights_moves_no_coefficient(solve: type[object], factor: float) -> None:
-    plain = solve(DESIGN, WEIGHT, WEIGHT * MEAN)  # type: ignore[call-arg]
-    scaled = solve(DESIGN, WEIGHT * factor, WEIGHT * factor * MEAN)  # type: ignore[call-arg]
-    np.testing.assert_allclose(scaled.coef, plain.coef, rtol=1e-9)  # type: ignore[attr-defined]
-    np.testing.assert_allclose(scaled.bread * factor, plain.bread, rtol=1e-9)  # type: ignore[attr-defined]
+def test_the_scale_of_weights_moves_no_coefficient(solve, factor: float) -> None:
+    plain = solve(DESIGN, WEIGHT, WEIGHT * MEAN)
+    scaled = solve(DESIGN, WEIGHT * factor, WEIGHT * factor * MEAN)
+    np.testing.assert_allclose(scaled.coef, plain.coef, rtol=1e-9)
+    np.testing.assert_allclose(scaled.bread * factor, plain.bread, rtol=1e-9)
 
 
 def test_a_separated_level_is_set_aside_and_leaves_the_other_logits_alone() -> None:
@@ -53,7 +53,7 @@ def test_a_separated_level_is_set_aside_and_leaves_the_other_logits_alone() -> N
     np.testing.assert_allclose(fit.null.ravel(), [0, 0, 1], atol=1e-12)
 
 
-def test_the_later_of_two_dependent_columns_is_left_out() -> None:
+def test_dependent_and_empty_columns_are_left_out_and_columns_of_any_size_kept() -> None:
     design = np.column_stack([DESIGN, DESIGN[:, 1] + DESIGN[:, 2], DESIGN[:, 3]])
     gram = design.T @ design
     np.testing.assert_array_equal(independent_columns(gram), [True] * 5 + [False] * 2)
@@ -61,14 +61,7 @@ def test_the_later_of_two_dependent_columns_is_left_out() -> None:
     assert not inverse[5:].any()
     np.testing.assert_allclose(design @ null, 0, atol=1e-10)
     assert null.shape == (7, 2)
-
-
-def test_an_empty_column_is_left_out() -> None:
-    gram = np.diag([2.0, 0.0, 3.0])
-    np.testing.assert_array_equal(independent_columns(gram), [True, False, True])
-
-
-def test_columns_of_very_different_size_are_all_kept() -> None:
+    np.testing.assert_array_equal(independent_columns(np.diag([2.0, 0.0, 3.0])), [True, False, True])
     scale = np.array([1e-6, 1, 1e6, 1, 1e-3])
     assert independent_columns((DESIGN * scale).T @ (DESIGN * scale)).all()
 
@@ -79,7 +72,4 @@ def test_the_sandwich_has_the_factor_of_the_survey_package() -> None:
     np.testing.assert_allclose(found, 5 / 4 * bread @ middle @ bread)
     mixed = sandwich(bread, middle, small_sample_scale(np.array([5, 9])))
     np.testing.assert_allclose(mixed[0, 1], np.sqrt(5 / 4 * 9 / 8) * 2)
-
-
-def test_a_single_cluster_has_no_covariance() -> None:
     np.testing.assert_array_equal(np.isnan(small_sample_scale(np.array([1, 2]))), [True, False])

@@ -59,34 +59,30 @@ def test_weights_of_each_factor_have_mean_one_and_are_independent() -> None:
     assert abs(same_user - (1 + other) * (1 - 1 / 30) + 1) < 0.2
 
 
-def test_the_same_seed_gives_the_same_draws_and_one_unit_in_a_list_is_that_unit() -> None:
-    first, again, other = (
-        bootstrap(mm, DATA, FORMULA, unit=["text", "user"], draws=60, seed=seed) for seed in (1, 1, 2)
-    )
+def test_seeds_lists_of_one_and_counts_are_drawn_by_crossed_units() -> None:
+    draws = {"draws": 60, "unit": ["text", "user"]}
+    first, again, other = (bootstrap(mm, DATA, FORMULA, seed=seed, **draws) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.replicates, again.replicates)
     assert not np.array_equal(first.replicates, other.replicates)
     listed, named = (bootstrap(mm, DATA, FORMULA, unit=u, draws=60, seed=1) for u in (["text"], "text"))
     np.testing.assert_array_equal(listed.replicates, named.replicates)
-    assert first.provenance.extra["unit"] == "text, user"
-    assert first.provenance.extra["n_units"] == 9
+    assert (first.provenance.extra["unit"], first.provenance.extra["n_units"]) == ("text, user", 9)
+    counts = bootstrap(cj_freqs, DATA, "~ tone", seed=1, method="basic", **draws)
+    assert (counts.frame["std_error"] > 0).all()
 
 
-def test_counts_can_be_drawn_by_crossed_units() -> None:
-    found = bootstrap(cj_freqs, DATA, "~ tone", unit=["text", "user"], draws=20, seed=1, method="basic")
-    assert (found.frame["std_error"] > 0).all()
-
-
-def test_what_crossed_units_cannot_do_is_refused_in_a_sentence() -> None:
-    for method in ("bca", "studentized"):
-        with pytest.raises(InputError, match=f"has no {method} interval"):
-            bootstrap(amce, DATA, FORMULA, unit=["text", "user"], method=method, draws=20)  # type: ignore[arg-type]
-    for unit in ([], ["text", "text"], ["text", 3]):
-        with pytest.raises(InputError, match="several different ones"):
-            bootstrap(amce, DATA, FORMULA, unit=unit, draws=20)
-    with pytest.raises(InputError, match="single value"):
-        bootstrap(amce, DATA.assign(site=1), FORMULA, unit=["text", "site"], draws=20)
-    with pytest.raises(InputError, match="unit='town'"):
-        bootstrap(amce, DATA, FORMULA, unit=["text", "town"], draws=20)
+@pytest.mark.parametrize(
+    ("unit", "method", "words"),
+    [
+        *((["text", "user"], method, f"has no {method} interval") for method in ("bca", "studentized")),
+        *((unit, "basic", "several different ones") for unit in ([], ["text", "text"], ["text", 3])),
+        (["text", "one"], "basic", "single value"),
+        (["text", "town"], "basic", "unit='town'"),
+    ],
+)
+def test_what_crossed_units_cannot_do_is_refused_in_a_sentence(unit, method: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        bootstrap(amce, DATA.assign(one=1), FORMULA, unit=unit, method=method, draws=20)
 
 
 def test_errors_agree_with_crossed_clusters_where_texts_and_users_have_effects() -> None:

@@ -6,26 +6,16 @@ import os
 import subprocess
 from pathlib import Path
 
-import golden
 import numpy as np
 import pandas as pd
 import pytest
+from golden import REPOSITORY
+from shipped_tables import posts
 
 from conjury.analysis import r
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.engines import cregg
 from conjury.inference.errors import InputError
-
-
-def posts() -> pd.DataFrame:
-    """Read the data behind the reference tables that R/run.R makes."""
-    folder = golden.REPOSITORY / "tests" / "fixtures" / "data"
-    frame = pd.read_csv(folder / "posts.csv")
-    levels = pd.read_csv(folder / "posts.levels.csv")
-    for column, found in levels.groupby("column")["level"]:
-        frame[column] = pd.Categorical(frame[column], categories=found.tolist())
-    return frame
-
 
 MAIN = "chosen ~ tone + topic + author + reply"
 FITS = {
@@ -41,7 +31,7 @@ FITS = {
 def test_a_fit_through_the_bridge_equals_the_table_that_r_made_on_its_own(name: str) -> None:
     formula, options = FITS[name]
     fit = r.call("fit_survey", data=posts(), formula=formula, **options)
-    made = pd.read_csv(golden.REPOSITORY / "tests" / "fixtures" / "r" / f"{name}.csv")
+    made = pd.read_csv(REPOSITORY / "tests" / "fixtures" / "r" / f"{name}.csv")
     assert list(fit["names"]) == made["name"].tolist()
     assert list(fit["aliased"]) == made["aliased"].tolist()
     np.testing.assert_allclose(fit["coef"], made["coef"], rtol=1e-9)
@@ -50,12 +40,11 @@ def test_a_fit_through_the_bridge_equals_the_table_that_r_made_on_its_own(name: 
 
 def rscript(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command, settings = ["Rscript", *arguments], {**os.environ, **environment}
-    return subprocess.run(
-        command, cwd=golden.REPOSITORY, env=settings, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, cwd=REPOSITORY, env=settings, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.r
+@pytest.mark.long
 def test_the_committed_tables_are_what_r_makes_byte_for_byte() -> None:
     found = rscript(os.path.join("R", "run.R"), "--check")
     if "note: the tables were made with other versions" in found.stdout:
@@ -93,11 +82,9 @@ def test_clusters_of_dropped_rows_are_counted() -> None:
 
 
 @pytest.mark.r
-def test_column_names_of_any_kind_reach_the_model() -> None:
-    frame = posts()
-    plain = r.call(
-        "fit_survey", data=frame, formula="chosen ~ tone + topic", id="respondent", weights="weight"
-    )
+def test_column_names_of_any_kind_reach_the_model_and_one_cluster_is_an_error_in_r_words() -> None:
+    options = {"formula": "chosen ~ tone + topic", "id": "respondent", "weights": "weight"}
+    plain = r.call("fit_survey", data=posts(), **options)
     names = {
         "chosen": "if",
         "tone": "the `tone`",
@@ -105,18 +92,11 @@ def test_column_names_of_any_kind_reach_the_model() -> None:
         "respondent": "who?",
         "weight": "größe",
     }
+    formula = "`if` ~ `the \\`tone\\`` + `topic\\\\`"
     odd = r.call(
-        "fit_survey",
-        data=frame.rename(columns=names),
-        formula="`if` ~ `the \\`tone\\`` + `topic\\\\`",
-        id="who?",
-        weights="größe",
+        "fit_survey", data=posts().rename(columns=names), formula=formula, id="who?", weights="größe"
     )
     np.testing.assert_array_equal(odd["vcov"], plain["vcov"])
-
-
-@pytest.mark.r
-def test_one_cluster_is_an_error_in_r_words() -> None:
     with pytest.raises(r.RError, match="only one primary sampling unit"):
         r.call("fit_survey", data=posts().assign(all="same"), formula="chosen ~ tone", id="all")
 
@@ -131,12 +111,6 @@ def test_ordered_features_get_their_effects_from_cregg() -> None:
 
 
 @pytest.mark.cregg
-@pytest.mark.filterwarnings("error")
-def test_cregg_runs_without_the_warning_about_maximum_likelihood() -> None:
-    assert len(cregg.run("mm", posts(), "chosen ~ tone + topic", id="respondent")) == 6
-
-
-@pytest.mark.cregg
 def test_labels_given_for_some_features_stay_with_them() -> None:
     table = cregg.run("amce", posts(), "chosen ~ tone + topic", feature_labels={"topic": "Thème"})
     assert table["feature"].cat.categories.tolist() == ["tone", "Thème"]
@@ -144,7 +118,9 @@ def test_labels_given_for_some_features_stay_with_them() -> None:
 
 
 @pytest.mark.cregg
-def test_several_subgroup_columns_are_joined() -> None:
+@pytest.mark.filterwarnings("error")
+def test_cregg_runs_without_the_warning_about_maximum_likelihood_and_joins_subgroup_columns() -> None:
+    assert len(cregg.run("mm", posts(), "chosen ~ tone + topic", id="respondent")) == 6
     table = cregg.run("cj", posts(), "chosen ~ tone", estimate="mm", by=["age", "position"])
     assert set(table["by"]) == {f"{age}***{side}" for age in ("under 40", "over 40") for side in "AB"}
     assert table[["age", "position"]].drop_duplicates().shape == (4, 2)

@@ -11,14 +11,15 @@ import golden
 import numpy as np
 import pandas as pd
 import pytest
+import shipped_tables
 from scipy.special import ndtri
+from shipped_tables import FIXTURES
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, amce_diffs, cj, cj_freqs, cj_props, mm, mm_diffs
 from conjury.analysis.conjoint.engines.cregg import COLUMN_NAMES
 from conjury.inference.errors import InputError
 
-FIXTURES = golden.REPOSITORY / "tests" / "fixtures"
 PLAIN = "chosen ~ tone + topic + author + reply"
 RESTRICTED = "chosen ~ tone * topic + author + reply"
 WITHOUT_AUTHOR = "chosen ~ tone + topic + reply"
@@ -26,34 +27,22 @@ ID = {"id": "respondent"}
 WEIGHTED = {"id": "respondent", "weights": "weight"}
 ORDER = ["reply", "tone", "author", "topic"]
 
-CALLS: dict[str, tuple[str, str, dict[str, Any]]] = {
+LABELS = {"level_order": "descending", "feature_order": ORDER, "feature_labels": {"author": "Auteur·e"}}
+BOTH: dict[str, tuple[str, str, dict[str, Any]]] = {
     "amce": ("amce", PLAIN, {}),
     "amce_id": ("amce", PLAIN, ID),
     "amce_weights": ("amce", PLAIN, WEIGHTED),
-    "amce_restricted": ("amce", RESTRICTED, ID),
-    "amce_pair_alpha10": ("amce", PLAIN, {"id": "pair_id", "alpha": 0.1}),
     "mm_id": ("mm", PLAIN, ID | {"h0": 0.0}),
     "mm_weights_h0": ("mm", PLAIN, {"id": "pair_id", "weights": "weight", "h0": 0.5}),
     "amce_diffs_age": ("amce_diffs", PLAIN, {"by": "age", **ID}),
     "amce_diffs_author": ("amce_diffs", WITHOUT_AUTHOR, {"by": "author", **WEIGHTED}),
-    "cregg_amce": ("amce", PLAIN, {}),
-    "cregg_amce_id": ("amce", PLAIN, ID),
-    "cregg_amce_labels": (
-        "amce",
-        PLAIN,
-        {
-            "id": "pair_id",
-            "alpha": 0.1,
-            "level_order": "descending",
-            "feature_order": ORDER,
-            "feature_labels": {"author": "Auteur·e"},
-        },
-    ),
-    "cregg_amce_weights": ("amce", PLAIN, WEIGHTED),
-    "cregg_mm_id": ("mm", PLAIN, ID | {"h0": 0.0}),
-    "cregg_mm_weights_h0": ("mm", PLAIN, {"id": "pair_id", "weights": "weight", "h0": 0.5}),
-    "cregg_amce_diffs_age": ("amce_diffs", PLAIN, {"by": "age", **ID}),
-    "cregg_amce_diffs_author": ("amce_diffs", WITHOUT_AUTHOR, {"by": "author", **WEIGHTED}),
+}
+CALLS = {
+    **BOTH,
+    "amce_restricted": ("amce", RESTRICTED, ID),
+    "amce_pair_alpha10": ("amce", PLAIN, {"id": "pair_id", "alpha": 0.1}),
+    **{f"cregg_{name}": call for name, call in BOTH.items()},
+    "cregg_amce_labels": ("amce", PLAIN, {"id": "pair_id", "alpha": 0.1, **LABELS}),
     "cregg_mm_diffs_age": ("mm_diffs", PLAIN, {"by": "age", **ID}),
     "cregg_cj_amce_position": ("cj", PLAIN, {"estimate": "amce", "by": "position", **ID}),
     "cregg_cj_mm_age_position": ("cj", PLAIN, {"estimate": "mm", "by": ["age", "position"], "h0": 0.0}),
@@ -70,32 +59,16 @@ STRATA: dict[str, tuple[str, str, dict[str, Any]]] = {
     "mm_strata": ("mm", PLAIN, WEIGHTED | {"h0": 0.5}),
 }
 COUNTS = ("cj_freqs", "cj_props", "cj_table")
-ELSEWHERE = {
-    "amce_quasibinomial",
-    "amce_strata_quasibinomial",
-    "cregg_amce_quasibinomial",
-    "cregg_amce_restricted",
-    "cregg_mm_diffs_author",
-    "mm_diffs_age",
-    "mm_diffs_author",
-}
+QUASI = {f"{name}_quasibinomial" for name in ("amce", "amce_strata", "cregg_amce")}
+ELSEWHERE = QUASI | {"cregg_amce_restricted", "cregg_mm_diffs_author", "mm_diffs_age", "mm_diffs_author"}
 FITS = {"fit_plain", "fit_restricted", "fit_weights", "fit_quasibinomial"}
 LOGISTIC: dict[str, Any] = {**WEIGHTED, "family": "quasibinomial"}
 
 
 @cache
 def posts() -> pd.DataFrame:
-    frame = pd.read_csv(FIXTURES / "data" / "posts.csv")
-    levels = pd.read_csv(FIXTURES / "data" / "posts.levels.csv")
-    for column, found in levels.groupby("column")["level"]:
-        frame[column] = pd.Categorical(frame[column], categories=found.tolist())
-    bounds = (
-        3,
-        30,
-        110,
-        111.5,
-        114,
-    )  # as R/run.R has them; three strata have two respondents each
+    frame = shipped_tables.posts()
+    bounds = [3, 30, 110, 111.5, 114]  # as R/run.R has them; three strata have two respondents each
     return frame.assign(region=np.searchsorted(bounds, frame["respondent"], side="right"))
 
 
@@ -153,8 +126,9 @@ def test_python_engines_give_the_table_that_r_made(name: str, engine: str) -> No
 
 
 def test_statsmodels_gives_the_analysis_of_variance_that_r_made() -> None:
-    name = "cregg_cj_anova_position"
-    golden.assert_matches(run(name, engine="statsmodels"), table(name))
+    golden.assert_matches(
+        run("cregg_cj_anova_position", engine="statsmodels"), table("cregg_cj_anova_position")
+    )
 
 
 @pytest.mark.r
@@ -386,30 +360,20 @@ def test_cregg_gives_zeros_for_ordered_factors_which_we_and_our_bridge_treat_as_
 
 
 @pytest.mark.cregg
-def test_cregg_takes_no_option_that_it_would_ignore() -> None:
+def test_references_and_counts_are_those_of_cregg_and_options_that_it_would_ignore_are_refused() -> None:
+    def both(verb: Any, *given: Any, **options: Any) -> list[pd.DataFrame]:
+        return [verb(posts(), *given, engine=engine, **options).frame for engine in ("native", "cregg")]
+
+    pair = both(amce, PLAIN, reference={"tone": "rude", "reply": "reply"})
+    assert_columns_agree(side_by_side(*pair), "estimate", "std_error")
+    ours, theirs = both(cj_freqs, PLAIN)
+    np.testing.assert_array_equal(ours["estimate"], theirs["estimate"])
+    ours, theirs = both(cj_props, "~ tone + reply")
+    np.testing.assert_allclose(ours["proportion"], theirs["proportion"], rtol=1e-12)
     with pytest.raises(InputError, match="no family 'quasibinomial'"):
         mm(posts(), PLAIN, family="quasibinomial", engine="cregg")
     with pytest.raises(InputError, match="Reference 'loud'"):
         amce(posts(), PLAIN, reference={"tone": "loud"}, engine="cregg")
-
-
-@pytest.mark.cregg
-def test_reference_levels_reach_cregg() -> None:
-    reference = {"tone": "rude", "reply": "reply"}
-    ours, theirs = (
-        amce(posts(), PLAIN, reference=reference, engine=engine).frame for engine in ("native", "cregg")
-    )
-    assert_columns_agree(side_by_side(ours, theirs), "estimate", "std_error")
-
-
-@pytest.mark.cregg
-def test_counts_are_those_of_cregg() -> None:
-    ours, theirs = (cj_freqs(posts(), PLAIN, engine=engine).frame for engine in ("native", "cregg"))
-    np.testing.assert_array_equal(ours["estimate"], theirs["estimate"])
-    ours, theirs = (
-        cj_props(posts(), "~ tone + reply", engine=engine).frame for engine in ("native", "cregg")
-    )
-    np.testing.assert_allclose(ours["proportion"], theirs["proportion"], rtol=1e-12)
 
 
 def test_cregg_tests_differences_against_h0_and_we_refuse_that() -> None:

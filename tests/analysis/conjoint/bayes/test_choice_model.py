@@ -13,7 +13,15 @@ from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, amce_diffs, choice_model, cj, mm
 from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit
-from conjury.analysis.conjoint.bayes.paired import find_pairs, rater_codes, raters_of
+from conjury.analysis.conjoint.bayes.engine import Part, averages, thinned
+from conjury.analysis.conjoint.bayes.paired import (
+    ChoiceDraws,
+    Pairs,
+    find_pairs,
+    rater_codes,
+    raters_of,
+    unpacked,
+)
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.errors import InputError
@@ -76,6 +84,15 @@ def sampled(answered: pd.DataFrame) -> Estimates:
     return amce(answered, FORMULA, id="pair_id", engine="bayes")
 
 
+def from_truth(made: Simulation, frame: pd.DataFrame, analysis: str = "amce") -> pd.Series:
+    """Distances of estimates from the simulator's truth, in standard errors."""
+    truth = made.truth[made.truth["analysis"] == analysis].drop_duplicates(["feature", "level"])
+    frame = frame[frame["std_error"].notna()]
+    keys = pd.MultiIndex.from_frame(frame[["feature", "level"]].astype("string"))
+    true = truth.set_index(["feature", "level"])["estimate"].loc[keys].to_numpy()
+    return (frame["estimate"] - true) / frame["std_error"]
+
+
 @pytest.mark.bayes
 def test_population_and_raters_of_a_known_panel_are_recovered(
     fitted: ChoiceFit, panel: tuple[pd.DataFrame, np.ndarray]
@@ -101,7 +118,6 @@ def test_amces_of_a_panel_average_over_raters(
 ) -> None:
     table = panel[0]
     native = amce(table, "chosen ~ tone + size", id="judge_id").frame
-    assert fitted.amce is not None
     found = fitted.amce.frame
     difference = (found["estimate"] - native["estimate"]) / native["std_error"]
     assert difference.abs().max() < 2
@@ -114,7 +130,6 @@ def test_diagnostics_and_figures_come_with_the_fit(fitted: ChoiceFit) -> None:
     assert {"amce", "mm", "raters"} <= set(fitted.tables)
     assert len(fitted.extra["raters"]) == 70 * 3
     assert fitted.frame["rhat"].max() < 1.05
-    assert fitted.amce is not None
     assert fitted.extra["amce"]["ess_bulk"].notna().sum() == fitted.amce.frame["std_error"].notna().sum()
     assert any("2,100 answered pairs" in note for note in fitted.notes)
     assert "posterior intervals" in fitted.amce.plot().axes[-1].get_xlabel() + "".join(
@@ -147,12 +162,8 @@ def test_the_fitted_model_makes_the_choices_and_its_priors_much_else(
 
 @pytest.mark.bayes
 def test_the_engine_finds_the_truth_of_the_simulator(judge: Simulation, sampled: Estimates) -> None:
-    assert judge.truth is not None
-    truth = judge.truth[judge.truth["analysis"] == "amce"].set_index(["feature", "level"])["estimate"]
-    frame = sampled.frame[sampled.frame["std_error"].notna()]
-    keys = pd.MultiIndex.from_frame(frame[["feature", "level"]].astype("string"))
-    off = (frame["estimate"].to_numpy() - truth.loc[keys].to_numpy()) / frame["std_error"].to_numpy()
-    assert np.abs(off).max() < 3.5
+    off = from_truth(judge, sampled.frame)
+    assert off.abs().max() < 3.5
     assert np.sqrt(np.mean(off**2)) < 1.5
 
 
@@ -167,7 +178,6 @@ def test_the_engine_agrees_with_native_within_two_standard_errors(
     assert difference.abs().max() < 2
     assert sampled.frame["std_error"].dropna().lt(1.1 * native.frame["std_error"].dropna()).all()
     assert sampled.frame[["z", "p"]].isna().all(axis=None)
-    assert sampled.vcov is not None
     reported = sampled.frame["std_error"].dropna()
     np.testing.assert_allclose(np.sqrt(np.diag(sampled.vcov)), reported, rtol=1e-9)
     reference = sampled.frame["estimate"] == 0
@@ -176,18 +186,11 @@ def test_the_engine_agrees_with_native_within_two_standard_errors(
 
 
 @pytest.mark.bayes
-def test_marginal_means_are_those_of_the_truth_and_the_same_by_seed(judge: Simulation) -> None:
-    choices = judge.choices[~judge.choices["repeat"].astype(bool)]
-    assert judge.truth is not None
-    truth = judge.truth[judge.truth["analysis"] == "mm"].set_index(["feature", "level"])["estimate"]
+def test_marginal_means_are_those_of_the_truth_and_the_same_by_seed(judge, answered) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, again = (
-            mm(choices, "chosen ~ slur + identity", id="pair_id", engine="bayes") for _ in range(2)
-        )
-    keys = pd.MultiIndex.from_frame(found.frame[["feature", "level"]].astype("string"))
-    off = (found.frame["estimate"] - truth.loc[keys].to_numpy()) / found.frame["std_error"]
-    assert off.abs().max() < 4
+        found, again = (bayes(answered, mm, "chosen ~ slur + identity", "pair_id") for _ in range(2))
+    assert from_truth(judge, found.frame, "mm").abs().max() < 4
     pd.testing.assert_frame_equal(found.frame, again.frame)
 
 
@@ -195,15 +198,8 @@ def test_marginal_means_are_those_of_the_truth_and_the_same_by_seed(judge: Simul
 @pytest.mark.slow
 def test_amces_of_a_simulated_panel_are_those_of_the_truth() -> None:
     made = simulate(load_study("moderation"), seed=3, judges=["human"], respondents=150)
-    choices = made.choices[~made.choices["repeat"].astype(bool)]
-    found = choice_model(choices, FORMULA, seed=1)
-    assert made.truth is not None
-    assert found.amce is not None
-    truth = made.truth[made.truth["analysis"] == "amce"].set_index(["feature", "level"])["estimate"]
-    frame = found.amce.frame[found.amce.frame["std_error"].notna()]
-    keys = pd.MultiIndex.from_frame(frame[["feature", "level"]].astype("string"))
-    off = (frame["estimate"].to_numpy() - truth.loc[keys].to_numpy()) / frame["std_error"].to_numpy()
-    assert np.abs(off).max() < 3.5
+    found = choice_model(made.choices[~made.choices["repeat"].astype(bool)], FORMULA, seed=1)
+    assert from_truth(made, found.amce.frame).abs().max() < 3.5
 
 
 @pytest.mark.bayes
@@ -222,19 +218,19 @@ def _small() -> pd.DataFrame:
     return _panel(1, raters=3, tasks=4)[0]
 
 
-def test_pairs_are_put_in_the_order_of_their_positions() -> None:
+def found_pairs(table: pd.DataFrame):
+    return find_pairs(table, "chosen", np.ones(len(table), dtype=bool))
+
+
+def test_pairs_are_put_in_the_order_of_their_positions_for_each_judge() -> None:
     table = _small().sample(frac=1, random_state=1).reset_index(drop=True)
-    rows = find_pairs(table, "chosen", np.ones(len(table), dtype=bool))
+    rows = found_pairs(table)
     assert (table["position"].iloc[rows.first] == "A").all()
     assert (table["position"].iloc[rows.second] == "B").all()
     assert (table["pair_id"].to_numpy()[rows.first] == table["pair_id"].to_numpy()[rows.second]).all()
     assert (table["chosen"].to_numpy()[rows.first] == rows.chosen).all()
-
-
-def test_judges_who_share_pairs_have_choices_of_their_own() -> None:
-    each = [_small().assign(judge_id=f"m{number}", judge_kind="model") for number in range(2)]
-    table = pd.concat(each, ignore_index=True)
-    assert len(find_pairs(table, "chosen", np.ones(len(table), dtype=bool)).first) == 24
+    each = [table.assign(judge_id=f"m{number}", judge_kind="model") for number in range(2)]
+    assert len(found_pairs(pd.concat(each, ignore_index=True)).first) == 24
 
 
 def test_unanswered_pairs_and_pairs_without_a_choice_are_left_out_and_told() -> None:
@@ -243,13 +239,13 @@ def test_unanswered_pairs_and_pairs_without_a_choice_are_left_out_and_told() -> 
     both = table["pair_id"] == table["pair_id"].iloc[2]
     table.loc[both, "chosen"] = 0.0
     with pytest.warns(UserWarning, match="1 pairs in 'pair_id' have no or two chosen profiles"):
-        rows = find_pairs(table, "chosen", np.ones(len(table), dtype=bool))
+        rows = found_pairs(table)
     assert len(rows.first) == 10
 
 
 def test_raters_are_numbered_only_where_they_choose_repeatedly() -> None:
     table = _small()
-    rows = find_pairs(table, "chosen", np.ones(len(table), dtype=bool))
+    rows = found_pairs(table)
     code, names = rater_codes(table, rows, "judge_id")
     assert names == ("r00", "r01", "r02")
     assert np.bincount(code).tolist() == [4, 4, 4]
@@ -268,38 +264,157 @@ def test_people_are_raters_and_a_single_model_is_none() -> None:
         raters_of(mixed)
 
 
+SMALL = _small()
+
+
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("call", "told"),
     [
-        ({"pair_id": "same"}, "has 8 rows in column 'pair_id'"),
-        ({"chosen": 0.3}, "holds 0.3 in row 1"),
-        ({"chosen": np.nan}, "missing in every row|one is chosen"),
-        ({"position": "A"}, "have position 'A'"),
+        (lambda: bayes(SMALL.assign(pair_id="same")), "has 8 rows in column 'pair_id'"),
+        (lambda: bayes(SMALL.assign(chosen=0.3)), "holds 0.3 in row 1"),
+        (lambda: bayes(SMALL.assign(chosen=np.nan)), "missing in every row|one is chosen"),
+        (lambda: bayes(SMALL.assign(position="A")), "have position 'A'"),
+        (lambda: bayes(SMALL.drop(columns="pair_id")), "no column 'pair_id'"),
+        (lambda: bayes(SMALL, formula="chosen ~ size", id="position"), "differs between the two profiles"),
+        (lambda: bayes(SMALL, amce_diffs, by="size"), "bayes has no amce_diffs; it has amce and mm"),
+        (lambda: bayes(SMALL, cj, estimate="mm", by="size"), "bayes has no cj_mm"),
+        (lambda: bayes(SMALL.assign(weight=1.0), weights="weight"), "takes no weights"),
+        (lambda: bayes(SMALL, family="quasibinomial"), "leave family out"),
+        (lambda: bayes(SMALL, vcov="CR2"), "vcov='survey'"),
+        (lambda: FitOptions(engine="bayes"), "one judge at a time"),
     ],
 )
-def test_what_is_no_forced_choice_is_refused(change: dict[str, object], told: str) -> None:
+def test_what_is_no_forced_choice_or_not_estimated_is_refused_in_one_sentence(call, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        amce(_small().assign(**change), "chosen ~ tone", id="judge_id", engine="bayes")
+        call()
 
 
-def test_missing_pairs_and_columns_that_split_pairs_are_refused() -> None:
-    with pytest.raises(InputError, match="no column 'pair_id'"):
-        amce(_small().drop(columns="pair_id"), "chosen ~ tone", engine="bayes")
-    with pytest.raises(InputError, match="differs between the two profiles"):
-        amce(_small(), "chosen ~ size", id="position", engine="bayes")
+def bayes(table, verb=amce, formula="chosen ~ tone", id="judge_id", **options):
+    return verb(table, formula, id=id, engine="bayes", **options)
 
 
-def test_what_the_engine_does_not_estimate_is_refused_in_one_sentence() -> None:
-    table = _small().assign(weight=1.0)
-    with pytest.raises(InputError, match="bayes has no amce_diffs; it has amce and mm"):
-        amce_diffs(table, "chosen ~ tone", by="size", engine="bayes")
-    with pytest.raises(InputError, match="bayes has no cj_mm"):
-        cj(table, "chosen ~ tone", estimate="mm", by="size", engine="bayes")
-    with pytest.raises(InputError, match="takes no weights"):
-        amce(table, "chosen ~ tone", weights="weight", engine="bayes")
-    with pytest.raises(InputError, match="leave family out"):
-        amce(table, "chosen ~ tone", family="quasibinomial", engine="bayes")
-    with pytest.raises(InputError, match="vcov='survey'"):
-        amce(table, "chosen ~ tone", id="judge_id", vcov="CR2", engine="bayes")
-    with pytest.raises(InputError, match="one judge at a time"):
-        FitOptions(engine="bayes")
+# --- likelihood and averages ---------------------------------------------------------------------
+
+
+def _pairs(rng: np.random.Generator, n: int = 40, raters: int = 3) -> Pairs:
+    """Two attributes: of three levels (dummies 0 and 1) and of two (dummy 2)."""
+    sides = []
+    for _ in range(2):
+        level = rng.integers(0, 3, n)
+        sides.append(np.column_stack([level == 1, level == 2, rng.integers(0, 2, n)]).astype(float))
+    rater = rng.integers(0, raters, n) if raters else np.full(n, -1)
+    return Pairs(
+        sides[0],
+        sides[1],
+        rng.random(n) < 0.5,
+        rater,
+        ("a1", "a2", "b1"),
+        tuple(map(str, range(raters))),
+        True,
+    )
+
+
+@pytest.mark.parametrize("raters", [0, 3])
+def test_likelihood_and_gradient_are_those_of_the_logit(raters: int) -> None:
+    pytest.importorskip("numba")
+    from conjury.analysis.conjoint.bayes.paired import log_likelihood
+
+    rng = np.random.default_rng(raters)
+    pairs = _pairs(rng, raters=raters)
+    difference, sign = pairs.first - pairs.second, np.where(pairs.chosen, 1, -1)
+    point = np.concatenate([[0.3], rng.normal(size=3 + 3 * raters)])
+
+    def by_hand(point: np.ndarray) -> float:
+        worth = point[1:4] + (point[4:].reshape(raters, 3)[pairs.rater] if raters else 0.0)
+        return float(np.log(expit(sign * (point[0] + (difference * worth).sum(axis=1)))).sum())
+
+    value, *slopes = log_likelihood(
+        point[:1], point[1:4], point[4:].reshape(raters, 3), difference, sign, pairs.rater
+    )
+    assert value == pytest.approx(by_hand(point), rel=1e-12)
+    steps = 1e-6 * np.eye(len(point))
+    moved = [(by_hand(point + step) - by_hand(point - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(np.concatenate([np.ravel(own) for own in slopes]), moved, rtol=1e-6, atol=1e-7)
+    design = np.array([[1.0], [1.0]])
+    value, _, slope, _ = log_likelihood(
+        np.zeros(1), np.array([900.0]), np.zeros((0, 1)), design, np.array([1, -1]), np.array([-1, -1])
+    )
+    assert value == pytest.approx(-900.0)  # finite where utilities are extreme
+    assert slope[0] == pytest.approx(-1.0)
+
+
+def _counterfactual(
+    pairs: Pairs, worth: np.ndarray, position: float, columns: list[int], values: list[float]
+) -> float:
+    """Mean probability of being chosen with some dummies replaced, profile by profile."""
+    total = []
+    for i in range(len(pairs.chosen)):
+        for side in (0, 1):
+            shown = [pairs.first[i].copy(), pairs.second[i].copy()]
+            shown[side][columns] = values
+            first = expit(position + shown[0] @ worth - shown[1] @ worth)
+            total.append(first if side == 0 else 1 - first)
+    return float(np.mean(total))
+
+
+def test_amces_are_mean_changes_over_both_profiles_of_all_pairs() -> None:
+    rng = np.random.default_rng(5)
+    pairs = _pairs(rng, raters=0)
+    worth, position = np.array([0.8, -1.2, 0.5]), np.array([0.4, -0.2])
+    draws = ChoiceDraws(position[None], np.stack([worth, 2 * worth])[None], None)
+    effects = [
+        [Part(1.0, (0, 1), (0.0, 1.0)), Part(-1.0, (0, 1), (0.0, 0.0))],
+        [
+            Part(sign / 2, (0, 1, 2), (level, 0.0, b))
+            for sign, level in ((1, 1.0), (-1, 0.0))
+            for b in (0.0, 1.0)
+        ],
+    ]
+    found = averages(draws, pairs, effects, rng)[0]
+    for number, scale in enumerate((1, 2)):
+        own = scale * worth
+        at = float(position[number])
+        first = _counterfactual(pairs, own, at, [0, 1], [0, 1]) - _counterfactual(
+            pairs, own, at, [0, 1], [0, 0]
+        )
+        assert found[number, 0] == pytest.approx(first, rel=1e-12)
+        second = np.mean(
+            [
+                _counterfactual(pairs, own, at, [0, 1, 2], [1, 0, b])
+                - _counterfactual(pairs, own, at, [0, 1, 2], [0, 0, b])
+                for b in (0, 1)
+            ]
+        )
+        assert found[number, 1] == pytest.approx(second, rel=1e-12)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_effects_are_averaged_over_raters_drawn_from_the_population(correlated: bool) -> None:
+    rng = np.random.default_rng(7)
+    pairs = _pairs(rng, n=60, raters=2)
+    mean, spread = np.array([0.8, -1.2, 0.5]), np.array([1.5, 0.2, 1.0])
+    factor = np.diag(spread)
+    if correlated:
+        factor[2, 0] = 1.2
+    stacked = np.broadcast_to(
+        factor if correlated else spread, (1, 400, *(factor if correlated else spread).shape)
+    )
+    draws = ChoiceDraws(np.zeros((1, 400)), np.broadcast_to(mean, (1, 400, 3)), stacked)
+    effect = [[Part(1.0, (0, 1), (1.0, 0.0)), Part(-1.0, (0, 1), (0.0, 0.0))]]
+    found = averages(draws, pairs, effect, rng).mean()
+    people = mean + np.random.default_rng(8).standard_normal((4000, 3)) @ factor.T
+    each = [
+        _counterfactual(pairs, own, 0.0, [0, 1], [1, 0]) - _counterfactual(pairs, own, 0.0, [0, 1], [0, 0])
+        for own in people[:400]
+    ]
+    assert found == pytest.approx(np.mean(each), abs=4 * np.std(each) / 20)
+
+
+def test_thinning_takes_draws_of_every_chain() -> None:
+    draws = ChoiceDraws(np.arange(20.0).reshape(2, 10), np.zeros((2, 10, 1)), None)
+    assert thinned(draws, 8).position.tolist() == [[0, 2, 4, 6, 8], [10, 12, 14, 16, 18]]
+    assert thinned(draws, 100).position.shape == (2, 10)
+
+
+def test_packed_factors_fill_the_lower_triangle_row_by_row() -> None:
+    assert unpacked(np.arange(1.0, 7.0), 3).tolist() == [[1, 0, 0], [2, 3, 0], [4, 5, 6]]

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from shipped_tables import FIXTURES, complete_posts
 
 from conjury.analysis.conjoint import adjust, amce_diffs, cj, conditional_amce, contrast, interaction, wald
 from conjury.inference.errors import InputError
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 FORMULA = "y ~ a + b + c"
 LEVELS = {"a": list("xyz"), "b": list("uvw"), "c": list("pq")}
-
-
-def read_posts() -> pd.DataFrame:
-    frame = pd.read_csv(FIXTURES / "data" / "posts.csv")
-    levels = pd.read_csv(FIXTURES / "data" / "posts.levels.csv", dtype=str)
-    order = {name: list(rows["level"]) for name, rows in levels.groupby("column", sort=False)}
-    return frame.assign(**{name: pd.Categorical(frame[name], own) for name, own in order.items()})
 
 
 def full_design(copies: int = 1) -> pd.DataFrame:
@@ -50,12 +42,17 @@ def noisy(n: int = 600, seed: int = 1, shares: tuple[float, ...] = (0.6, 0.3, 0.
     return frame.assign(y=0.4 * ((frame["a"] == "y") & (frame["b"] == "w")) + random.normal(size=n))
 
 
+NOISY = noisy()
+
+
+def crossed(data: pd.DataFrame = NOISY, formula: str = FORMULA, **options):
+    return interaction(data, formula, "a", "b", **options)
+
+
 def test_effects_against_baselines_equal_those_of_club_sandwich() -> None:
     expected = pd.read_csv(FIXTURES / "comparisons" / "interaction_cr1.csv")
-    posts = read_posts()
     formula = "chosen ~ tone + topic + author + reply"
-    complete = posts.dropna(subset=["chosen", "tone", "topic", "author", "reply"])
-    found = interaction(complete, formula, "author", "reply", id="respondent", vcov="CR1").frame
+    found = interaction(complete_posts(), formula, "author", "reply", id="respondent", vcov="CR1").frame
     columns = ["estimate", "std_error", "p"]
     np.testing.assert_allclose(found[columns], expected[columns], rtol=1e-8)
 
@@ -64,7 +61,7 @@ def test_effects_against_baselines_are_differences_of_differences() -> None:
     data = full_design(2)
     mean = data.groupby(["a", "b"], observed=True)["y"].mean()
     with pytest.warns(UserWarning, match="No standard error"):
-        found = interaction(data[data["c"] == "p"].drop(columns="c"), "y ~ a + b", "a", "b").frame
+        found = crossed(data[data["c"] == "p"].drop(columns="c"), "y ~ a + b").frame
     for row in found.itertuples():
         exact = mean[row.level, row.b] - mean[row.level, "u"] - mean["x", row.b] + mean["x", "u"]
         assert row.estimate == pytest.approx(exact, abs=1e-12)
@@ -72,108 +69,93 @@ def test_effects_against_baselines_are_differences_of_differences() -> None:
 
 
 @pytest.mark.parametrize(
-    "distribution", ["uniform", {"a": {"x": 0.5, "y": 0.5}, "b": {"u": 0.2, "v": 0.3, "w": 0.5}}]
+    ("distribution", "p", "q"),
+    [
+        ("uniform", [1 / 3] * 3, [1 / 3] * 3),
+        ({"a": {"x": 0.5, "y": 0.5}, "b": {"u": 0.2, "v": 0.3, "w": 0.5}}, [0.5, 0.5, 0], [0.2, 0.3, 0.5]),
+    ],
 )
-def test_baseline_free_effects_equal_the_enumerated_ones(distribution: object) -> None:
+def test_baseline_free_effects_equal_the_enumerated_ones(distribution, p, q) -> None:
     data = full_design().assign(y=lambda d: d["y"] + 0.01 * np.arange(len(d)) % 0.03)
     mean = data.groupby(["a", "b"], observed=True)["y"].mean().unstack()
-    p = np.full(3, 1 / 3) if distribution == "uniform" else np.array([0.5, 0.5, 0.0])
-    q = np.full(3, 1 / 3) if distribution == "uniform" else np.array([0.2, 0.3, 0.5])
+    p, q = np.array(p), np.array(q)
     exact = mean - (mean @ q).to_numpy()[:, None] - p @ mean.to_numpy() + p @ mean.to_numpy() @ q
-    found = interaction(data, FORMULA, "a", "b", kind="amie", distribution=distribution).frame  # type: ignore[arg-type]
-    for row in found.itertuples():
+    for row in crossed(data, kind="amie", distribution=distribution).frame.itertuples():
         assert row.estimate == pytest.approx(exact.loc[row.level, row.b], abs=1e-12)
 
 
 @pytest.mark.parametrize("distribution", ["design", "uniform"])
 def test_baseline_free_effects_average_to_zero_over_either_feature(distribution: str) -> None:
-    data = noisy()
-    found = interaction(data, FORMULA, "a", "b", id="id", kind="amie", distribution=distribution).frame  # type: ignore[arg-type]
+    found = crossed(id="id", kind="amie", distribution=distribution).frame
     wide = found.assign(level=found["level"].astype(str)).pivot(index="level", columns="b", values="estimate")
-    p, q = (data[name].value_counts(normalize=True).sort_index().to_numpy() for name in ("a", "b"))
+    p, q = (NOISY[name].value_counts(normalize=True).sort_index().to_numpy() for name in ("a", "b"))
     if distribution == "uniform":
         p = q = np.full(3, 1 / 3)
     np.testing.assert_allclose(p @ wide.to_numpy(), 0, atol=1e-12)
     np.testing.assert_allclose(wide.to_numpy() @ q, 0, atol=1e-12)
 
 
-def test_only_effects_against_baselines_change_with_the_reference() -> None:
-    data = noisy()
-    turned = {"reference": {"a": "z", "b": "v"}}
-    keys = ["level", "b"]
-    one, other = (
-        interaction(data, FORMULA, "a", "b", id="id", kind="amie", **options).frame  # type: ignore[arg-type]
-        for options in ({}, turned)
-    )
-    merged = one.astype({"level": str}).merge(other.astype({"level": str}), on=keys)
+def test_only_effects_against_baselines_change_with_the_reference_and_the_joint_test_is_one() -> None:
+    plain, other = {"id": "id"}, {"id": "id", "reference": {"a": "z", "b": "v"}}
+    free, turned = (crossed(kind="amie", **o).frame.astype({"level": str}) for o in (plain, other))
+    merged = free.merge(turned, on=["level", "b"])
     assert len(merged) == 9
     np.testing.assert_allclose(merged["estimate_x"], merged["estimate_y"], atol=1e-12)
     np.testing.assert_allclose(merged["std_error_x"], merged["std_error_y"], rtol=1e-9)
-    first, second = (
-        interaction(data, FORMULA, "a", "b", id="id", **options).frame["estimate"].abs().sum()  # type: ignore[arg-type]
-        for options in ({}, turned)
-    )
+    first, second = (crossed(**o).frame["estimate"].abs().sum() for o in (plain, other))
     assert abs(first - second) > 0.01
-
-
-def test_the_joint_test_is_one_whatever_the_kind() -> None:
-    data = noisy()
-    against = wald(interaction(data, FORMULA, "a", "b", id="id"), each="feature").frame.iloc[0]
+    against = wald(crossed(id="id"), each="feature").frame.iloc[0]
     with pytest.warns(UserWarning, match="lower rank"):
-        free = wald(interaction(data, FORMULA, "a", "b", id="id", kind="amie"), each="feature").frame.iloc[0]
-    assert (against["df"], free["df"], free["tested"]) == (4, 4, 9)
-    assert free["chi2"] == pytest.approx(against["chi2"], rel=1e-8)
+        joint = wald(crossed(id="id", kind="amie"), each="feature").frame.iloc[0]
+    assert (against["df"], joint["df"], joint["tested"]) == (4, 4, 9)
+    assert joint["chi2"] == pytest.approx(against["chi2"], rel=1e-8)
 
 
 def test_intervals_of_baseline_free_effects_cover() -> None:
     inside = []
     for seed in range(60):
-        found = interaction(
-            noisy(seed=seed, shares=(1 / 3, 1 / 3, 1 / 3)),
-            FORMULA,
-            "a",
-            "b",
-            kind="amie",
-            distribution="uniform",
-        ).frame
+        data = noisy(seed=seed, shares=(1 / 3, 1 / 3, 1 / 3))
+        found = crossed(data, kind="amie", distribution="uniform").frame
         row = found[(found["level"] == "y") & (found["b"] == "w")].iloc[0]
         inside.append(row["lower"] < 0.4 * 4 / 9 < row["upper"])
     assert 52 <= sum(inside) <= 60
 
 
 def test_conditional_effects_are_those_of_groups() -> None:
-    data = noisy()
-    found = conditional_amce(data, FORMULA, "a", "b", id="id")
-    every = cj(data, "y ~ a + c", id="id", by="b").frame
-    own = every[every["feature"] == "a"]
+    found = conditional_amce(NOISY, FORMULA, "a", "b", id="id")
+    own = cj(NOISY, "y ~ a + c", id="id", by="b").frame.query("feature == 'a'")
     np.testing.assert_allclose(found.frame["estimate"], own["estimate"], atol=1e-12)
-    assert found.vcov is not None
     assert found.vcov.shape == (6, 6)
     assert set(found.frame["feature"]) == {"a"}
-    difference = amce_diffs(data, "y ~ a + c", "b", id="id").frame
+    difference = amce_diffs(NOISY, "y ~ a + c", "b", id="id").frame
     mine = contrast(found, "a", "y", group=("w", "u")).frame["estimate"].iloc[0]
     theirs = difference[(difference["b"] == "w") & (difference["level"] == "y")]["estimate"].iloc[0]
     assert mine == pytest.approx(theirs, abs=1e-12)
     assert adjust(found, "romano_wolf", draws=200, seed=1).frame["p_adjusted"].notna().sum() == 6
 
 
-def test_interactions_that_are_not_identified_are_refused() -> None:
-    data = noisy()
-    cut = data[~((data["a"] == "z") & (data["b"] == "w"))]
-    with pytest.raises(InputError, match="never occurs with b=w"):
-        interaction(cut, FORMULA, "a", "b", kind="amie")
+CUT = NOISY[~((NOISY["a"] == "z") & (NOISY["b"] == "w"))]
+SHORT = {"a": {"x": 0.3}, "b": {"u": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: crossed(CUT, kind="amie"), "never occurs with b=w"),
+        (lambda: crossed(formula="y ~ a * c + b"), "restricts 'a' by 'c'"),
+        (lambda: interaction(NOISY, FORMULA, "a", "d"), "does not name 'd'"),
+        (lambda: interaction(NOISY, FORMULA, "a", "a"), "name two features"),
+        (lambda: crossed(kind="aie"), "kind='acie' or 'amie'"),
+        (lambda: crossed(kind="amie", distribution=SHORT), "sum to 1"),
+        (lambda: conditional_amce(NOISY, FORMULA, "d", "b"), "has no feature 'd'"),
+    ],
+)
+def test_interactions_that_are_not_identified_are_refused(call, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_an_empty_cell_leaves_its_interaction_missing() -> None:
     with pytest.warns(UserWarning, match="No estimate for a=z"):
-        found = interaction(cut, FORMULA, "a", "b").frame
+        found = crossed(CUT).frame
     assert found["estimate"].isna().tolist() == [False, False, False, True]
-    with pytest.raises(InputError, match="restricts 'a' by 'c'"):
-        interaction(data, "y ~ a * c + b", "a", "b")
-    with pytest.raises(InputError, match="does not name 'd'"):
-        interaction(data, FORMULA, "a", "d")
-    with pytest.raises(InputError, match="name two features"):
-        interaction(data, FORMULA, "a", "a")
-    with pytest.raises(InputError, match="kind='acie' or 'amie'"):
-        interaction(data, FORMULA, "a", "b", kind="aie")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="sum to 1"):
-        interaction(data, FORMULA, "a", "b", kind="amie", distribution={"a": {"x": 0.3}, "b": {"u": 1.0}})
-    with pytest.raises(InputError, match="has no feature 'd'"):
-        conditional_amce(data, FORMULA, "d", "b")

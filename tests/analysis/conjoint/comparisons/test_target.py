@@ -20,6 +20,8 @@ LEVELS = {"a": list("xyz"), "b": list("uv"), "c": list("pq")}
 PROFILES = list(itertools.product(*LEVELS.values()))
 TARGET = {"b": {"u": 0.9, "v": 0.1}, "c": {"p": 0.3, "q": 0.7}}
 JOINT = pd.DataFrame({"b": list("uuvv"), "c": list("pqpq"), "probability": [0.5, 0.1, 0.1, 0.3]})
+UNIFORM = {name: dict.fromkeys(own, 1 / len(own)) for name, own in LEVELS.items()}
+NUMBERS = ["estimate", "std_error", "z", "p", "lower", "upper"]
 
 
 def utility(profile: tuple[str, ...]) -> float:
@@ -38,24 +40,22 @@ def typed(rows: list[tuple[object, ...]]) -> pd.DataFrame:
     return frame.assign(**{name: pd.Categorical(frame[name], own) for name, own in LEVELS.items()})
 
 
-def every_pair() -> pd.DataFrame:
-    """Every pair of profiles once, with its probability as outcome: a uniform design without noise."""
+def pairs_of(one: np.ndarray, other: np.ndarray, random: np.random.Generator | None = None) -> pd.DataFrame:
+    """Pairs of profiles with their probabilities as outcome, or with choices drawn from these."""
     rows: list[tuple[object, ...]] = []
-    for number, (one, other) in enumerate(itertools.product(PROFILES, repeat=2)):
-        rows.append((number, "A", *one, probability(one, other)))
-        rows.append((number, "B", *other, probability(other, one)))
+    for number, (i, j) in enumerate(zip(one, other, strict=True)):
+        first = probability(PROFILES[i], PROFILES[j])
+        first = first if random is None else int(random.random() < first)
+        rows += [(number, "A", *PROFILES[i], first), (number, "B", *PROFILES[j], 1 - first)]
     return typed(rows)
+
+
+EVERY_PAIR = pairs_of(*np.indices((len(PROFILES),) * 2).reshape(2, -1))  # a uniform design without noise
 
 
 def drawn(pairs: int, seed: int) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    rows: list[tuple[object, ...]] = []
-    for number, (i, j) in enumerate(random.integers(0, len(PROFILES), (pairs, 2))):
-        one, other = PROFILES[i], PROFILES[j]
-        first = int(random.random() < probability(one, other))
-        rows.append((number, "A", *one, first))
-        rows.append((number, "B", *other, 1 - first))
-    return typed(rows)
+    return pairs_of(*random.integers(0, len(PROFILES), (pairs, 2)).T, random)
 
 
 def share(profile: tuple[str, ...], skip: str | None = None, joint: bool = False) -> float:
@@ -89,52 +89,44 @@ def true_mean(feature: str, level: str, *, opponent: bool = True, joint: bool = 
     return total / weight
 
 
+def estimates(result: Any) -> pd.Series:
+    return result.frame.set_index(["feature", "level"])["estimate"]
+
+
 @pytest.mark.parametrize("opponent", [True, False])
 def test_population_means_equal_the_enumerated_ones(opponent: bool) -> None:
-    found = pmm(every_pair(), FORMULA, TARGET, opponent=opponent).frame
-    for row in found.itertuples():
-        expected = true_mean(row.feature, row.level, opponent=opponent)
-        assert row.estimate == pytest.approx(expected, abs=1e-12)
-    assert set(found["statistic"]) == {"pmm"}
+    found = pmm(EVERY_PAIR, FORMULA, TARGET, opponent=opponent)
+    for (feature, level), value in estimates(found).items():
+        assert value == pytest.approx(true_mean(feature, level, opponent=opponent), abs=1e-12)
+    assert set(found.frame["statistic"]) == {"pmm"}
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_population_amces_equal_the_enumerated_ones(joint: bool) -> None:
-    target = JOINT if joint else TARGET
-    found = pamce(every_pair(), FORMULA, target).frame.set_index(["feature", "level"])["estimate"]
-    for feature, levels in LEVELS.items():
-        base = true_mean(feature, levels[0], joint=joint)
-        for level in levels:
-            expected = true_mean(feature, level, joint=joint) - base
-            assert found[feature, level] == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_target_moves_an_effect_that_depends_on_the_others() -> None:
-    data = every_pair()
-    plain = amce(data, FORMULA, id="pair_id").frame.set_index(["feature", "level"])["estimate"]
-    moved = pamce(data, FORMULA, TARGET).frame.set_index(["feature", "level"])["estimate"]
-    assert abs(plain["a", "y"] - moved["a", "y"]) > 0.02
+def test_population_amces_equal_the_enumerated_ones_and_depend_on_the_target(joint: bool) -> None:
+    found = estimates(pamce(EVERY_PAIR, FORMULA, JOINT if joint else TARGET))
+    for (feature, level), value in found.items():
+        expected = true_mean(feature, level, joint=joint) - true_mean(
+            feature, LEVELS[feature][0], joint=joint
+        )
+        assert value == pytest.approx(expected, abs=1e-12)
+    plain = estimates(amce(EVERY_PAIR, FORMULA, id="pair_id"))
+    assert abs(plain["a", "y"] - found["a", "y"]) > (0.008 if joint else 0.02)
 
 
 def test_the_designs_own_distribution_changes_nothing() -> None:
     data = drawn(400, 1)
-    uniform = {name: dict.fromkeys(own, 1 / len(own)) for name, own in LEVELS.items()}
-    found = pamce(data, FORMULA, uniform, design=uniform, id="pair_id")
-    plain = amce(data, FORMULA, id="pair_id")
-    columns = ["estimate", "std_error", "z", "p", "lower", "upper"]
-    np.testing.assert_allclose(found.frame[columns], plain.frame[columns], rtol=1e-9)
-    assert found.vcov is not None
-    assert plain.vcov is not None
+    options = {"design": UNIFORM, "id": "pair_id"}
+    found, plain = pamce(data, FORMULA, UNIFORM, **options), amce(data, FORMULA, id="pair_id")
+    np.testing.assert_allclose(found.frame[NUMBERS], plain.frame[NUMBERS], rtol=1e-9)
     np.testing.assert_allclose(found.vcov, plain.vcov, atol=1e-14)
-    means = pmm(data, FORMULA, uniform, design=uniform, id="pair_id").frame
-    np.testing.assert_allclose(means[columns], mm(data, FORMULA, id="pair_id").frame[columns], rtol=1e-9)
+    means, plain = pmm(data, FORMULA, UNIFORM, **options).frame, mm(data, FORMULA, id="pair_id").frame
+    np.testing.assert_allclose(means[NUMBERS], plain[NUMBERS], rtol=1e-9)
     assert (found.provenance.n_rows, found.provenance.n_used) == (800, 800)
 
 
 @pytest.mark.long
 def test_intervals_cover_the_enumerated_effect() -> None:
-    truth = true_mean("a", "y") - true_mean("a", "x")
-    inside = 0
+    truth, inside = true_mean("a", "y") - true_mean("a", "x"), 0
     for seed in range(40):
         row = pamce(drawn(300, seed), FORMULA, TARGET).frame.query("feature == 'a' and level == 'y'").iloc[0]
         inside += row["lower"] < truth < row["upper"]
@@ -144,13 +136,10 @@ def test_intervals_cover_the_enumerated_effect() -> None:
 def test_sensitivity_is_the_difference_of_both_fits_with_their_covariance() -> None:
     data = drawn(500, 2)
     found = target_sensitivity(data, FORMULA, TARGET, id="pair_id")
-    weights = target_weights(data, ["a", "b", "c"], TARGET)
-    stacked = pd.concat(
-        [data.assign(w=1.0, under="1 design"), data.assign(w=weights.weight[:, 0], under="2 target")]
-    )
+    weights = target_weights(data, ["a", "b", "c"], TARGET).weight[:, 0]
+    stacked = pd.concat([data.assign(w=1.0, under="1 design"), data.assign(w=weights, under="2 target")])
     expected = amce_diffs(stacked, FORMULA, "under", id="pair_id", weights="w").frame
-    ours = found.frame[found.frame["feature"] == "a"]
-    theirs = expected[expected["feature"] == "a"]
+    ours, theirs = (frame[frame["feature"] == "a"] for frame in (found.frame, expected))
     np.testing.assert_allclose(ours["estimate"], theirs["estimate"], atol=1e-12)
     np.testing.assert_allclose(ours["std_error"], theirs["std_error"], rtol=1e-10)
     joint = wald(found, each=()).frame.iloc[0]
@@ -159,8 +148,7 @@ def test_sensitivity_is_the_difference_of_both_fits_with_their_covariance() -> N
 
 @pytest.mark.long
 def test_sensitivity_keeps_its_size_where_effects_do_not_interact() -> None:
-    random = np.random.default_rng(3)
-    rejected = 0
+    random, rejected = np.random.default_rng(3), 0
     for _ in range(40):
         data = pd.DataFrame({name: pd.Categorical(random.choice(own, 400)) for name, own in LEVELS.items()})
         data["chosen"] = 0.2 * (data["a"] == "y") - 0.3 * (data["b"] == "v") + random.normal(size=400)
@@ -170,18 +158,16 @@ def test_sensitivity_keeps_its_size_where_effects_do_not_interact() -> None:
 
 
 def test_population_means_are_tested_for_equality() -> None:
-    data = drawn(300, 10)
-    means, effects = (wald(estimate(data, FORMULA, TARGET)).frame for estimate in (pmm, pamce))
+    means, effects = (wald(estimate(drawn(300, 10), FORMULA, TARGET)).frame for estimate in (pmm, pamce))
     assert means["tested"].tolist() == effects["tested"].tolist() == [2, 1, 1]
     assert means["chi2"].iloc[1] == pytest.approx(effects["chi2"].iloc[1], rel=0.1)
 
 
 def test_groups_have_the_weights_of_all_rows() -> None:
     data = pd.concat([drawn(200, 4).assign(judge="m1"), drawn(200, 5).assign(judge="m2")], ignore_index=True)
-    pair = ["judge", "pair_id"]
-    uniform = {name: dict.fromkeys(own, 1 / len(own)) for name, own in LEVELS.items()}
-    found = pamce(data, FORMULA, TARGET, pair=pair, id="pair_id", by="judge", design=uniform).frame
-    first = pamce(data[data["judge"] == "m1"], FORMULA, TARGET, id="pair_id", design=uniform).frame
+    options: dict[str, Any] = {"id": "pair_id", "design": UNIFORM}
+    found = pamce(data, FORMULA, TARGET, pair=["judge", "pair_id"], by="judge", **options).frame
+    first = pamce(data[data["judge"] == "m1"], FORMULA, TARGET, **options).frame
     own = found[found["judge"] == "m1"]
     np.testing.assert_allclose(own["estimate"], first["estimate"], atol=1e-12)
     np.testing.assert_allclose(own["std_error"], first["std_error"], rtol=1e-9)
@@ -213,21 +199,13 @@ def test_effective_sizes_are_those_of_kish_and_few_rows_are_warned_of() -> None:
         (TARGET, {"design": {"b": {"u": 0.5, "v": 0.5}}}, "design lacks the attribute 'c'"),
         (TARGET, {"design": {"b": {"u": 1.0}, "c": {"p": 0.5, "q": 0.5}}}, "b=v a positive probability"),
         (TARGET, {"engine": "statsmodels"}, "native engine"),
+        (TARGET, {"data": drawn(50, 8).drop(columns="pair_id")}, "opponent=False"),
+        (TARGET, {"formula": "chosen ~ a * b + c"}, "drawn independently"),
     ],
 )
-def test_a_target_that_cannot_be_reached_is_refused(
-    target: object, options: dict[str, object], words: str
-) -> None:
+def test_a_target_that_cannot_be_reached_is_refused(target, options, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        pamce(drawn(50, 7), FORMULA, target, **options)  # type: ignore[arg-type]
-
-
-def test_opponents_need_a_pair_and_restrictions_are_refused() -> None:
-    data = drawn(50, 8)
-    with pytest.raises(InputError, match="opponent=False"):
-        pamce(data.drop(columns="pair_id"), FORMULA, TARGET)
-    with pytest.raises(InputError, match="drawn independently"):
-        pamce(data, "chosen ~ a * b + c", TARGET)
+        pamce(**{"data": drawn(50, 7), "formula": FORMULA, "target": target, **options})
 
 
 def test_rows_without_a_choice_are_clusters_of_their_own() -> None:
@@ -237,33 +215,27 @@ def test_rows_without_a_choice_are_clusters_of_their_own() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plain = amce(data.assign(w=weight), FORMULA, weights="w").frame
-    np.testing.assert_allclose(
-        found.frame.query("feature == 'a'")["std_error"],
-        plain.query("feature == 'a'")["std_error"],
-        rtol=1e-9,
-    )
+    ours, theirs = (frame.query("feature == 'a'")["std_error"] for frame in (found.frame, plain))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
     assert found.provenance.id is None
 
 
 def test_choices_that_several_columns_identify_are_the_clusters() -> None:
     data = pd.concat([drawn(150, 4).assign(prompt_id=1), drawn(150, 5).assign(prompt_id=2)])
     both = data.assign(choice=1000 * data["prompt_id"] + data["pair_id"]).reset_index(drop=True)
-    pair = ["prompt_id", "pair_id"]
-    found = pamce(both, FORMULA, TARGET, pair=pair)
-    expected = pamce(both, FORMULA, TARGET, pair="choice")
-    pd.testing.assert_frame_equal(found.frame, expected.frame)
-    assert (found.provenance.id, found.provenance.n_clusters) == ("prompt_id x pair_id", 300)
-    one, other = (target_sensitivity(both, FORMULA, TARGET, pair=own) for own in (pair, "choice"))
-    pd.testing.assert_frame_equal(one.frame, other.frame)
+    for estimate in (pamce, target_sensitivity):
+        found, same = (estimate(both, FORMULA, TARGET, pair=p) for p in (["prompt_id", "pair_id"], "choice"))
+        pd.testing.assert_frame_equal(found.frame, same.frame)
+        assert (found.provenance.id, found.provenance.n_clusters) == ("prompt_id x pair_id", 300)
 
 
 @pytest.mark.parametrize("estimate", [pamce, target_sensitivity])
 def test_contrasts_under_a_target_equal_those_with_that_reference(estimate: Any) -> None:
     data = drawn(300, 11)
-    found = contrast(estimate(data, FORMULA, TARGET), "a", "z", "y").frame.iloc[0]
+    fit = estimate(data, FORMULA, TARGET)
+    found = contrast(fit, "a", "z", "y").frame.iloc[0]
     refit = estimate(data, FORMULA, TARGET, reference={"a": "y"}).frame.query("level == 'z'").iloc[0]
     assert found["statistic"] == refit["statistic"]
     columns = ["estimate", "std_error", "p"]
     np.testing.assert_allclose(found[columns].astype(float), refit[columns].astype(float), rtol=1e-8)
-    every = contrast(estimate(data, FORMULA, TARGET), "a").frame
-    assert every["reference"].tolist() == ["x", "x", "y"]
+    assert contrast(fit, "a").frame["reference"].tolist() == ["x", "x", "y"]

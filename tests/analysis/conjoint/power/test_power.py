@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import nct, norm, t
+from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power.model import operating
@@ -16,8 +16,12 @@ from conjury.analysis.figures import alt, save
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 
-TABLES = Path(__file__).parents[3] / "fixtures" / "cjpowr"
 EXACT = 1e-8
+
+
+def first(*given: Any, **options: Any) -> pd.Series:
+    """The first row of an answer."""
+    return power(*given, **options).frame.iloc[0]
 
 
 def answers(table: pd.DataFrame, **columns: str) -> pd.DataFrame:
@@ -41,7 +45,7 @@ def answers(table: pd.DataFrame, **columns: str) -> pd.DataFrame:
     ],
 )
 def test_sizes_and_powers_equal_those_of_cjpowr(name: str, columns: dict[str, str]) -> None:
-    theirs = pd.read_csv(TABLES / f"{name}.csv")
+    theirs = pd.read_csv(FIXTURES / "cjpowr" / f"{name}.csv")
     ours = answers(theirs, **columns)
     if "n" not in columns.values():
         np.testing.assert_allclose(ours["profiles"], theirs["n"], rtol=EXACT)
@@ -53,12 +57,11 @@ def test_sizes_and_powers_equal_those_of_cjpowr(name: str, columns: dict[str, st
 
 def test_the_three_questions_answer_each_other() -> None:
     design: dict[str, int | dict[str, float]] = {"topic": 5, "tone": {"kind": 0.7, "rude": 0.3}}
-    size = power(design, amce=0.03, power=0.8, tasks=12, icc=0.05).frame
-    for row in size.to_dict("records"):
-        again = power({"x": design[row["feature"]]}, amce=0.03, pairs=row["pairs"], tasks=12, icc=0.05).frame
-        effect = power({"x": design[row["feature"]]}, power=0.8, pairs=row["pairs"], tasks=12, icc=0.05).frame
-        assert again["power"].item() == pytest.approx(0.8, abs=1e-10)
-        assert effect["effect"].item() == pytest.approx(0.03, abs=1e-10)
+    cost = {"tasks": 12, "icc": 0.05}
+    for row in power(design, amce=0.03, power=0.8, **cost).frame.to_dict("records"):
+        own = {"x": design[row["feature"]]}
+        assert first(own, amce=0.03, pairs=row["pairs"], **cost)["power"] == pytest.approx(0.8, abs=1e-10)
+        assert first(own, power=0.8, pairs=row["pairs"], **cost)["effect"] == pytest.approx(0.03, abs=1e-10)
 
 
 def test_power_of_few_clusters_is_that_of_the_noncentral_t() -> None:
@@ -80,52 +83,37 @@ def test_type_m_is_the_mean_of_significant_estimates() -> None:
         assert found.type_s[0] == pytest.approx((estimate[significant] < 0).mean(), rel=0.15)
 
 
-def drawn_choices(
-    rng: np.random.Generator, share: float, effect: np.ndarray, shape: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
+def drawn_choices(rng, share: float, effect: Any, *shape: int) -> tuple[np.ndarray, np.ndarray]:
     """Levels (..., 2) and choices of A (...) of pairs whose first level wins by ``effect``."""
     level = rng.random((*shape, 2)) < share
-    chance = 0.5 + effect * (level[..., 0].astype(float) - level[..., 1])
-    return level, rng.random(shape) < chance
+    return level, rng.random(shape) < 0.5 + effect * (level[..., 0].astype(float) - level[..., 1])
 
 
-def mean_differences(level: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """AMCEs of studies along the first axis."""
-    chosen = np.stack([first, 1 - first], axis=-1).reshape(len(first), -1)
+def spread(level: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, float]:
+    """AMCEs of studies along the first axis, and their standard deviation."""
+    chosen = np.stack([first, 1.0 - first], axis=-1).reshape(len(first), -1)
     level = level.reshape(len(level), -1)
     counts = level.sum(axis=1)
-    with_level: np.ndarray = (chosen * level).sum(axis=1) / counts
-    without: np.ndarray = (chosen * ~level).sum(axis=1) / (~level).sum(axis=1)
-    difference: np.ndarray = with_level - without
-    return difference
+    found = (chosen * level).sum(axis=1) / counts - (chosen * ~level).sum(axis=1) / (~level).sum(axis=1)
+    return found, float(found.std())
 
 
 def test_the_variance_of_forced_choices_is_that_of_pairs_and_not_of_rows() -> None:
-    level, first = drawn_choices(np.random.default_rng(1), 0.5, np.array(0.4), (6000, 200))
-    drawn = mean_differences(level, first.astype(float)).std()
-    pairs = power(2, amce=0.4, pairs=200).frame["std_error"].item()
-    rows = power(2, amce=0.4, pairs=200, convention="cjpowr").frame["std_error"].item()
-    assert drawn == pytest.approx(pairs, rel=0.03)
-    assert rows > 1.08 * drawn
+    _, drawn = spread(*drawn_choices(np.random.default_rng(1), 0.5, 0.4, 6000, 200))
+    assert drawn == pytest.approx(first(2, amce=0.4, pairs=200)["std_error"], rel=0.03)
+    assert first(2, amce=0.4, pairs=200, convention="cjpowr")["std_error"] > 1.08 * drawn
 
 
 def test_respondents_whose_effects_differ_add_the_variance_that_effect_sd_states() -> None:
     rng = np.random.default_rng(2)
     own = 0.1 + 0.2 * rng.choice([-1.0, 1.0], (6000, 20, 1))
-    level, first = drawn_choices(rng, 0.3, own, (6000, 20, 10))
-    drawn = mean_differences(level, first.astype(float)).std()
-    design = {"tone": [0.7, 0.3]}
-    found = power(design, amce=0.1, respondents=20, tasks=10, effect_sd=0.2).frame
-    alone = power(design, amce=0.1, respondents=20, tasks=10).frame
-    assert drawn == pytest.approx(found["std_error"].item(), rel=0.03)
-    assert drawn > 1.2 * alone["std_error"].item()
-    assert found["df"].item() == 19
-
-
-def test_an_icc_is_a_design_effect() -> None:
-    plain = power(3, amce=0.05, respondents=100, tasks=9).frame["std_error"].item()
-    clustered = power(3, amce=0.05, respondents=100, tasks=9, icc=0.25).frame["std_error"].item()
-    assert clustered == pytest.approx(plain * np.sqrt(1 + 8 * 0.25))
+    _, drawn = spread(*drawn_choices(rng, 0.3, own, 6000, 20, 10))
+    found, alone = (
+        first({"tone": [0.7, 0.3]}, amce=0.1, respondents=20, tasks=10, **o) for o in ({"effect_sd": 0.2}, {})
+    )
+    assert drawn == pytest.approx(found["std_error"], rel=0.03)
+    assert drawn > 1.2 * alone["std_error"]
+    assert found["df"] == 19
 
 
 def test_stimuli_add_the_variance_that_no_number_of_pairs_removes() -> None:
@@ -136,83 +124,96 @@ def test_stimuli_add_the_variance_that_no_number_of_pairs_removes() -> None:
     pull = np.take_along_axis(own[:, None, :], stimulus, axis=2)
     level = stimulus >= k
     chance = 0.5 + 0.1 * (level[..., 0].astype(float) - level[..., 1]) + pull[..., 0] - pull[..., 1]
-    drawn = mean_differences(level, (rng.random((studies, pairs)) < chance).astype(float)).std()
-    found = power(2, amce=0.1, pairs=300, stimuli=k, stimulus_sd=0.1)
-    assert drawn == pytest.approx(found.frame["std_error"].item(), rel=0.05)
-    large = power(2, amce=0.1, pairs=1e9, stimuli=k, stimulus_sd=0.1).frame
-    assert large["std_error"].item() == pytest.approx(np.sqrt(2 * 0.01 / k), rel=1e-6)
-    assert large["df"].item() == pytest.approx(2 * k - 2, rel=1e-6)
-    assert large["power"].item() == pytest.approx(found.frame["power_limit"].item(), abs=1e-6)
-    assert found.frame["power_limit"].item() < 0.5
+    _, drawn = spread(level, rng.random((studies, pairs)) < chance)
+    found = first(2, amce=0.1, pairs=300, stimuli=k, stimulus_sd=0.1)
+    assert drawn == pytest.approx(found["std_error"], rel=0.05)
+    large = first(2, amce=0.1, pairs=1e9, stimuli=k, stimulus_sd=0.1)
+    assert large["std_error"] == pytest.approx(np.sqrt(2 * 0.01 / k), rel=1e-6)
+    assert large["df"] == pytest.approx(2 * k - 2, rel=1e-6)
+    assert large["power"] == pytest.approx(found["power_limit"], abs=1e-6)
+    assert found["power_limit"] < 0.5
 
 
-def test_the_limit_that_stimuli_set_is_told_in_words() -> None:
-    study = load_study("moderation")
-    found = power(study, amce=0.02, power=0.8, stimulus_sd={"topic": 0.03}, features=["topic", "reply"])
-    assert np.isinf(found.frame.loc[found.frame["feature"] == "topic", "pairs"]).all()
-    assert np.isfinite(found.frame.loc[found.frame["feature"] == "reply", "pairs"]).all()
-    assert len(found.notes) == 1
-    assert found.notes[0].startswith("No number of pairs brings the power for topic above 0.29 at an effect")
-    assert "10 stimuli a level; add stimuli" in found.notes[0]
-    impossible = power(2, pairs=1000, power=0.8, stimuli=2, stimulus_sd=0.3)
-    assert "No possible effect reaches this power for attribute" in impossible.notes[-1]
-
-
-def test_a_study_gives_its_probabilities_and_stimuli() -> None:
+def test_a_study_gives_its_probabilities_and_stimuli_and_notes_the_limit_that_they_set() -> None:
     study = load_study("moderation")
     found = power(study, amce=0.02, pairs=30_000).frame.set_index(["feature", "level"])
     assert found.loc[("speech", "slur"), "n_level"] == pytest.approx(60_000 * 6 / 7)
     assert found.loc[("speech", "slur"), "n_reference"] == pytest.approx(60_000 / 7)
-    assert found.loc[("topic", "work"), "power"] == pytest.approx(
-        power(5, amce=0.02, pairs=30_000).frame["power"].item()
-    )
+    own = first(5, amce=0.02, pairs=30_000)["power"]
+    assert found.loc[("topic", "work"), "power"] == pytest.approx(own)
     assert len(found) == 6 + 4 + 4 + 2 + 1 + 1 + 1
+    limited = power(study, amce=0.02, power=0.8, stimulus_sd={"topic": 0.03}, features=["topic", "reply"])
+    of_topic = limited.frame["feature"] == "topic"
+    np.testing.assert_array_equal(np.isinf(limited.frame["pairs"]), of_topic)
+    (note,) = limited.notes
+    assert note.startswith("No number of pairs brings the power for topic above 0.29 at an effect")
+    assert "10 stimuli a level; add stimuli" in note
+    impossible = power(2, pairs=1000, power=0.8, stimuli=2, stimulus_sd=0.3)
+    assert "No possible effect reaches this power for attribute" in impossible.notes[-1]
 
 
-def test_unequal_probabilities_cost_power() -> None:
-    equal = power({"a": [0.5, 0.5]}, amce=0.03, power=0.8).frame["pairs"].item()
-    unequal = power({"a": [0.9, 0.1]}, amce=0.03, power=0.8).frame["pairs"].item()
-    assert unequal / equal == pytest.approx((1 / 0.9 + 1 / 0.1) / 4, rel=0.02)
+def test_what_costs_power_costs_it_by_its_factor() -> None:
+    def pairs(design: Any = 2, **options: Any) -> float:
+        return first(design, **{"amce": 0.03, "power": 0.8, **options})["pairs"]
+
+    def error(design: Any = 2, **options: Any) -> float:
+        return first(design, **options)["std_error"]
+
+    both = {"amce": 0.05, "respondents": 100, "tasks": 9}
+    assert error(3, **both, icc=0.25) == pytest.approx(error(3, **both) * np.sqrt(1 + 8 * 0.25))
+    ratio = pairs({"a": [0.9, 0.1]}) / pairs({"a": [0.5, 0.5]})
+    assert ratio == pytest.approx((1 / 0.9 + 1 / 0.1) / 4, rel=0.02)
+    assert first(2, amce=0.03, power=0.8, tests=18)["alpha"] == pytest.approx(0.05 / 18)
+    assert pairs(tests=18) == pairs(alpha=0.05 / 18) > 1.8 * pairs()
+    difference = {"amce": None, "difference": 0.03}
+    assert first(5, difference=0.03, power=0.8)["statistic"] == "amce_difference"
+    assert pairs(5, **difference) / pairs(5) == pytest.approx(4, rel=0.01)
+    assert pairs(5, **difference, groups=(0.2, 0.8)) / pairs(5) == pytest.approx(1 / 0.2 + 1 / 0.8, rel=0.01)
+    apart, together = (error(5, difference=0.03, pairs=1000, same_pairs=share) for share in (0.0, 0.75))
+    assert together == pytest.approx(apart / 2)
 
 
-def test_response_error_shrinks_the_observed_effect() -> None:
-    reliability = 0.8**2 + 0.2**2
-    noisy = power(2, amce=0.1, pairs=500, reliability=reliability).frame
-    assert noisy["observed_effect"].item() == pytest.approx(0.06)
-    clean = power(2, amce=0.06, pairs=500).frame
-    assert noisy["power"].item() == pytest.approx(clean["power"].item())
+def test_response_error_shrinks_effects_and_what_varies_between_respondents_and_stimuli() -> None:
+    flip = 0.2
+    reliability = flip**2 + (1 - flip) ** 2
+    noisy, clean = first(2, amce=0.1, pairs=500, reliability=reliability), first(2, amce=0.06, pairs=500)
+    assert noisy["observed_effect"] == pytest.approx(0.06)
+    assert noisy["power"] == pytest.approx(clean["power"])
+    rng = np.random.default_rng(8)
+    own = 0.1 + 0.25 * rng.choice([-1.0, 1.0], (6000, 20, 1))
+    level, picked = drawn_choices(rng, 0.5, own, 6000, 20, 10)
+    _, drawn = spread(level, picked ^ (rng.random(picked.shape) < flip))
+    given: dict[str, Any] = {"amce": 0.1, "reliability": reliability}
+    found = first(2, **given, respondents=20, tasks=10, effect_sd=0.25)["std_error"]
+    assert drawn == pytest.approx(found, rel=0.03)
+    endless = first(2, **given, pairs=1e9, stimuli=4, stimulus_sd=0.1)["std_error"]
+    assert endless == pytest.approx(0.6 * np.sqrt(2 * 0.01 / 4), rel=1e-6)
 
 
 def test_the_corrected_effect_has_the_error_of_its_two_estimates() -> None:
     rng = np.random.default_rng(5)
     studies, respondents, tasks, flip = 3000, 300, 3, 0.15
-    level, first = drawn_choices(rng, 0.5, np.array(0.3), (studies, respondents * tasks))
-    observed = mean_differences(level, (first ^ (rng.random(first.shape) < flip)).astype(float))
-    same = rng.binomial(respondents, flip**2 + (1 - flip) ** 2, studies) / respondents
-    corrected = observed / np.sqrt(2 * same - 1)
+    level, picked = drawn_choices(rng, 0.5, 0.3, studies, respondents * tasks)
+    observed, _ = spread(level, picked ^ (rng.random(picked.shape) < flip))
     reliability = flip**2 + (1 - flip) ** 2
-    found = power(
-        2, amce=0.3, respondents=300, tasks=3, reliability=reliability, repeats=1, estimand="corrected"
-    ).frame
-    known = power(2, amce=0.3, respondents=300, tasks=3, reliability=reliability, estimand="corrected")
-    assert corrected.std() == pytest.approx(found["std_error"].item(), rel=0.05)
-    assert found["std_error"].item() > 1.05 * known.frame["std_error"].item()
+    same = rng.binomial(respondents, reliability, studies) / respondents
+    corrected = observed / np.sqrt(2 * same - 1)
+    given: dict[str, Any] = {"amce": 0.3, "respondents": 300, "tasks": 3, "estimand": "corrected"}
+    found = first(2, **given, reliability=reliability, repeats=1)
+    known = power(2, **given, reliability=reliability)
+    assert corrected.std() == pytest.approx(found["std_error"], rel=0.05)
+    assert found["std_error"] > 1.05 * known.frame["std_error"].item()
     assert "counts as known" in known.notes[0]
 
 
-def test_repeats_and_samples_count_among_the_pairs_shown() -> None:
-    found = power(
-        4, amce=0.05, power=0.8, tasks=8, reliability=0.8, repeats=1, estimand="corrected"
-    ).frame.iloc[0]
+def test_repeats_and_samples_count_among_the_pairs_shown_and_idle_repeats_are_noted() -> None:
+    found = first(4, amce=0.05, power=0.8, tasks=8, reliability=0.8, repeats=1, estimand="corrected")
     assert found["tasks_shown"] == 9
     assert found["pairs_shown"] == pytest.approx(9 * found["respondents"])
     assert found["pairs"] == pytest.approx(8 * found["respondents"])
-    asked = power(2, amce=0.05, pairs=1000, samples=3, noise=0.2).frame.iloc[0]
+    asked = first(2, amce=0.05, pairs=1000, samples=3, noise=0.2)
     assert asked["pairs_shown"] == 3000
     assert np.isnan(asked["tasks_shown"])
-
-
-def test_repeats_that_no_estimate_uses_are_told() -> None:
     given: dict[str, Any] = {"amce": 0.05, "pairs": 800, "tasks": 8, "reliability": 0.8}
     idle = power(2, **given, repeats=1)
     assert idle.frame["power"].equals(power(2, **given).frame["power"])
@@ -220,67 +221,26 @@ def test_repeats_that_no_estimate_uses_are_told() -> None:
     assert power(2, **given, repeats=1, estimand="corrected").notes == ()
 
 
-def test_response_error_shrinks_what_varies_between_respondents_and_stimuli() -> None:
-    rng = np.random.default_rng(8)
-    flip = 0.2
-    own = 0.1 + 0.25 * rng.choice([-1.0, 1.0], (6000, 20, 1))
-    level, first = drawn_choices(rng, 0.5, own, (6000, 20, 10))
-    drawn = mean_differences(level, (first ^ (rng.random(first.shape) < flip)).astype(float)).std()
-    given: dict[str, Any] = {"amce": 0.1, "reliability": flip**2 + (1 - flip) ** 2}
-    found = power(2, **given, respondents=20, tasks=10, effect_sd=0.25).frame
-    assert drawn == pytest.approx(found["std_error"].item(), rel=0.03)
-    endless = power(2, **given, pairs=1e9, stimuli=4, stimulus_sd=0.1).frame
-    assert endless["std_error"].item() == pytest.approx(0.6 * np.sqrt(2 * 0.01 / 4), rel=1e-6)
-
-
 def test_averaging_answers_removes_the_noise_of_sampling_only() -> None:
     rng = np.random.default_rng(6)
     own = np.where(rng.random((5000, 200)) < 0.5, 0.95, 0.05)
-    level = rng.random((5000, 200, 2)) < 0.5
-    averaged = rng.binomial(5, own) / 5
+    _, drawn = spread(rng.random((5000, 200, 2)) < 0.5, rng.binomial(5, own) / 5)
     noise = 4 * 0.95 * 0.05
-    found = power(2, amce=1e-6, pairs=200, noise=noise, samples=5).frame["std_error"].item()
-    assert mean_differences(level, averaged).std() == pytest.approx(found, rel=0.03)
-    endless = power(2, amce=1e-6, pairs=200, noise=noise, samples=10**6).frame["std_error"].item()
-    once = power(2, amce=1e-6, pairs=200).frame["std_error"].item()
-    assert endless == pytest.approx(once * np.sqrt(1 - noise), rel=1e-4)
-
-
-def test_more_tests_need_more_pairs() -> None:
-    corrected = power(2, amce=0.03, power=0.8, tests=18).frame
-    assert corrected["alpha"].item() == pytest.approx(0.05 / 18)
-    assert (
-        corrected["pairs"].item()
-        == power(2, amce=0.03, power=0.8, alpha=0.05 / 18).frame["pairs"].item()
-        > 1.8 * power(2, amce=0.03, power=0.8).frame["pairs"].item()
-    )
-
-
-def test_differences_between_groups_need_four_times_the_pairs() -> None:
-    single = power(5, amce=0.03, power=0.8).frame["pairs"].item()
-    two = power(5, difference=0.03, power=0.8).frame
-    assert two["statistic"].item() == "amce_difference"
-    assert two["pairs"].item() / single == pytest.approx(4, rel=0.01)
-    uneven = power(5, difference=0.03, power=0.8, groups=(0.2, 0.8)).frame["pairs"].item()
-    assert uneven / single == pytest.approx(1 / 0.2 + 1 / 0.8, rel=0.01)
-
-
-def test_judges_of_the_same_pairs_are_compared_with_less_error() -> None:
-    apart = power(5, difference=0.03, pairs=1000, same_pairs=0.0).frame["std_error"].item()
-    together = power(5, difference=0.03, pairs=1000, same_pairs=0.75).frame["std_error"].item()
-    assert together == pytest.approx(apart / 2)
+    given: dict[str, Any] = {"amce": 1e-6, "pairs": 200}
+    assert drawn == pytest.approx(first(2, **given, noise=noise, samples=5)["std_error"], rel=0.03)
+    endless = first(2, **given, noise=noise, samples=10**6)["std_error"]
+    assert endless == pytest.approx(first(2, **given)["std_error"] * np.sqrt(1 - noise), rel=1e-4)
 
 
 def test_interactions_have_the_variance_of_four_cells() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.random((2, 4000, 300, 2)) < np.array([0.5, 0.3]).reshape(2, 1, 1, 1)
     both = (a & b).astype(float)
-    first = rng.random((4000, 300)) < 0.5 + 0.3 * (both[..., 0] - both[..., 1])
-    chosen = np.stack([first, ~first], axis=-1)
+    picked = rng.random((4000, 300)) < 0.5 + 0.3 * (both[..., 0] - both[..., 1])
+    chosen = np.stack([picked, ~picked], axis=-1)
 
     def mean(cell: np.ndarray) -> np.ndarray:
-        found: np.ndarray = (chosen * cell).sum(axis=(1, 2)) / cell.sum(axis=(1, 2))
-        return found
+        return (chosen * cell).sum(axis=(1, 2)) / cell.sum(axis=(1, 2))
 
     estimate = mean(a & b) - mean(~a & b) - mean(a & ~b) + mean(~a & ~b)
     found = power({"a": 2, "b": [0.7, 0.3]}, interaction=0.3, by="b", pairs=300).frame
@@ -294,61 +254,55 @@ def test_several_effects_and_sizes_give_a_row_for_each() -> None:
     assert found.groupby(["feature", "effect"], observed=True)["power"].is_monotonic_increasing.all()
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"amce": 0.02}, "pairs and power are left out; leave out exactly one"),
-        ({"amce": 0.02, "pairs": 100, "power": 0.8}, "none is left out"),
-        ({"amce": 0.02, "difference": 0.1, "pairs": 100}, "given as amce and as difference"),
-        ({"amce": 0.6, "pairs": 100}, "larger than 0.5"),
-        ({"amce": 0, "pairs": 100}, "effect is 0; give a number other than 0"),
-        ({"amce": 0.02, "power": 80}, "power is 80; give a number between 0 and 1"),
-        ({"amce": 0.02, "pairs": 0}, "pairs is 0; give a number of at least 1"),
-        ({"amce": 0.02, "pairs": "many"}, "pairs is 'many'"),
-        ({"amce": 0.02, "pairs": 100, "profiles": 200}, "as pairs and as profiles"),
-        ({"amce": 0.02, "respondents": 100}, "give tasks"),
-        ({"interaction": 0.02, "pairs": 100}, "name it with by"),
-        ({"amce": 0.02, "pairs": 100, "by": 2}, "remove by"),
-        ({"interaction": 0.02, "pairs": 100, "by": "reply"}, "'reply' is not an attribute"),
-        ({"amce": 0.02, "pairs": 100, "features": ["topik"]}, "did you mean 'topic'"),
-        ({"amce": 0.02, "pairs": 100, "alpha": 5}, "alpha is 5"),
-        ({"amce": 0.02, "pairs": 100, "tests": 0}, "tests is 0"),
-        ({"amce": 0.02, "pairs": 100, "icc": 0.1}, "give tasks"),
-        ({"amce": 0.02, "pairs": 100, "tasks": 5, "icc": 0.1, "effect_sd": 0.1}, "give one of them"),
-        ({"amce": 0.02, "pairs": 100, "reliability": 0.5}, "no effect is left"),
-        ({"amce": 0.02, "pairs": 100, "estimand": "corrected"}, "needs a reliability"),
-        ({"difference": 0.02, "pairs": 100, "same_pairs": 1.0}, "give a number below 1"),
-        ({"amce": 0.02, "pairs": 100, "samples": 3}, "share of noise"),
-        ({"amce": 0.02, "pairs": 100, "stimulus_sd": 0.1}, "names no stimuli"),
-        ({"amce": 0.02, "pairs": 100, "stimulus_sd": 0.1, "stimuli": 0}, "stimuli holds a number below 1"),
-        ({"amce": 0.02, "pairs": 100, "groups": (0.5, 0.6)}, "sum to 1"),
-        ({"amce": 0.02, "pairs": 100, "same_pairs": 0.5}, "same_pairs belongs to a difference"),
-        ({"amce": 0.02, "pairs": 100, "convention": "cjpowr", "tasks": 5}, "independent rows alone"),
-        ({"amce": 0.02, "pairs": 100, "convention": "cjpowR"}, "use pair or cjpowr"),
-    ],
-)
-def test_questions_without_an_answer_are_refused(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        power({"topic": 5}, **given)
+TOPIC = {"topic": 5}
+ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
 
 
 @pytest.mark.parametrize(
-    ("design", "told"),
+    ("design", "given", "told"),
     [
-        ({}, "no attributes"),
-        (1, "has 1 levels"),
-        ({"a": [0.5, 0.6]}, "sum to 1.1"),
-        ({"a": {"x": 1.5, "y": -0.5}}, "-0.5 is no probability"),
-        ({"a": "two"}, "give its number of levels"),
-        ("moderation", "The design is str"),
+        (TOPIC, {"amce": 0.02}, "pairs and power are left out; leave out exactly one"),
+        (TOPIC, ENOUGH | {"power": 0.8}, "none is left out"),
+        (TOPIC, ENOUGH | {"difference": 0.1}, "given as amce and as difference"),
+        (TOPIC, ENOUGH | {"amce": 0.6}, "larger than 0.5"),
+        (TOPIC, ENOUGH | {"amce": 0}, "effect is 0; give a number other than 0"),
+        (TOPIC, {"amce": 0.02, "power": 80}, "power is 80; give a number between 0 and 1"),
+        (TOPIC, ENOUGH | {"pairs": 0}, "pairs is 0; give a number of at least 1"),
+        (TOPIC, ENOUGH | {"pairs": "many"}, "pairs is 'many'"),
+        (TOPIC, ENOUGH | {"profiles": 200}, "as pairs and as profiles"),
+        (TOPIC, {"amce": 0.02, "respondents": 100}, "give tasks"),
+        (TOPIC, {"interaction": 0.02, "pairs": 100}, "name it with by"),
+        (TOPIC, ENOUGH | {"by": 2}, "remove by"),
+        (TOPIC, {"interaction": 0.02, "pairs": 100, "by": "reply"}, "'reply' is not an attribute"),
+        (TOPIC, ENOUGH | {"features": ["topik"]}, "did you mean 'topic'"),
+        (TOPIC, ENOUGH | {"alpha": 5}, "alpha is 5"),
+        (TOPIC, ENOUGH | {"tests": 0}, "tests is 0"),
+        (TOPIC, ENOUGH | {"icc": 0.1}, "give tasks"),
+        (TOPIC, ENOUGH | {"tasks": 5, "icc": 0.1, "effect_sd": 0.1}, "give one of them"),
+        (TOPIC, ENOUGH | {"reliability": 0.5}, "no effect is left"),
+        (TOPIC, ENOUGH | {"estimand": "corrected"}, "needs a reliability"),
+        (TOPIC, {"difference": 0.02, "pairs": 100, "same_pairs": 1.0}, "give a number below 1"),
+        (TOPIC, ENOUGH | {"samples": 3}, "share of noise"),
+        (TOPIC, ENOUGH | {"stimulus_sd": 0.1}, "names no stimuli"),
+        (TOPIC, ENOUGH | {"stimulus_sd": 0.1, "stimuli": 0}, "stimuli holds a number below 1"),
+        (TOPIC, ENOUGH | {"groups": (0.5, 0.6)}, "sum to 1"),
+        (TOPIC, ENOUGH | {"same_pairs": 0.5}, "same_pairs belongs to a difference"),
+        (TOPIC, ENOUGH | {"convention": "cjpowr", "tasks": 5}, "independent rows alone"),
+        (TOPIC, ENOUGH | {"convention": "cjpowR"}, "use pair or cjpowr"),
+        ({}, ENOUGH, "no attributes"),
+        (1, ENOUGH, "has 1 levels"),
+        ({"a": [0.5, 0.6]}, ENOUGH, "sum to 1.1"),
+        ({"a": {"x": 1.5, "y": -0.5}}, ENOUGH, "-0.5 is no probability"),
+        ({"a": "two"}, ENOUGH, "give its number of levels"),
+        ("moderation", ENOUGH, "The design is str"),
     ],
 )
-def test_designs_without_levels_are_refused(design: Any, told: str) -> None:
+def test_questions_without_an_answer_and_designs_without_levels_are_refused(design, given, told) -> None:
     with pytest.raises(InputError, match=told):
-        power(design, amce=0.02, pairs=100)
+        power(design, **given)
 
 
-def test_figures_have_a_line_for_each_kind_of_attribute_and_a_panel_for_each_effect(tmp_path: Path) -> None:
+def test_figures_have_a_line_for_each_kind_of_attribute_and_a_panel_for_each_effect(tmp_path) -> None:
     found = power({"a": 2, "b": 2, "c": 5}, amce=[0.02, 0.05], pairs=5000)
     figure = found.plot(labels={"a": "First"})
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["First,\nB", "C"]
@@ -363,8 +317,7 @@ def test_figures_have_a_line_for_each_kind_of_attribute_and_a_panel_for_each_eff
 def test_the_figure_of_detectable_effects_falls_with_the_number_of_pairs() -> None:
     found = power({"a": 2}, pairs=5000, power=0.8)
     (axes,) = found.plot(theme="dark").axes
-    values = np.asarray(axes.lines[0].get_ydata(), float)
-    assert (np.diff(values) < 0).all()
+    assert (np.diff(np.asarray(axes.lines[0].get_ydata(), float)) < 0).all()
     assert "at power 0.8" in axes.get_ylabel()
     compared = power(2, difference=0.05, pairs=5000).plot()
     assert compared.axes[0].get_ylabel() == "Power for a difference in AMCEs of 0.05"

@@ -27,23 +27,17 @@ JOBS = {
 }
 PAIR = [("job", "school")]
 FORMULA = "y ~ job * school + tone"
+ORDERS = {"job": list(JOBS), "school": SCHOOL, "tone": list(TONE)}
+CELLS = pd.DataFrame(
+    [(j, s, t, p * q) for j, met in JOBS.items() for s, p in met.items() for t, q in TONE.items()],
+    columns=[*ORDERS, "probability"],
+).astype({name: pd.CategoricalDtype(order) for name, order in ORDERS.items()})
+UNMET = pytest.mark.filterwarnings("ignore:No estimate for")
 
 
-def table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    names = ["job", "school", "tone", "probability"]
-    orders = {"job": list(JOBS), "school": SCHOOL, "tone": list(TONE)}
-    types = {name: pd.CategoricalDtype(order) for name, order in orders.items()}
-    return pd.DataFrame(rows, columns=names).astype(types)
-
-
-@pytest.fixture(scope="module")
-def cells() -> pd.DataFrame:
-    return table(
-        [(j, s, t, p * q) for j, met in JOBS.items() for s, p in met.items() for t, q in TONE.items()]
-    )
-
-
-def drawn(cells: pd.DataFrame, pull: np.ndarray, pairs: int, rng: np.random.Generator) -> pd.DataFrame:
+def drawn(
+    pull: np.ndarray, pairs: int, rng: np.random.Generator, cells: pd.DataFrame = CELLS
+) -> pd.DataFrame:
     """Forced choices between profiles drawn from the cells, each of which pulls as it is told."""
     rows = rng.choice(len(cells), (pairs, 2), p=cells["probability"])
     first = (rng.random(pairs) < 0.5 + pull[rows[:, 0]] - pull[rows[:, 1]]).astype(float)
@@ -54,6 +48,10 @@ def drawn(cells: pd.DataFrame, pull: np.ndarray, pairs: int, rng: np.random.Gene
 
 def row_of(frame: pd.DataFrame, feature: str, level: str) -> pd.Series[Any]:
     return frame[(frame["feature"] == feature) & (frame["level"] == level)].iloc[0]
+
+
+def errors(*given: Any, **options: Any) -> pd.Series[Any]:
+    return power(*given, **options).frame["std_error"]
 
 
 def sandwich(cells: pd.DataFrame, feature: str, level: str, effect: float) -> float:
@@ -90,169 +88,145 @@ def sandwich(cells: pd.DataFrame, feature: str, level: str, effect: float) -> fl
     ("feature", "level", "effect"),
     [("job", "doctor", 0.2), ("job", "clerk", 0.1), ("school", "phd", -0.15), ("tone", "high", 0.1)],
 )
-def test_the_variance_is_the_sandwich_of_all_pairs(
-    cells: pd.DataFrame, feature: str, level: str, effect: float
-) -> None:
-    found = power(cells, restrictions=PAIR, amce=abs(effect), profiles=1000).frame
-    exact = sandwich(cells, feature, level, abs(effect)) / 1000
+def test_the_variance_is_the_sandwich_of_all_pairs(feature: str, level: str, effect: float) -> None:
+    found = power(CELLS, restrictions=PAIR, amce=abs(effect), profiles=1000).frame
+    exact = sandwich(CELLS, feature, level, abs(effect)) / 1000
     assert row_of(found, feature, level)["std_error"] ** 2 == pytest.approx(exact, rel=1e-10)
 
 
-def test_a_large_study_has_the_planned_errors(cells: pd.DataFrame) -> None:
-    pull = 0.15 * (cells["job"] == "doctor").to_numpy(float)
-    data = drawn(cells, pull, 60_000, np.random.default_rng(1))
+def test_a_large_study_has_the_planned_errors() -> None:
+    pull = 0.15 * (CELLS["job"] == "doctor").to_numpy(float)
+    data = drawn(pull, 60_000, np.random.default_rng(1))
     with pytest.warns(UserWarning, match="No estimate for job=priest"):
         estimated = amce(data, FORMULA, id="pair").frame
-    found = power(cells, restrictions=PAIR, amce=0.15, pairs=60_000).frame
-    for feature, level in (("job", "doctor"), ("school", "degree"), ("school", "phd"), ("tone", "high")):
-        ours = estimated[(estimated["feature"] == feature) & (estimated["level"] == level)].iloc[0]
-        planned = row_of(found, feature, level)["std_error"]
-        assert ours["std_error"] == pytest.approx(planned, rel=0.04), (feature, level)
+    found = power(CELLS, restrictions=PAIR, amce=0.15, pairs=60_000).frame
+    planned = {"job doctor": 0.015, "school degree": 0.04, "school phd": 0.04, "tone high": 0.04}
+    for name, rel in planned.items():
+        ours, theirs = (row_of(frame, *name.split())["std_error"] for frame in (estimated, found))
+        assert ours == pytest.approx(theirs, rel=rel), name
     doctor = row_of(estimated, "job", "doctor")
-    assert doctor["std_error"] == pytest.approx(row_of(found, "job", "doctor")["std_error"], rel=0.015)
     assert abs(doctor["estimate"] - 0.15) < 4 * doctor["std_error"]
 
 
-@pytest.mark.filterwarnings("ignore:No estimate for job=priest")
+@UNMET
 @pytest.mark.parametrize(
     "sims", [pytest.param(100, marks=pytest.mark.long), pytest.param(1000, marks=pytest.mark.slow)]
 )
-def test_repeated_studies_have_the_planned_power(cells: pd.DataFrame, sims: int) -> None:
-    rng, pull = np.random.default_rng(2), 0.2 * (cells["job"] == "doctor").to_numpy(float)
-    rows = [
-        row_of(amce(drawn(cells, pull, 400, rng), FORMULA, id="pair").frame, "job", "doctor")
-        for _ in range(sims)
-    ]
-    planned = row_of(power(cells, restrictions=PAIR, amce=0.2, pairs=400).frame, "job", "doctor")
-    share = np.mean([row["p"] < 0.05 for row in rows])
+def test_repeated_studies_have_the_planned_power(sims: int) -> None:
+    rng, pull = np.random.default_rng(2), 0.2 * (CELLS["job"] == "doctor").to_numpy(float)
+    fits = [amce(drawn(pull, 400, rng), FORMULA, id="pair").frame for _ in range(sims)]
+    rows = pd.DataFrame([row_of(frame, "job", "doctor") for frame in fits])
+    planned = row_of(power(CELLS, restrictions=PAIR, amce=0.2, pairs=400).frame, "job", "doctor")
     error = np.sqrt(planned["power"] * (1 - planned["power"]) / sims)
-    assert abs(share - planned["power"]) < 3 * error
-    spread = np.std([row["estimate"] for row in rows], ddof=1)
-    assert abs(spread / planned["std_error"] - 1) < 3 / np.sqrt(2 * sims)
+    assert abs((rows["p"] < 0.05).mean() - planned["power"]) < 3 * error
+    assert abs(rows["estimate"].std() / planned["std_error"] - 1) < 3 / np.sqrt(2 * sims)
 
 
-def test_free_designs_are_a_special_case() -> None:
+def test_free_designs_and_free_interactions_are_special_cases() -> None:
     study = load_study("moderation")
-    named = power(study, amce=0.03, pairs=5000)
     by_cells = power(attribute_cells(study), amce=0.03, pairs=5000)
-    pd.testing.assert_frame_equal(named.frame, by_cells.frame, rtol=1e-10)
+    pd.testing.assert_frame_equal(power(study, amce=0.03, pairs=5000).frame, by_cells.frame, rtol=1e-10)
     assert by_cells.notes == ("speech follows from slur; each is planned without the other.",)
-
-
-def test_free_interactions_are_a_special_case() -> None:
     shares = {"a": {"x": 0.2, "y": 0.8}, "b": {"u": 0.5, "v": 0.1, "w": 0.4}, "c": {"s": 0.5, "t": 0.5}}
     rows = [
-        (*levels, np.prod([shares[name][level] for name, level in zip(shares, levels, strict=True)]))
+        (*levels, np.prod([own[level] for own, level in zip(shares.values(), levels, strict=True)]))
         for levels in product(*shares.values())
     ]
     table = pd.DataFrame(rows, columns=[*shares, "probability"])
-    named = power(shares, interaction=0.1, by="b", pairs=1000).frame
-    pd.testing.assert_frame_equal(named, power(table, interaction=0.1, by="b", pairs=1000).frame, rtol=1e-10)
+    one, two = (power(design, interaction=0.1, by="b", pairs=1000).frame for design in (shares, table))
+    pd.testing.assert_frame_equal(one, two, rtol=1e-10)
 
 
-def test_interactions_across_unequal_cells_have_the_errors_of_the_estimator(cells: pd.DataFrame) -> None:
-    tied = cells.assign(probability=cells["probability"] * np.where(cells["tone"] == "low", 1, 1.5))
+def test_interactions_across_unequal_cells_have_the_errors_of_the_estimator() -> None:
+    tied = CELLS.assign(probability=CELLS["probability"] * np.where(CELLS["tone"] == "low", 1, 1.5))
     odd = (tied["job"] == "clerk") & (tied["tone"] == "high")
     tied.loc[odd, "probability"] *= 3
     tied["probability"] /= tied["probability"].sum()
-    data = drawn(tied, np.zeros(len(tied)), 60_000, np.random.default_rng(3))
+    data = drawn(np.zeros(len(tied)), 60_000, np.random.default_rng(3), tied)
     with pytest.warns(UserWarning, match="priest"):
-        estimated = amce_diffs(data, FORMULA, by="tone", id="pair").frame
+        estimated = amce_diffs(data, FORMULA, by="tone", id="pair").frame.query("tone == 'high'")
     found = power(tied, restrictions=PAIR, interaction=1e-6, by="tone", pairs=60_000).frame
     for level in ("clerk", "doctor"):
-        ours = estimated[(estimated["tone"] == "high") & (estimated["level"] == level)].iloc[0]
-        planned = found[(found["by_level"] == "high") & (found["level"] == level)].iloc[0]
-        assert ours["std_error"] == pytest.approx(planned["std_error"], rel=0.03)
+        ours = row_of(estimated, "job", level)["std_error"]
+        planned = row_of(found[found["by_level"] == "high"], "job", level)["std_error"]
+        assert ours == pytest.approx(planned, rel=0.03)
 
 
-def test_equal_weights_cost_more_than_those_of_the_design() -> None:
+def test_what_cells_cost_compared_with_a_free_design() -> None:
     study = load_study("moderation")
-    free = power(study, amce=0.05, pairs=5000, features=["topic"]).frame["std_error"]
-    same = power(study, restrictions=[("topic", "reply")], amce=0.05, pairs=5000, features=["topic"])
-    np.testing.assert_allclose(free, same.frame["std_error"], rtol=1e-10)
+    topic = {"amce": 0.05, "pairs": 5000, "features": ["topic"]}
+    same = errors(study, restrictions=[("topic", "reply")], **topic)
+    np.testing.assert_allclose(errors(study, **topic), same, rtol=1e-10)
     skewed = {"a": [0.5, 0.5], "b": [0.9, 0.1]}
     rows = [(f"a{i}", f"b{j}", p * q) for (i, p), (j, q) in product(*map(enumerate, skewed.values()))]
     cells = pd.DataFrame(rows, columns=["a", "b", "probability"])
-    errors = power(cells, restrictions=[("a", "b")], amce=1e-6, pairs=5000, features=["a"]).frame["std_error"]
-    plain = power(skewed, amce=1e-6, pairs=5000, features=["a"]).frame["std_error"]
-    assert (errors / plain).item() == pytest.approx(np.sqrt((1 / 0.9 + 1 / 0.1) / 4))
+    of_a = {"amce": 1e-6, "pairs": 5000, "features": ["a"]}
+    ratio = errors(cells, restrictions=[("a", "b")], **of_a) / errors(skewed, **of_a)
+    assert ratio.item() == pytest.approx(np.sqrt((1 / 0.9 + 1 / 0.1) / 4))
+    together = cells.assign(probability=[0.4, 0.1, 0.1, 0.4])
+    ratio = errors(together, amce=1e-6, pairs=1000) / errors({"a": 2, "b": 2}, amce=1e-6, pairs=1000)
+    np.testing.assert_allclose(ratio, 1 / np.sqrt(1 - 0.6**2))
 
 
-def test_other_attributes_that_go_together_cost_power() -> None:
-    rows = [("x", "u", 0.4), ("x", "v", 0.1), ("y", "u", 0.1), ("y", "v", 0.4)]
-    cells = pd.DataFrame(rows, columns=["a", "b", "probability"])
-    found = power(cells, amce=1e-6, pairs=1000).frame["std_error"]
-    alone = power({"a": 2, "b": 2}, amce=1e-6, pairs=1000).frame["std_error"]
-    np.testing.assert_allclose(found / alone, 1 / np.sqrt(1 - 0.6**2))
-
-
-def test_levels_without_an_answer_are_named(cells: pd.DataFrame) -> None:
-    found = power(cells, restrictions=PAIR, amce=0.1, power=0.8)
+def test_levels_without_an_answer_are_named() -> None:
+    found = power(CELLS, restrictions=PAIR, amce=0.1, power=0.8)
     assert "priest" not in set(found.frame["level"])
     assert found.notes[0] == (
         "No answer for priest of job: no level of school occurs both with it and with the reference cook."
     )
     assert "clerk over none, degree; doctor over degree" in found.notes[1]
     assert found.at(effect=0.1, pairs=100).notes == found.notes
-    unused = cells.assign(tone=cells["tone"].cat.add_categories("shrill"))
+    unused = CELLS.assign(tone=CELLS["tone"].cat.add_categories("shrill"))
     assert any("shrill never occurs" in note for note in power(unused, amce=0.1, pairs=9).notes)
-    assert any("job and school never meet" in note for note in power(cells, amce=0.1, pairs=9).notes)
-    twins = pd.DataFrame({"a": list("xxyy"), "b": list("uuvv"), "c": list("stst")})
-    told = power(twins, amce=0.1, pairs=100)
+    assert any("job and school never meet" in note for note in power(CELLS, amce=0.1, pairs=9).notes)
+    told = power(TWINS, amce=0.1, pairs=100)
     assert set(told.frame["feature"]) == {"c"}
     assert (
         "No answer for y of a: its effect cannot be separated from those of other attributes." in told.notes
     )
-    with pytest.raises(InputError, match="No answer for y of a"):
-        power(twins, amce=0.1, pairs=100, features=["a"])
 
 
-def test_clusters_reliability_and_tests_apply_to_cells_too(cells: pd.DataFrame) -> None:
-    plain = power(cells, restrictions=PAIR, amce=0.1, respondents=100, tasks=5).frame
-    clustered = power(cells, restrictions=PAIR, amce=0.1, respondents=100, tasks=5, icc=0.25, tests=3).frame
+def test_clusters_reliability_and_tests_apply_to_cells_too() -> None:
+    given: dict[str, Any] = {"restrictions": PAIR, "amce": 0.1}
+    plain = power(CELLS, **given, respondents=100, tasks=5).frame
+    clustered = power(CELLS, **given, respondents=100, tasks=5, icc=0.25, tests=3).frame
     np.testing.assert_allclose(clustered["std_error"], plain["std_error"] * np.sqrt(2))
     assert (clustered["power"] < plain["power"]).all()
-    noisy = power(cells, restrictions=PAIR, amce=0.1, pairs=500, reliability=0.68).frame
+    noisy = power(CELLS, **given, pairs=500, reliability=0.68).frame
     np.testing.assert_allclose(noisy["observed_effect"], 0.06)
 
 
+TWINS = pd.DataFrame({"a": list("xxyy"), "b": list("uuvv"), "c": list("stst")})
+GAPS = CELLS.assign(job=CELLS["job"].where(CELLS["job"] != "cook"))
+
+
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("design", "options", "told"),
     [
-        ({"restrictions": [("job", "scool")]}, "did you mean 'school'"),
-        ({"restrictions": ["job", "school"]}, "give pairs of features"),
-        ({"restrictions": [("job", "school"), ("job", "tone")]}, "name 'job' twice"),
-        ({"restrictions": [("job", "job")]}, "name 'job' twice"),
-        ({"features": ["jbo"]}, "did you mean 'job'"),
-        ({"convention": "cjpowr"}, "features that combine freely"),
+        (CELLS, {"restrictions": [("job", "scool")]}, "did you mean 'school'"),
+        (CELLS, {"restrictions": ["job", "school"]}, "give pairs of features"),
+        (CELLS, {"restrictions": [("job", "school"), ("job", "tone")]}, "name 'job' twice"),
+        (CELLS, {"restrictions": [("job", "job")]}, "name 'job' twice"),
+        (CELLS, {"features": ["jbo"]}, "did you mean 'job'"),
+        (CELLS, {"convention": "cjpowr"}, "features that combine freely"),
+        (CELLS, {"amce": None, "interaction": 0.1, "by": "scool"}, "by: 'scool'"),
+        (CELLS[["probability"]], {}, "no attributes"),
+        (CELLS.assign(probability=-0.1), {}, "negative"),
+        (GAPS, {}, "'job' of the design has a missing level"),
+        (TWINS, {"features": ["a"]}, "No answer for y of a"),
+        ({"a": 2, "b": 2}, {"restrictions": [("a", "b")]}, "which levels meet"),
     ],
 )
-def test_restrictions_without_a_meaning_are_refused(
-    cells: pd.DataFrame, options: dict[str, Any], told: str
-) -> None:
+def test_restrictions_without_a_meaning_are_refused(design, options, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        power(cells, amce=0.1, pairs=100, **options)
+        power(design, **{"amce": 0.1, "pairs": 100, **options})
 
 
-def test_designs_that_do_not_say_which_levels_meet_are_refused(cells: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="which levels meet"):
-        power({"a": 2, "b": 2}, amce=0.1, pairs=100, restrictions=[("a", "b")])
-    with pytest.raises(InputError, match="no attributes"):
-        power(cells[["probability"]], amce=0.1, pairs=100)
-    with pytest.raises(InputError, match="'job' of the design has a missing level"):
-        power(cells.assign(job=cells["job"].where(cells["job"] != "cook")), amce=0.1, pairs=100)
-    with pytest.raises(InputError, match="negative"):
-        power(cells.assign(probability=-0.1), amce=0.1, pairs=100)
-    with pytest.raises(InputError, match="by: 'scool'"):
-        power(cells, interaction=0.1, by="scool", pairs=100)
-
-
-def test_simulations_and_the_command_refuse_tables_of_cells(cells: pd.DataFrame, tmp_path: Path) -> None:
+def test_simulations_and_the_command_refuse_tables_of_cells(tmp_path) -> None:
     with pytest.raises(InputError, match=r"in which all levels combine freely.*DataFrame.*power\(\)"):
-        power_by_simulation(cells, "panel", n_sims=1)  # type: ignore[arg-type]
-    file = tmp_path / "cells.csv"
-    cells.to_csv(file, index=False)
-    result = CliRunner().invoke(app, ["power", str(file)])
+        power_by_simulation(CELLS, "panel", n_sims=1)
+    CELLS.to_csv(tmp_path / "cells.csv", index=False)
+    result = CliRunner().invoke(app, ["power", str(tmp_path / "cells.csv")])
     assert isinstance(result.exception, InputError)
     assert "all levels combine freely" in str(result.exception)
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import brentq
 from scipy.special import expit
@@ -35,39 +34,32 @@ PANEL = truth(
     ("panel", "reliability", "", "", RELIABILITY),
     ("panel", "heterogeneity_sd", "tone", "rude", TASTES),
 )
+CONTENT = """\
+name: small
+title: Small
+kind: conjoint
+question: Which one?
+attributes:
+  - id: tone
+    label: Tone
+    levels: [{id: kind, label: Kind, probability: 0.7}, {id: rude, label: Rude, probability: 0.3}]
+  - id: topic
+    label: Topic
+    levels: [{id: a, label: a}, {id: b, label: b}, {id: c, label: c}, {id: d, label: d}]
+stimuli: [{id: text, label: Text, attribute: topic, count: 900}]
+design: {pairs: 500, respondents: 60, tasks: 8, repeat_first: true}
+prompts: [{id: plain, label: Plain}]
+judges: [{id: panel, label: Panel, kind: human}, {id: machine, label: Machine, kind: model}]
+clusters: {human: judge_id, model: pair_id}
+bootstrap: {unit: pair_id}
+"""
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """Two attributes, rendered by so many texts that profiles are as good as independent."""
-    content: dict[str, Any] = {
-        "name": "small",
-        "title": "Small",
-        "kind": "conjoint",
-        "question": "Which one?",
-        "attributes": [
-            {
-                "id": "tone",
-                "label": "Tone",
-                "levels": [
-                    {"id": "kind", "label": "Kind", "probability": 0.7},
-                    {"id": "rude", "label": "Rude", "probability": 0.3},
-                ],
-            },
-            {"id": "topic", "label": "Topic", "levels": [{"id": name, "label": name} for name in "abcd"]},
-        ],
-        "stimuli": [{"id": "text", "label": "Text", "attribute": "topic", "count": 900}],
-        "design": {"pairs": 500, "respondents": 60, "tasks": 8, "repeat_first": True},
-        "prompts": [{"id": "plain", "label": "Plain"}],
-        "judges": [
-            {"id": "panel", "label": "Panel", "kind": "human"},
-            {"id": "machine", "label": "Machine", "kind": "model"},
-        ],
-        "clusters": {"human": "judge_id", "model": "pair_id"},
-        "bootstrap": {"unit": "pair_id"},
-    }
     folder = tmp_path_factory.mktemp("small")
-    (folder / "study.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    (folder / "study.yaml").write_text(CONTENT, encoding="utf-8")
     return load_study(folder)
 
 
@@ -83,41 +75,32 @@ def agree(found: Result, level: str, planned: pd.DataFrame) -> None:
     assert row["std_error"] == pytest.approx(expected["std_error"], rel=0.05)
 
 
+def simulated(study: Study, judge: str = "machine", **options: Any) -> Result:
+    return power_by_simulation(study, judge, **{"truth": MACHINE if judge == "machine" else PANEL, **options})
+
+
 @pytest.mark.long
 def test_a_model_finds_an_effect_as_often_as_the_closed_form_says(study: Study) -> None:
-    found = power_by_simulation(
-        study, "machine", feature="topic", level="b", effect=0.08, pairs=500, n_sims=120, truth=MACHINE
-    )
+    found = simulated(study, feature="topic", level="b", effect=0.08, pairs=500, n_sims=120)
     planned = power(study, amce=0.08, pairs=500, features=["topic"]).frame
     assert 0.3 < planned["power"].max() < 0.7
     agree(found, "b", planned)
-    idle = found.frame.set_index("level").loc["c"]
-    assert idle["effect"] == pytest.approx(0, abs=0.01)
+    assert found.frame.set_index("level").loc["c", "effect"] == pytest.approx(0, abs=0.01)
 
 
 @pytest.mark.long
 def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study) -> None:
-    n_sims = 120
-    found = power_by_simulation(
-        study, "panel", feature="tone", level="rude", effect=0.09, respondents=60, n_sims=n_sims, truth=PANEL
-    )
+    found = simulated(study, "panel", feature="tone", level="rude", effect=0.09, respondents=60, n_sims=120)
     nodes, weights = hermegauss(40)
+    weights = weights / weights.sum()
 
     def own_effects(mean: float) -> np.ndarray:
-        effects: np.ndarray = SHRUNK * (expit(mean + TASTES * nodes) - 0.5)
-        return effects
+        return SHRUNK * (expit(mean + TASTES * nodes) - 0.5)
 
-    mean = brentq(lambda worth: own_effects(worth) @ weights / weights.sum() - 0.09, -3, 3)
-    spread = float(np.sqrt((own_effects(mean) - 0.09) ** 2 @ weights / weights.sum()))
-    planned = power(
-        study,
-        amce=0.09 / SHRUNK,
-        respondents=60,
-        tasks=8,
-        reliability=RELIABILITY,
-        effect_sd=spread / SHRUNK,
-        features=["tone"],
-    ).frame
+    mean = brentq(lambda worth: own_effects(worth) @ weights - 0.09, -3, 3)
+    spread = float(np.sqrt((own_effects(mean) - 0.09) ** 2 @ weights))
+    given = {"respondents": 60, "tasks": 8, "reliability": RELIABILITY, "features": ["tone"]}
+    planned = power(study, amce=0.09 / SHRUNK, effect_sd=spread / SHRUNK, **given).frame
     assert planned["observed_effect"].item() == pytest.approx(0.09)
     assert 0.3 < planned["power"].item() < 0.7
     agree(found, "rude", planned)
@@ -126,12 +109,9 @@ def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study
 @pytest.mark.long
 def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: Study) -> None:
     heard: list[tuple[int, int]] = []
-    given: dict[str, Any] = {"pairs": 200, "n_sims": 4, "truth": MACHINE}
-    alone = power_by_simulation(study, "machine", seed=5, **given)
-    together = power_by_simulation(
-        study, "machine", seed=5, workers=2, progress=lambda done, of: heard.append((done, of)), **given
-    )
-    other = power_by_simulation(study, "machine", seed=6, **given)
+    given: dict[str, Any] = {"pairs": 200, "n_sims": 4}
+    alone, other = (simulated(study, seed=seed, **given) for seed in (5, 6))
+    together = simulated(study, seed=5, workers=2, progress=lambda *done: heard.append(done), **given)
     pd.testing.assert_frame_equal(alone.frame, together.frame)
     pd.testing.assert_frame_equal(alone.extra["draws"], together.extra["draws"])
     assert not alone.extra["draws"]["estimate"].equals(other.extra["draws"]["estimate"])
@@ -140,16 +120,9 @@ def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: 
 
 
 def test_any_estimator_can_be_tried_and_levels_keep_their_truth(study: Study) -> None:
-    found = power_by_simulation(
-        study,
-        "machine",
-        feature="tone",
-        level="rude",
-        effect=0.2,
-        pairs=80,
-        n_sims=4,
-        truth=MACHINE,
-        estimator=partial(mm, formula="chosen ~ tone"),
+    estimator = partial(mm, formula="chosen ~ tone")
+    found = simulated(
+        study, feature="tone", level="rude", effect=0.2, pairs=80, n_sims=4, estimator=estimator
     )
     means = found.frame.set_index("level")["effect"]
     assert set(found.frame["statistic"]) == {"mm"}
@@ -158,9 +131,8 @@ def test_any_estimator_can_be_tried_and_levels_keep_their_truth(study: Study) ->
 
 
 def test_monte_carlo_errors_are_those_of_the_draws(study: Study) -> None:
-    found = power_by_simulation(study, "machine", pairs=200, n_sims=10, truth=MACHINE)
-    row = found.frame.set_index("level").loc["rude"]
-    mine = found.extra["draws"].query("level == 'rude'")
+    found = simulated(study, pairs=200, n_sims=10)
+    row, mine = found.frame.set_index("level").loc["rude"], found.extra["draws"].query("level == 'rude'")
     assert row["power"] == (mine["p"] < 0.05).mean()
     assert row["power_mc"] == pytest.approx(np.sqrt(row["power"] * (1 - row["power"]) / 10))
     assert row["bias_mc"] == pytest.approx(mine["estimate"].std() / np.sqrt(10))
@@ -187,23 +159,14 @@ def _without_p(choices: pd.DataFrame) -> Estimates:
     ],
 )
 def test_simulations_of_nothing_are_refused(study: Study, given: dict[str, Any], told: str) -> None:
-    arguments: dict[str, Any] = {"judge": "machine", "pairs": 40, "n_sims": 1, "truth": MACHINE, **given}
     with pytest.raises(InputError, match=told):
-        power_by_simulation(study, **arguments)
+        simulated(study, **{"pairs": 40, "n_sims": 1, "truth": MACHINE, **given})
 
 
 @pytest.mark.slow
 def test_a_model_of_the_moderation_study_is_planned_right_once_its_explained_variance_is_counted() -> None:
-    found = power_by_simulation(
-        load_study("moderation"),
-        "gpt4o",
-        feature="reply",
-        level="agree",
-        effect=0.03,
-        pairs=3000,
-        n_sims=300,
-        workers=2,
-    )
+    wanted = {"feature": "reply", "level": "agree", "effect": 0.03, "pairs": 3000}
+    found = power_by_simulation(load_study("moderation"), "gpt4o", **wanted, n_sims=300, workers=2)
     simulated = found.frame.set_index("level").loc["agree"]
     planned = power(3, amce=0.03, pairs=3000, explained=0.29).frame.iloc[0]
     assert abs(simulated["power"] - planned["power"]) < 3 * simulated["power_mc"]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from scipy.stats import t as student
+from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, mm, mm_diffs, projoint, reliability
 from conjury.analysis.conjoint.reliability.agreement import sign_test
@@ -23,18 +21,11 @@ from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import validate
 
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "projoint"
 FORMULA = "chosen ~ tone + topic"
 WORTH = {"tone": [0.0, 0.8, 2.0], "topic": [0.0, -0.6]}
 LEVELS = {"tone": ["mild", "sharp", "rude"], "topic": ["work", "sport"]}
 SPREAD = 0.7
-
-
-@pytest.fixture(autouse=True)
-def _chance_leanings_are_no_failure() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Repeated answers lean")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:Repeated answers lean", "ignore:Repeated answers favour")
 
 
 def panel(
@@ -74,62 +65,61 @@ def panel(
     return table.assign(**more)
 
 
+def joined(**panels: pd.DataFrame) -> pd.DataFrame:
+    """Panels under one another, each with its name as group, and judges and pairs of its own."""
+    named = [
+        own.assign(group=name, judge_id=name + own["judge_id"], pair_id=name + own["pair_id"].astype(str))
+        for name, own in panels.items()
+    ]
+    return pd.concat(named, ignore_index=True)
+
+
+def corrected(verb: Any, table: pd.DataFrame, correct: Any = "reliability", **options: Any) -> Corrected:
+    return verb(table, FORMULA, id="judge_id", correct=correct, **options)
+
+
 def true_means(seed: int = 0, draws: int = 200_000) -> dict[tuple[str, str], float]:
     """Marginal means of stable picks: tastes at random, all pairs of profiles."""
     rng = np.random.default_rng(seed)
-    profiles = list(product(range(3), range(2)))
-    tone = np.array(WORTH["tone"]) + SPREAD * rng.standard_normal((draws, 3))
-    topic = np.array(WORTH["topic"]) + SPREAD * rng.standard_normal((draws, 2))
-    worth = np.stack([tone[:, i] + topic[:, j] for i, j in profiles], axis=1)
-    chosen = np.array([[expit(worth[:, a] - worth[:, b]).mean() for b in range(6)] for a in range(6)]).mean(
-        axis=1
-    )
-    found = {}
-    for position, (name, levels) in enumerate(LEVELS.items()):
-        for code, level in enumerate(levels):
-            found[name, level] = float(
-                np.mean([c for c, p in zip(chosen, profiles, strict=True) if p[position] == code])
-            )
-    return found
-
-
-@pytest.fixture(scope="module")
-def means() -> dict[tuple[str, str], float]:
-    return true_means(draws=40_000)
+    profiles = np.array(list(product(range(3), range(2))))
+    tone, topic = (np.array(own) + SPREAD * rng.standard_normal((draws, len(own))) for own in WORTH.values())
+    worth = tone[:, profiles[:, 0]] + topic[:, profiles[:, 1]]
+    chosen = np.mean([expit(worth - worth[:, [b]]).mean(axis=0) for b in range(6)], axis=0)
+    return {
+        (name, level): float(chosen[profiles[:, place] == code].mean())
+        for place, (name, levels) in enumerate(LEVELS.items())
+        for code, level in enumerate(levels)
+    }
 
 
 @pytest.fixture(scope="module")
 def small_panel() -> pd.DataFrame:
-    table = pd.read_csv(FIXTURES / "panel.csv")
-    return validate(table.assign(judge_kind="human", tone=table["tone"].astype("category"),
-                                 topic=table["topic"].astype("category")), "choices")  # fmt: skip
+    table = pd.read_csv(FIXTURES / "projoint" / "panel.csv").astype({"tone": "category", "topic": "category"})
+    return validate(table.assign(judge_kind="human"), "choices")
 
 
-def projoint_example(shared: Path) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def projoint_example(shared) -> pd.DataFrame:
     """The long form of projoint's example as choices; its repeated answers refer to the same profile."""
     long = pd.read_csv(shared / "peers" / "projoint_long.csv.gz")
     attributes = sorted(name for name in long if name.startswith("att"))
     side = long["profile"].map({1: "A", 2: "B"})
-    ours = long[["task", *attributes]].assign(
-        judge_id=long["id"], judge_kind="human", position=side, chosen=long["selected"], repeat=False,
-        pair_id=long["id"] + "_" + long["task"].astype(str),
-    )  # fmt: skip
+    pair = long["id"] + "_" + long["task"].astype(str)
+    ours = long[["task", *attributes]].assign(judge_id=long["id"], judge_kind="human", pair_id=pair)
+    ours = ours.assign(position=side, chosen=long["selected"], repeat=False)
     again = long["selected_repeated"].notna()
-    repeated = ours[again].assign(
-        chosen=long.loc[again, "selected_repeated"], repeat=True, task=9,
-        position=side[again].map({"A": "B", "B": "A"}), pair_id=long.loc[again, "id"] + "_9",
-    )  # fmt: skip
-    both = pd.concat([ours, repeated], ignore_index=True)
-    return both.astype(dict.fromkeys(attributes, "category"))
+    repeated = ours[again].assign(repeat=True, task=9, pair_id=long.loc[again, "id"] + "_9")
+    repeated["chosen"] = long.loc[again, "selected_repeated"]
+    repeated["position"] = side[again].map({"A": "B", "B": "A"})
+    return pd.concat([ours, repeated], ignore_index=True).astype(dict.fromkeys(attributes, "category"))
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("estimand", ["mm", "amce"])
-def test_projoint_is_reproduced_on_its_example(shared: Path, estimand: Any) -> None:
-    choices = projoint_example(shared)
+def test_projoint_is_reproduced_on_its_example(projoint_example, estimand: Any) -> None:
     formula = "chosen ~ " + " + ".join(f"att{k}" for k in range(1, 8))
-    made = projoint(choices, formula, estimand=estimand)
-    expected = pd.read_csv(FIXTURES / f"{estimand}.csv").set_index(["source", "level"])
+    made = projoint(projoint_example, formula, estimand=estimand)
+    expected = pd.read_csv(FIXTURES / "projoint" / f"{estimand}.csv").set_index(["source", "level"])
     found = made.beside.astype({"level": str}).set_index(["source", "level"]).loc[expected.index]
     for name in expected.columns:
         np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-12, err_msg=name)
@@ -137,10 +127,9 @@ def test_projoint_is_reproduced_on_its_example(shared: Path, estimand: Any) -> N
 
 
 @pytest.mark.shared
-def test_native_correction_of_projoints_example_sets_its_net_bias_apart(shared: Path) -> None:
-    choices = projoint_example(shared)
-    made = amce(choices, "chosen ~ att1 + att2", id="judge_id", correct="reliability")
-    found = reliability(choices, seed=1, draws=2)
+def test_native_correction_of_projoints_example_sets_its_net_bias_apart(projoint_example) -> None:
+    made = amce(projoint_example, "chosen ~ att1 + att2", id="judge_id", correct="reliability")
+    found = reliability(projoint_example, seed=1, draws=2)
     assert found.frame["tau"].item() == pytest.approx(0.17212807378490141, rel=1e-12)
     n, agreement = found.frame[["n_compared", "agreement"]].iloc[0]
     bias = found.position["net_bias"].item()
@@ -193,38 +182,28 @@ def test_projoints_conventions_are_those_of_its_formulas(small_panel: pd.DataFra
     assert row["upper"] == pytest.approx(row["estimate"] + half, rel=1e-10)
 
 
-def test_projoint_refuses_what_it_cannot_correct() -> None:
-    with pytest.raises(InputError, match="estimand"):
-        projoint(panel(1), FORMULA, estimand="acie")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="above one half"):
-        projoint(panel(1, tau=0.5, respondents=60).assign(chosen=_always_a), FORMULA)
-
-
 def _always_a(table: pd.DataFrame) -> np.ndarray:
     return (table["position"] == "A").to_numpy(int)
 
 
-def test_known_tau_stretches_estimates_and_errors_alike(small_panel: pd.DataFrame) -> None:
+def test_known_tau_stretches_estimates_and_errors_alike(small_panel) -> None:
     for verb, share in ((amce, 0.0), (mm, 1.0)):
         plain = verb(first_answers(small_panel), FORMULA, id="judge_id").frame
-        made = verb(small_panel, FORMULA, id="judge_id", correct=0.17)
-        np.testing.assert_allclose(
-            made.frame["estimate"], (plain["estimate"] - share * 0.17) / 0.66, rtol=1e-12
-        )
+        made = corrected(verb, small_panel, 0.17)
+        expected = (plain["estimate"] - share * 0.17) / 0.66
+        np.testing.assert_allclose(made.frame["estimate"], expected, rtol=1e-12)
         np.testing.assert_allclose(made.frame["std_error"], plain["std_error"] / 0.66, rtol=1e-12)
-        assert isinstance(made, Corrected)
         pd.testing.assert_frame_equal(made.uncorrected.frame, plain)
         assert made.provenance.extra["tau"] == 0.17
 
 
-def test_no_swapping_error_changes_nothing(small_panel: pd.DataFrame) -> None:
+def test_no_swapping_error_changes_nothing(small_panel) -> None:
     plain = amce(first_answers(small_panel), FORMULA, id="judge_id", vcov="CR2")
-    made = amce(small_panel, FORMULA, id="judge_id", vcov="CR2", correct=0.0)
+    made = corrected(amce, small_panel, 0.0, vcov="CR2")
     pd.testing.assert_frame_equal(made.frame, plain.frame)
     agreeing = small_panel.assign(chosen=_always_rude(small_panel), status="ok")
-    perfect = amce(agreeing, FORMULA, id="judge_id", correct="reliability")
     expected = amce(first_answers(agreeing), FORMULA, id="judge_id")
-    pd.testing.assert_frame_equal(perfect.frame, expected.frame)
+    pd.testing.assert_frame_equal(corrected(amce, agreeing).frame, expected.frame)
 
 
 def _always_rude(table: pd.DataFrame) -> np.ndarray:
@@ -270,73 +249,66 @@ def tau_without_each(table: pd.DataFrame, takes_part: np.ndarray | None = None) 
 @pytest.mark.parametrize("lean", [0.0, 0.3])
 def test_errors_of_effects_are_those_of_leaving_out_each_respondent(lean: float) -> None:
     table = leaning(5, lean, respondents=400, tasks=3)
-    made = amce(table, FORMULA, id="judge_id", correct="reliability").frame
+    made = corrected(amce, table).frame
     first = first_answers(table)
     dummies = [first[name] == level for name in LEVELS for level in LEVELS[name][1:]]
     design = np.column_stack([np.ones(len(first)), *dummies]).astype(float)
-    outcome = first["chosen"].to_numpy(float)
     gram = leave_one_out(sums_by_respondent(first, design[:, :, None] * design[:, None, :]))
-    moments = leave_one_out(sums_by_respondent(first, design * outcome[:, None]))
+    moments = leave_one_out(sums_by_respondent(first, design * first[["chosen"]].to_numpy(float)))
     effects = np.linalg.solve(gram, moments[..., None])[:, 1:, 0]
     expected = jackknife(effects / (1 - 2 * tau_without_each(table))[:, None])
     np.testing.assert_allclose(made["std_error"].dropna(), expected, rtol=0.02)
 
 
-@pytest.mark.parametrize("correct", ["reliability", "by_level"])
-def test_errors_of_means_are_those_of_leaving_out_each_respondent(correct: str) -> None:
+def test_errors_of_means_are_those_of_leaving_out_each_respondent() -> None:
     table = panel(5, respondents=600, tasks=3)
-    made = mm(table, FORMULA, id="judge_id", correct=correct).frame
-    first = first_answers(table)
-    pairs = reliability(table, seed=1, draws=2).pairs
-    for row in made.to_dict("records"):
+    first, pairs = first_answers(table), reliability(table, seed=1, draws=2).pairs
+    whole, by_level = (corrected(mm, table, correct).frame for correct in ("reliability", "by_level"))
+    for row, own in zip(whole.to_dict("records"), by_level["std_error"], strict=True):
         shows = (first[row["feature"]] == row["level"]).to_numpy(float)
-        sums = sums_by_respondent(first, np.column_stack([shows * first["chosen"], shows]))
-        left = leave_one_out(sums)
+        left = leave_one_out(sums_by_respondent(first, np.column_stack([shows * first["chosen"], shows])))
         sides = [table[row["feature"]].iloc[pairs[side]].to_numpy() for side in ("row_a", "row_b")]
         informs = (sides[0] != sides[1]) & ((sides[0] == row["level"]) | (sides[1] == row["level"]))
-        tau = tau_without_each(table, informs if correct == "by_level" else None)
-        expected = jackknife((left[:, 0] / left[:, 1] - tau) / (1 - 2 * tau))
-        assert row["std_error"] == pytest.approx(expected, rel=0.02)
+        for error, repeats in ((row["std_error"], None), (own, informs)):
+            tau = tau_without_each(table, repeats)
+            expected = jackknife((left[:, 0] / left[:, 1] - tau) / (1 - 2 * tau))
+            assert error == pytest.approx(expected, rel=0.02)
 
 
-def test_tau_of_another_study_adds_its_variance_without_covariance(small_panel: pd.DataFrame) -> None:
-    pilot = reliability(panel(9, respondents=150).assign(judge_id=lambda t: "pilot" + t["judge_id"]), seed=1)
-    made = amce(small_panel, FORMULA, id="judge_id", correct=pilot)
+def test_tau_of_another_study_adds_its_variance_without_covariance(small_panel) -> None:
+    pilot = reliability(joined(pilot=panel(9, respondents=150)), seed=1)
+    made = corrected(amce, small_panel, pilot)
     tau, error = pilot.frame["tau"].iloc[0], pilot.frame["tau_std_error"].iloc[0]
-    fixed = amce(small_panel, FORMULA, id="judge_id", correct=float(tau)).frame
+    fixed = corrected(amce, small_panel, float(tau)).frame
     slope = 2 * made.uncorrected.frame["estimate"] / (1 - 2 * tau) ** 2
     expected = np.sqrt(fixed["std_error"] ** 2 + (slope * error) ** 2)
     np.testing.assert_allclose(made.frame["std_error"], expected, rtol=1e-10)
 
 
-def test_own_result_of_reliability_equals_the_repeats_of_the_table(small_panel: pd.DataFrame) -> None:
-    found = reliability(small_panel, seed=1)
-    one, two = (mm(small_panel, FORMULA, id="judge_id", correct=c) for c in ("reliability", found))
-    pd.testing.assert_frame_equal(one.frame, two.frame)
-
-
-def test_covariance_of_rows_fits_their_errors(small_panel: pd.DataFrame) -> None:
-    made = mm(small_panel, FORMULA, id="judge_id", correct="reliability")
-    assert made.vcov is not None
+def test_tables_and_files_and_their_own_reliability_are_corrected_alike(small_panel, tmp_path) -> None:
+    small_panel.to_parquet(tmp_path / "choices.parquet")
+    made = corrected(mm, small_panel)
+    by_result = corrected(mm, small_panel, reliability(small_panel, seed=1))
+    for other in (by_result, corrected(mm, tmp_path / "choices.parquet")):
+        pd.testing.assert_frame_equal(other.frame, made.frame)
     np.testing.assert_allclose(np.sqrt(np.diag(made.vcov)), made.frame["std_error"], rtol=1e-12)
     assert np.linalg.eigvalsh(made.vcov).min() > -1e-12
     assert made.fitted is None
+    with pytest.warns(UserWarning, match="fewer than 100 repeats"):
+        few = corrected(mm, small_panel, "by_level")
+    assert few.tau["group"].tolist() == ["all"]
+    np.testing.assert_allclose(few.frame["std_error"], made.frame["std_error"], rtol=1e-12)
 
 
 def test_differences_shrink_back_with_one_tau_or_one_for_each_group() -> None:
-    table = pd.concat([panel(1, tau=0.05, group="calm"), panel(2, tau=0.3, group="wild")], ignore_index=True)
-    table["judge_id"] = table["group"] + table["judge_id"]
-    table["pair_id"] = table["group"] + table["pair_id"].astype(str)
-    pooled = amce_diffs(table, FORMULA, by="group", id="judge_id", correct="reliability")
-    kept = 1 - 2 * pooled.tau["tau"].iloc[0]
-    np.testing.assert_allclose(
-        pooled.frame["estimate"], pooled.uncorrected.frame["estimate"] / kept, rtol=1e-12
-    )
+    table = joined(calm=panel(1, tau=0.05), wild=panel(2, tau=0.3))
+    pooled = corrected(amce_diffs, table, by="group")
+    expected = pooled.uncorrected.frame["estimate"] / (1 - 2 * pooled.tau["tau"].iloc[0])
+    np.testing.assert_allclose(pooled.frame["estimate"], expected, rtol=1e-12)
     for verb, diffs in ((amce, amce_diffs), (mm, mm_diffs)):
-        made = diffs(table, FORMULA, by="group", id="judge_id", correct="by_group").frame
+        made = corrected(diffs, table, "by_group", by="group").frame
         calm, wild = (
-            verb(own, FORMULA, id="judge_id", correct="reliability").frame.dropna(subset="std_error")
-            for _, own in table.groupby("group")
+            corrected(verb, own).frame.dropna(subset="std_error") for _, own in table.groupby("group")
         )
         difference = wild["estimate"].to_numpy() - calm["estimate"].to_numpy()
         np.testing.assert_allclose(made["estimate"], difference, rtol=1e-10)
@@ -344,30 +316,12 @@ def test_differences_shrink_back_with_one_tau_or_one_for_each_group() -> None:
         np.testing.assert_allclose(made["std_error"], error, rtol=5e-3)
 
 
-def test_levels_with_few_repeats_take_the_pooled_tau_with_a_warning(small_panel: pd.DataFrame) -> None:
-    with pytest.warns(UserWarning, match="fewer than 100 repeats"):
-        made = mm(small_panel, FORMULA, id="judge_id", correct="by_level")
-    assert made.tau["group"].tolist() == ["all"]
-    pooled = mm(small_panel, FORMULA, id="judge_id", correct="reliability")
-    np.testing.assert_allclose(made.frame["std_error"], pooled.frame["std_error"], rtol=1e-12)
-
-
 def test_levels_with_many_repeats_have_a_tau_of_their_own() -> None:
-    table = panel(3, respondents=900)
-    made = amce(table, FORMULA, id="judge_id", correct="by_level")
+    made = corrected(amce, panel(3, respondents=900), "by_level")
     assert made.tau["group"].tolist()[:3] == ["all", "tone=mild", "tone=sharp"]
-    row = made.frame[made.frame["level"] == "sharp"].iloc[0]
-    first = made.uncorrected.frame[made.frame["level"] == "sharp"].iloc[0]
+    row, first = (one[one["level"] == "sharp"].iloc[0] for one in (made.frame, made.uncorrected.frame))
     own = made.tau.set_index("group")["tau"]["tone=sharp"]
     assert row["estimate"] == pytest.approx(first["estimate"] / (1 - 2 * own), rel=1e-12)
-
-
-def test_tau_pooled_over_judges_is_told() -> None:
-    table = pd.concat([panel(1, panel="one"), panel(2, panel="two")], ignore_index=True)
-    table["judge_id"] = table["panel"] + table["judge_id"]
-    table["pair_id"] = table["panel"] + table["pair_id"].astype(str)
-    with pytest.warns(UserWarning, match="pooled over 2 judges"):
-        amce(table, FORMULA, id="judge_id", correct="reliability")
 
 
 def leaning(seed: int, share: float = 0.2, **options: Any) -> pd.DataFrame:
@@ -378,150 +332,116 @@ def leaning(seed: int, share: float = 0.2, **options: Any) -> pd.DataFrame:
     return table.assign(chosen=chosen)
 
 
+@pytest.mark.filterwarnings("default:Repeated answers")
+def test_pooled_judges_leaning_answers_and_agreement_near_chance_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match="pooled over 2 judges"):
+        corrected(amce, joined(one=panel(1), two=panel(2)).assign(panel=lambda t: t["group"]))
+    with pytest.warns(UserWarning, match="not clearly above chance"):
+        corrected(amce, panel(10, respondents=40, tau=0.32))
+    with pytest.warns(UserWarning, match="favour position A") as told:
+        amce(leaning(4, respondents=400), FORMULA, id="judge_id", correct="reliability")
+    assert told[-1].filename == __file__
+
+
 def test_a_net_bias_in_every_pair_does_not_count_as_noise() -> None:
     table = leaning(4, respondents=20_000, tasks=1)
     expected = (1 - 0.8 * (1 - 2 * 0.15)) / 2
-    made = amce(table, FORMULA, id="judge_id", correct="reliability")
+    made = corrected(amce, table)
     assert made.provenance.extra["tau"] == pytest.approx(expected, abs=0.007)
     assert made.tau["net_bias"].item() == pytest.approx(0.2, abs=0.02)
     assert reliability(table, seed=1, draws=2).frame["tau"].item() > expected + 0.012
 
 
 def test_groups_have_net_biases_of_their_own() -> None:
-    table = pd.concat(
-        [panel(1, group="calm"), leaning(2, share=0.3, respondents=400, group="leaning")], ignore_index=True
-    )
-    table["judge_id"] = table["group"] + table["judge_id"]
-    table["pair_id"] = table["group"] + table["pair_id"].astype(str)
+    table = joined(calm=panel(1), leaning=leaning(2, share=0.3, respondents=400))
     with pytest.warns(UserWarning, match="answers favour position A by .*, of leaning favour position A by"):
-        made = amce_diffs(table, FORMULA, by="group", id="judge_id", correct="by_group")
+        made = corrected(amce_diffs, table, "by_group", by="group")
     bias = made.tau.set_index("group")["net_bias"]
     assert bias["calm"] == 0
     assert bias["leaning"] == pytest.approx(0.3, abs=0.1)
 
 
-def test_no_preference_for_a_side_leaves_the_swapping_error_alone() -> None:
-    table = panel(6, respondents=400)
-    made = amce(table, FORMULA, id="judge_id", correct="reliability")
-    assert made.tau["net_bias"].item() == 0
-    expected = reliability(table, seed=1, draws=2).frame["tau"].item()
-    assert made.provenance.extra["tau"] == pytest.approx(expected, rel=1e-12)
-
-
 def test_projoint_counts_a_net_bias_as_noise() -> None:
-    table = leaning(4, respondents=400)
-    expected = reliability(table, seed=1, draws=2).frame["tau"].item()
-    assert projoint(table, FORMULA).tau["tau"].item() == pytest.approx(expected, rel=1e-12)
-
-
-def test_leaning_to_a_side_is_told() -> None:
-    table = leaning(4, respondents=400)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        amce(table, FORMULA, id="judge_id", correct="reliability")
-    assert any("favour position A" in str(one.message) for one in told)
-    assert told[-1].filename == __file__
+    for table, tau in (
+        (leaning(4, respondents=400), lambda t: projoint(t, FORMULA).tau["tau"].item()),
+        (panel(6, respondents=400), lambda t: corrected(amce, t).provenance.extra["tau"]),  # no preference
+    ):
+        expected = reliability(table, seed=1, draws=2).frame["tau"].item()
+        assert tau(table) == pytest.approx(expected, rel=1e-12)
+    assert corrected(amce, panel(6, respondents=400)).tau["net_bias"].item() == 0
 
 
 def test_missing_repeats_stay_out_of_tau_and_of_estimates() -> None:
     table = panel(6)
     compared = reliability(table, seed=1).pairs["judge_id"]
     table.loc[table["repeat"] & table["judge_id"].isin(compared[:2]), "chosen"] = np.nan
-    made = amce(table, FORMULA, id="judge_id", correct="reliability")
+    made = corrected(amce, table)
     assert made.tau["n_compared"].tolist() == [len(compared) - 2]
     plain = amce(table[~table["repeat"]], FORMULA, id="judge_id").frame
     pd.testing.assert_frame_equal(made.uncorrected.frame, plain)
 
 
-def test_estimates_do_not_need_a_cluster_column_or_one_that_holds_pairs() -> None:
-    table = panel(7)
-    table["text"] = np.random.default_rng(1).integers(0, 40, len(table)).astype(str)
-    by_row = amce(table, FORMULA, correct="reliability")
-    crossed = amce(table, FORMULA, id=["text", "judge_id"], vcov="CR1", correct="reliability")
-    np.testing.assert_allclose(by_row.frame["estimate"], crossed.frame["estimate"], rtol=1e-12)
-    assert (crossed.frame["std_error"].dropna() > 0).all()
-
-
-def test_the_error_of_tau_does_not_depend_on_the_order_of_the_clusters() -> None:
+def test_clusters_may_be_missing_cross_pairs_or_come_in_any_order() -> None:
     table = panel(7, respondents=150, tasks=4, repeats=3)
-    made = [
-        amce(table, FORMULA, id=ids, vcov="CR1", correct="reliability")
-        for ids in (["judge_id", "pair_id"], ["pair_id", "judge_id"])
-    ]
-    np.testing.assert_allclose(made[0].frame["std_error"], made[1].frame["std_error"], rtol=1e-12)
-    np.testing.assert_allclose(made[0].tau["std_error"], made[1].tau["std_error"], rtol=1e-12)
+    table["text"] = np.random.default_rng(1).integers(0, 40, len(table)).astype(str)
+    crossed = {"vcov": "CR1", "correct": "reliability"}
+    by_row = amce(table, FORMULA, correct="reliability")
+    by_text = amce(table, FORMULA, id=["text", "judge_id"], **crossed)
+    np.testing.assert_allclose(by_row.frame["estimate"], by_text.frame["estimate"], rtol=1e-12)
+    assert (by_text.frame["std_error"].dropna() > 0).all()
+    both = ["judge_id", "pair_id"]
+    one, two = (amce(table, FORMULA, id=ids, **crossed) for ids in (both, both[::-1]))
+    np.testing.assert_allclose(one.frame["std_error"], two.frame["std_error"], rtol=1e-12)
+    np.testing.assert_allclose(one.tau["std_error"], two.tau["std_error"], rtol=1e-12)
 
 
-def test_parquet_files_are_corrected_like_frames(small_panel: pd.DataFrame, tmp_path: Path) -> None:
-    small_panel.to_parquet(tmp_path / "choices.parquet")
-    frames = [
-        amce(d, FORMULA, id="judge_id", correct="reliability").frame
-        for d in (small_panel, tmp_path / "choices.parquet")
-    ]
-    pd.testing.assert_frame_equal(*frames)
+THIRTY = panel(8, respondents=30)
+FIRST = THIRTY[~THIRTY["repeat"]]
+UNANSWERED = THIRTY.assign(chosen=THIRTY["chosen"].where(~THIRTY["repeat"]))
+ALWAYS_A = THIRTY.assign(chosen=_always_a)
 
 
 @pytest.mark.parametrize(
-    ("change", "correct", "message"),
+    ("call", "message"),
     [
-        (lambda t: t, 0.5, "between 0 and one half"),
-        (lambda t: t, -0.1, "between 0 and one half"),
-        (lambda t: t, float("nan"), "between 0 and one half"),
-        (lambda t: t, "repeats", "give 'reliability'"),
-        (lambda t: t, True, "correct is True"),
-        (lambda t: t, "by_group", "amce_diffs and mm_diffs"),
-        (lambda t: t[~t["repeat"]], "reliability", "no repeated task"),
-        (lambda t: t[~t["repeat"] | (t["judge_id"] == "r0003")], "reliability", "no basis"),
-        (lambda t: t.assign(chosen=t["chosen"].where(~t["repeat"])), "reliability", "no basis"),
-        (lambda t: t.assign(chosen=_always_a), "reliability", "no better than chance"),
+        *((lambda t=t: corrected(amce, THIRTY, t), "between 0 and one half") for t in (0.5, -0.1, np.nan)),
+        (lambda: corrected(amce, THIRTY, "repeats"), "give 'reliability'"),
+        (lambda: corrected(amce, THIRTY, True), "correct is True"),
+        (lambda: corrected(amce, THIRTY, "by_group"), "amce_diffs and mm_diffs"),
+        (lambda: corrected(amce, FIRST), "no repeated task"),
+        (lambda: corrected(amce, THIRTY[~THIRTY["repeat"] | (THIRTY["judge_id"] == "r0003")]), "no basis"),
+        (lambda: corrected(amce, UNANSWERED), "no basis"),
+        (lambda: corrected(amce, ALWAYS_A), "no better than chance"),
+        (lambda: corrected(amce, THIRTY, 0.1, family="quasibinomial"), "leave out engine and family"),
+        (lambda: corrected(amce_by_reference, THIRTY, 0.1, variable="tone"), "no option 'correct'"),
+        (lambda: projoint(THIRTY, FORMULA, estimand="acie"), "estimand"),
+        (lambda: projoint(ALWAYS_A, FORMULA), "above one half"),
     ],
 )
-def test_what_cannot_be_corrected_is_an_error(change: Any, correct: Any, message: str) -> None:
+def test_what_cannot_be_corrected_is_an_error(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        amce(change(panel(8, respondents=30)), FORMULA, id="judge_id", correct=correct)
+        call()
 
 
-def test_other_scales_and_verbs_are_not_corrected() -> None:
-    table = panel(8, respondents=30)
-    with pytest.raises(InputError, match="leave out engine and family"):
-        amce(table, FORMULA, correct=0.1, family="quasibinomial")
-    with pytest.raises(InputError, match="no option 'correct'"):
-        amce_by_reference(table, FORMULA, "tone", correct=0.1)
-
-
-def test_agreement_near_chance_is_told() -> None:
-    with pytest.warns(UserWarning, match="not clearly above chance"):
-        amce(panel(10, respondents=40, tau=0.32), FORMULA, id="judge_id", correct="reliability")
-
-
-def _coverage(
-    means: dict[tuple[str, str], float], seeds: range, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean error in standard errors of the mean, and share of intervals that hold the truth, by row."""
-    errors, held = [], []
+@pytest.mark.parametrize(
+    ("seeds", "exact", "options"),
+    [
+        pytest.param(range(20), 40_000, {"tasks": 4}, marks=pytest.mark.long),
+        pytest.param(range(1000, 1400), 200_000, {"respondents": 300, "tau": 0.2}, marks=pytest.mark.slow),
+    ],
+)
+def test_corrected_means_are_unbiased_and_covered(seeds: range, exact: int, options: dict) -> None:
+    means, errors, held = true_means(draws=exact), [], []
     for seed in seeds:
-        frame = mm(panel(seed, **options), FORMULA, id="judge_id", correct="reliability").frame
-        keys = zip(frame["feature"].astype(str), frame["level"].astype(str), strict=True)
+        frame = corrected(mm, panel(seed, **{"respondents": 250, **options})).frame
+        keys = frame[["feature", "level"]].astype(str).itertuples(index=False, name=None)
         truth = np.array([means[key] for key in keys])
         errors.append(frame["estimate"] - truth)
         held.append((frame["lower"] <= truth) & (truth <= frame["upper"]))
-    off = np.array(errors)
-    return off.mean(axis=0) / (off.std(axis=0) / np.sqrt(len(off))), np.mean(held, axis=0)
-
-
-@pytest.mark.long
-def test_corrected_means_are_unbiased_and_covered(means: dict[tuple[str, str], float]) -> None:
-    bias, held = _coverage(means, range(20), respondents=250, tasks=4)
-    assert np.abs(bias).max() < 4
-    assert held.mean() > 0.85
-
-
-@pytest.mark.slow
-def test_coverage_is_nominal_over_many_panels() -> None:
-    bias, held = _coverage(true_means(), range(1000, 1400), respondents=300, tasks=5, tau=0.2)
-    print(f"\nbias in its errors {bias.round(2)}, coverage {held.round(4)}, mean {held.mean():.4f}")
-    assert np.abs(bias).max() < 4
-    assert np.abs(held - 0.95).max() < 0.035
+    off, covered = np.array(errors), np.mean(held, axis=0)
+    assert np.abs(off.mean(axis=0) / (off.std(axis=0) / np.sqrt(len(off)))).max() < 4
+    assert covered.mean() > 0.85
+    assert len(seeds) < 400 or np.abs(covered - 0.95).max() < 0.035
 
 
 @pytest.mark.slow
@@ -529,54 +449,46 @@ def test_coverage_is_nominal_over_many_panels() -> None:
 def test_effects_are_unbiased_and_covered_where_answers_lean_to_a_side(lean: float) -> None:
     means, panels = true_means(), 600
     truth = np.array(
-        [means[name, level] - means[name, LEVELS[name][0]] for name in LEVELS for level in LEVELS[name][1:]]
+        [means[name, level] - means[name, own[0]] for name, own in LEVELS.items() for level in own[1:]]
     )
     found, held = [], []
     for seed in range(panels):
         table = leaning(seed, lean, respondents=250, tasks=8, repeats=2)
-        frame = amce(table, FORMULA, id="judge_id", correct="reliability").frame.dropna(subset="std_error")
+        frame = corrected(amce, table).frame.dropna(subset="std_error")
         found.append(frame["estimate"].to_numpy())
         held.append((frame["lower"] <= truth) & (truth <= frame["upper"]))
-    ratio, covered = np.mean(found, axis=0) / truth, np.mean(held, axis=0)
-    print(f"\nlean {lean}: ratio {ratio.round(4)}, coverage {covered.round(4)}")
-    assert np.abs(ratio - 1).max() < 0.02
-    assert np.abs(covered - 0.95).max() < 4 * np.sqrt(0.95 * 0.05 / panels)
+    assert np.abs(np.mean(found, axis=0) / truth - 1).max() < 0.02
+    assert np.abs(np.mean(held, axis=0) - 0.95).max() < 4 * np.sqrt(0.95 * 0.05 / panels)
 
 
 def test_effects_of_stable_picks_are_recovered_from_simulated_panels() -> None:
     study = load_study("moderation")
     worth = {("slur", "racism"): 2.5, ("identity", "black_male"): -1.0, ("topic", "politics"): 0.8}
     rows = [("part_worth", feature, level, value) for (feature, level), value in worth.items()]
-    named = ["parameter", "feature", "level", "value"]
-    raters = [
-        pd.DataFrame([*rows, ("reliability", "", "", value)], columns=named).assign(
-            judge="human", judge_kind="human", prompt_id=""
-        )
+    noisy, exact = (
+        pd.DataFrame(
+            [*rows, ("reliability", "", "", value)], columns=["parameter", "feature", "level", "value"]
+        ).assign(judge="human", judge_kind="human", prompt_id="")
         for value in (0.75, 1.0)
-    ]
-    noisy = simulate(study, 1, respondents=1_500, raters=raters[0], truth=False)
-    exact = simulate(study, 1, respondents=1, raters=raters[1], profiles=noisy.profiles).truth
-    assert exact is not None
-    formula = "chosen ~ slur + identity + topic + reply + curse + engagement"
-    made = amce(noisy.choices, formula, id="judge_id", correct="reliability")
-    truth = exact[(exact["statistic"] == "amce") & (exact["by"].fillna("") == "")].drop_duplicates(
-        ["feature", "level"]
     )
+    made = simulate(study, 1, respondents=1_500, raters=noisy, truth=False)
+    truth = simulate(study, 1, respondents=1, raters=exact, profiles=made.profiles).truth
+    truth = truth[(truth["statistic"] == "amce") & (truth["by"].fillna("") == "")]
+    formula = "chosen ~ slur + identity + topic + reply + curse + engagement"
+    found = amce(made.choices, formula, id="judge_id", correct="reliability")
     for feature, level in worth:
-        true = truth.loc[(truth["feature"] == feature) & (truth["level"] == level), "estimate"].iloc[0]
-        row, raw = (
+        row, raw, true = (
             frame[(frame["feature"] == feature) & (frame["level"] == level)].iloc[0]
-            for frame in (made.frame, made.uncorrected.frame)
+            for frame in (found.frame, found.uncorrected.frame, truth)
         )
-        assert abs(row["estimate"] - true) < 4 * row["std_error"]
-        assert abs(raw["estimate"] - true) > 4 * raw["std_error"]
+        assert abs(row["estimate"] - true["estimate"]) < 4 * row["std_error"]
+        assert abs(raw["estimate"] - true["estimate"]) > 4 * raw["std_error"]
 
 
-def test_figure_shows_observed_beside_corrected(small_panel: pd.DataFrame) -> None:
-    for verb in (amce, mm):
-        figure = verb(small_panel, FORMULA, id="judge_id", correct=0.1).plot()
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == ["As observed", "Corrected"]
-        assert len(figure.axes) == 2
+def test_figure_shows_observed_beside_corrected(small_panel) -> None:
     table = small_panel.assign(half=np.where(small_panel["task"] > 2, "late", "early"))
-    figure = mm_diffs(table, FORMULA, by="half", id="judge_id", correct=0.1).plot()
-    assert len(figure.legends[0].get_texts()) == 2
+    for verb, options in ((amce, {}), (mm, {}), (mm_diffs, {"by": "half"})):
+        figure = corrected(verb, table, 0.1, **options).plot()
+        sources = [text.get_text().split(", ")[0] for text in figure.legends[0].get_texts()]
+        assert sources == ["As observed", "Corrected"]
+        assert "by" in options or len(figure.axes) == 2

@@ -3,7 +3,7 @@
 Coverage of one coefficient is binomial over data sets. Coverages of the coefficients of one data set
 depend on each other, so pooled figures take the data set as the unit.
 
-By default 70 data sets of a model (600 pairs) and 50 panels (120 respondents), 199 draws, 99 of them where
+Marked long, 70 data sets of a model (600 pairs) and 50 panels (120 respondents), 199 draws, 99 of them where
 each needs its own errors; marked slow, 1,000 data sets (1,000 pairs) and 600 panels (200 respondents), 499
 and 199 draws.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,15 @@ from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.simulation import simulate
+from conjury.inference.simulation.conjoint.judges import read_truth_table
+from conjury.inference.simulation.conjoint.truth import true_values
 from conjury.inference.study import Study, load_study
-
-pytestmark = pytest.mark.long
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 WITHOUT_IDENTITY = "chosen ~ slur + topic + reply + curse + engagement"
 ERROR_RATE = 1e-4
 """Chance that a right estimator fails one of these tests, were the data not the same each time."""
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @cache
@@ -44,7 +45,7 @@ def draw(judge: str, seed: int, truth: bool = False, **size: int) -> Any:
     """Simulate one judge; repeated tasks are left out, as in an analysis of effects."""
     folder, profiles = study()
     prompts = {} if judge == "human" else {"prompts": ["baseline"]}
-    return simulate(folder, seed, judges=[judge], profiles=profiles, truth=truth, **prompts, **size)  # type: ignore[arg-type]
+    return simulate(folder, seed, judges=[judge], profiles=profiles, truth=truth, **prompts, **size)
 
 
 @dataclass(frozen=True)
@@ -64,38 +65,28 @@ class Trial:
 Verb = Callable[[pd.DataFrame, int], Estimates]
 
 
-def drawn(unit: str, method: str, draws: int) -> Verb:
-    def verb(data: pd.DataFrame, seed: int) -> Estimates:
-        return bootstrap(amce, data, FORMULA, unit=unit, method=method, draws=draws, seed=seed)  # type: ignore[arg-type]
-
-    return verb
+def drawn(method: str, draws: int, verb: Any = amce, formula: str = FORMULA, **options: Any) -> Verb:
+    return lambda data, seed: bootstrap(verb, data, formula, method=method, draws=draws, seed=seed, **options)
 
 
 def panel_verbs(draws: int, studentized: int) -> dict[str, tuple[str, Verb]]:
+    each = {"percentile": draws, "bca": draws, "studentized": studentized}
     return {
         "normal": ("amce", lambda data, _: amce(data, FORMULA, "judge_id")),
-        **{name: ("amce", drawn("respondent", name, draws)) for name in ("percentile", "bca")},
-        "studentized": ("amce", drawn("respondent", "studentized", studentized)),
+        **{name: ("amce", drawn(name, n, unit="respondent")) for name, n in each.items()},
     }
 
 
 def model_verbs(draws: int, studentized: int) -> dict[str, tuple[str, Verb]]:
+    each = {"percentile": draws, "basic": draws, "bca": draws, "studentized": studentized}
+    diffs, by, differences = amce_diffs, {"by": "identity"}, "amce_by_identity"
     return {
         "normal": ("amce", lambda data, _: amce(data, FORMULA, "pair_id")),
         "normal_mm": ("mm", lambda data, _: mm(data, FORMULA, "pair_id")),
-        "normal_diffs": (
-            "amce_by_identity",
-            lambda data, _: amce_diffs(data, WITHOUT_IDENTITY, "identity", "pair_id"),
-        ),
-        **{name: ("amce", drawn("pair", name, draws)) for name in ("percentile", "basic", "bca")},
-        "percentile_mm": ("mm", lambda data, seed: bootstrap(mm, data, FORMULA, draws=draws, seed=seed)),
-        "percentile_diffs": (
-            "amce_by_identity",
-            lambda data, seed: bootstrap(
-                amce_diffs, data, WITHOUT_IDENTITY, by="identity", draws=draws, seed=seed
-            ),
-        ),
-        "studentized": ("amce", drawn("pair", "studentized", studentized)),
+        "normal_diffs": (differences, lambda data, _: diffs(data, WITHOUT_IDENTITY, id="pair_id", **by)),
+        **{name: ("amce", drawn(name, n)) for name, n in each.items()},
+        "percentile_mm": ("mm", drawn("percentile", draws, mm)),
+        "percentile_diffs": (differences, drawn("percentile", draws, diffs, WITHOUT_IDENTITY, **by)),
     }
 
 
@@ -122,28 +113,16 @@ MANY_DRAWS = 499
 
 
 @cache
-def models() -> dict[str, Trial]:
-    return run("gpt4o", model_verbs(DRAWS, STUDENTIZED), 70, pairs=600)
-
-
-@cache
-def panels() -> dict[str, Trial]:
-    return run("human", panel_verbs(DRAWS, STUDENTIZED), 50, respondents=120)
-
-
-@cache
-def many_models() -> dict[str, Trial]:
-    return run("gpt4o", model_verbs(MANY_DRAWS, DRAWS), 1000, pairs=1000)
-
-
-@cache
-def many_panels() -> dict[str, Trial]:
-    return run("human", panel_verbs(MANY_DRAWS, DRAWS), 600, respondents=200)
-
-
-def with_draws(draws: int) -> float:
-    """Coverage that 95% quantiles of so many draws aim at: the ends lie between order statistics."""
-    return 0.95 * (draws - 1) / (draws + 1)
+def trials(judge: str, many: bool = False) -> dict[str, Trial]:
+    draws = (MANY_DRAWS, DRAWS) if many else (DRAWS, STUDENTIZED)
+    verbs = (model_verbs if judge == "gpt4o" else panel_verbs)(*draws)
+    sets, size = {
+        ("gpt4o", False): (70, {"pairs": 600}),
+        ("human", False): (50, {"respondents": 120}),
+        ("gpt4o", True): (1000, {"pairs": 1000}),
+        ("human", True): (600, {"respondents": 200}),
+    }[judge, many]
+    return run(judge, verbs, sets, **size)
 
 
 def assert_unbiased(trial: Trial) -> None:
@@ -174,60 +153,35 @@ def assert_covers(trial: Trial, target: float, slack: float = 0.01) -> None:
 
 def assert_errors_match_spread(trial: Trial) -> None:
     half = (trial.upper - trial.lower).mean(axis=0) / 2
-    spread = trial.estimate.std(axis=0, ddof=1)
-    ratio = half / 1.959964 / spread
+    ratio = half / 1.959964 / trial.estimate.std(axis=0, ddof=1)
     np.testing.assert_allclose(np.exp(np.log(ratio).mean()), 1, atol=0.04)
 
 
-NORMAL = ["normal", "normal_mm", "normal_diffs"]
-PANEL = ["normal", "percentile", "bca", "studentized"]
-MODEL = [*NORMAL, "percentile", "percentile_mm", "percentile_diffs", "basic", "bca", "studentized"]
+CASES = [("gpt4o", name) for name in model_verbs(2, 2)] + [("human", name) for name in panel_verbs(2, 2)]
 
 
 def nominal(name: str, draws: int, studentized: int) -> float:
-    if name in NORMAL:
-        return 0.95
-    return with_draws(studentized if name == "studentized" else draws)
+    """Coverage that 95% limits aim at: quantiles of few draws lie between order statistics."""
+    n = studentized if name == "studentized" else draws
+    return 0.95 if name.startswith("normal") else 0.95 * (n - 1) / (n + 1)
 
 
-@pytest.mark.parametrize("name", NORMAL)
-def test_estimates_from_a_model_are_unbiased(name: str) -> None:
-    assert_unbiased(models()[name])
+@pytest.mark.long
+@pytest.mark.parametrize(("judge", "name"), CASES)
+def test_estimates_are_unbiased_and_intervals_cover_at_their_nominal_rate(judge: str, name: str) -> None:
+    trial = trials(judge)[name]
+    assert_covers(trial, nominal(name, DRAWS, STUDENTIZED))
+    if name.startswith("normal"):
+        assert_unbiased(trial)
+        assert_errors_match_spread(trial)
 
 
-@pytest.mark.parametrize("name", MODEL)
-def test_intervals_for_a_model_cover_at_their_nominal_rate(name: str) -> None:
-    assert_covers(models()[name], nominal(name, DRAWS, STUDENTIZED))
-
-
-def test_effects_from_a_panel_are_unbiased() -> None:
-    assert_unbiased(panels()["normal"])
-
-
-@pytest.mark.parametrize("name", PANEL)
-def test_intervals_for_a_panel_clustered_by_respondent_cover_at_their_nominal_rate(name: str) -> None:
-    assert_covers(panels()[name], nominal(name, DRAWS, STUDENTIZED))
-
-
-@pytest.mark.parametrize("name", NORMAL)
-def test_errors_for_a_model_are_the_spread_of_the_estimates(name: str) -> None:
-    assert_errors_match_spread(models()[name])
-
-
-def test_errors_for_a_panel_are_the_spread_of_the_estimates() -> None:
-    assert_errors_match_spread(panels()["normal"])
-
-
-def test_the_checks_notice_errors_that_are_15_percent_too_small() -> None:
-    trial = models()["normal"]
-    narrow = partial(Trial, trial.truth, trial.estimate)
+@pytest.mark.long
+def test_the_checks_notice_errors_that_are_15_percent_too_small_and_a_shift_of_half_an_error() -> None:
+    trial = trials("gpt4o")["normal"]
     half = 0.85 * (trial.upper - trial.lower) / 2
     with pytest.raises(AssertionError):
-        assert_covers(narrow(trial.estimate - half, trial.estimate + half), 0.95)
-
-
-def test_the_checks_notice_a_shift_of_half_an_error() -> None:
-    trial = models()["normal"]
+        assert_covers(Trial(trial.truth, trial.estimate, trial.estimate - half, trial.estimate + half), 0.95)
     shift = 0.5 * trial.estimate.std(axis=0)
     with pytest.raises(AssertionError):
         assert_unbiased(Trial(trial.truth + shift, trial.estimate, trial.lower, trial.upper))
@@ -235,17 +189,70 @@ def test_the_checks_notice_a_shift_of_half_an_error() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", MODEL)
-def test_intervals_for_a_model_cover_in_a_thousand_data_sets(name: str) -> None:
-    trial = many_models()[name]
+@pytest.mark.parametrize(("judge", "name"), CASES)
+def test_intervals_cover_in_many_data_sets(judge: str, name: str) -> None:
+    trial = trials(judge, many=True)[name]
     assert_covers(trial, nominal(name, MANY_DRAWS, DRAWS), slack=0.005)
     assert_unbiased(trial)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", PANEL)
-def test_intervals_for_a_panel_cover_in_six_hundred_data_sets(name: str) -> None:
-    trial = many_panels()[name]
-    assert_covers(trial, nominal(name, MANY_DRAWS, DRAWS), slack=0.005)
-    assert_unbiased(trial)
+# --- effects in the population of stimuli --------------------------------------------------------
+SPREADS = [("text", "", 0.8), ("text:slur", "sexism", 3.0), ("user", "", 0.4)]
+NOMINAL = 0.95
+
+
+@cache
+def setting() -> tuple[Study, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    study = load_study("moderation")
+    table = pd.read_csv(study.folder / "truth.csv", dtype="string", keep_default_na=False)
+    table = table[(table["judge"] == "gpt4o") & (table["prompt_id"] == "baseline")]
+    rows = [
+        {"judge": "gpt4o", "judge_kind": "model", "prompt_id": "baseline", "parameter": "stimulus_sd"}
+        | {"feature": term, "level": level, "value": str(sd)}
+        for term, level, sd in SPREADS
+    ]
+    raters = pd.concat([table, pd.DataFrame(rows, dtype="string")], ignore_index=True)
+    raters["value"] = raters["value"].astype(float)
+    truth = true_values(study, read_truth_table(raters, study))
+    return study, enumerate_profiles(study), raters, truth[truth["analysis"] == "amce"]
+
+
+def coverage(draws: int, pairs: int, **options: object) -> pd.Series:
+    """Share of draws in which the interval holds the truth, by feature and level."""
+    study, profiles, raters, truth = setting()
+    true = truth.set_index(["feature", "level"])["estimate"]
+    held = []
+    for seed in range(draws):
+        made = simulate(study, seed, pairs=pairs, raters=raters, profiles=profiles, truth=False)
+        frame = amce(made.choices, FORMULA, **options).frame.dropna(subset="std_error")
+        frame = frame.astype({"feature": "string", "level": "string"}).set_index(["feature", "level"])
+        held.append(true.reindex(frame.index).between(frame["lower"], frame["upper"]))
+    return pd.concat(held, axis=1).mean(axis=1)
+
+
+CROSSED = {"id": ["pair_id", "text", "user"], "vcov": "CR1"}
+
+
+def at_least(draws: int) -> float:
+    return NOMINAL - 3 * float(np.sqrt(NOMINAL * (1 - NOMINAL) / draws))
+
+
+@pytest.mark.long
+def test_intervals_by_pair_miss_effects_that_differ_between_texts() -> None:
+    found = coverage(40, 6000, id="pair_id")
+    assert found["topic"].mean() < 0.8
+    assert found["slur", "sexism"] < 0.8
+
+
+@pytest.mark.parametrize(
+    ("draws", "pairs", "options"),
+    [
+        pytest.param(40, 6000, CROSSED, marks=pytest.mark.long),
+        pytest.param(300, 10_000, CROSSED, marks=pytest.mark.slow),
+        pytest.param(300, 10_000, {"id": "text", "vcov": "CR2"}, marks=pytest.mark.slow),
+    ],
+)
+def test_intervals_by_stimuli_cover(draws: int, pairs: int, options: dict) -> None:
+    found = coverage(draws, pairs, **options)
+    assert found["topic"].mean() > at_least(draws)
+    assert found["slur", "sexism"] > at_least(draws)

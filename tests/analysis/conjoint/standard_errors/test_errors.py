@@ -1,59 +1,55 @@
-"""Standard errors of every convention, beside sandwich and clubSandwich."""
+"""Standard errors of every convention, compared with sandwich and clubSandwich, and side by side."""
+
+from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from functools import partial
 
 import golden
 import numpy as np
 import pandas as pd
 import pytest
+from shipped_tables import FIXTURES, stimuli
 
-from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, mm
+from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, errors_under_choices, mm, wild
+from conjury.analysis.figures import alt, draw
+from conjury.analysis.figures.conjoint.error_choices import ratio_ranges
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_study
 from conjury.inference.tables import write_table
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 FORMULA = "chosen ~ tone + author + reply"
 CROSSED = ["respondent", "text", "user"]
-TABLES = {
-    "hc0": {"vcov": "HC0"},
-    "hc1": {"vcov": "HC1"},
-    "hc2": {"vcov": "HC2"},
-    "hc3": {"vcov": "HC3"},
-    "hc0_weights": {"vcov": "HC0", "weights": "weight"},
-    "hc1_weights": {"vcov": "HC1", "weights": "weight"},
-    "hc2_weights": {"vcov": "HC2", "weights": "weight"},
-    "hc3_weights": {"vcov": "HC3", "weights": "weight"},
-    "cl_cr0_text": {"vcov": "CR0", "id": "text"},
-    "cl_cr1_text": {"vcov": "CR1", "id": "text"},
-    "cl_cr1s_text": {"vcov": "CR1S", "id": "text"},
-    "cl_cr1_respondent_weights": {"vcov": "CR1", "id": "respondent", "weights": "weight"},
-    "cl_cr0_two": {"vcov": "CR0", "id": ["text", "user"]},
-    "cl_cr1_two": {"vcov": "CR1", "id": ["text", "user"]},
-    "cl_cr1s_two": {"vcov": "CR1S", "id": ["text", "user"]},
-    "cl_cr0_three": {"vcov": "CR0", "id": CROSSED},
-    "cl_cr1_three": {"vcov": "CR1", "id": CROSSED},
-    "cl_cr1s_three": {"vcov": "CR1S", "id": CROSSED},
-    "cl_cr1_three_weights": {"vcov": "CR1", "id": CROSSED, "weights": "weight"},
-    "cr0_text": {"vcov": "CR0", "id": "text"},
-    "cr1_text": {"vcov": "CR1", "id": "text"},
-    "cr1s_text": {"vcov": "CR1S", "id": "text"},
-    "cr2_text": {"vcov": "CR2", "id": "text"},
-    "cr2_text_from_rude": {"vcov": "CR2", "id": "text", "reference": {"tone": "rude"}},
-    "cr2_respondent": {"vcov": "CR2", "id": "respondent"},
-    "cr2_site": {"vcov": "CR2", "id": "site"},
+CLUSTERS = {
+    "text": "text",
+    "respondent": "respondent",
+    "site": "site",
+    "two": ["text", "user"],
+    "three": CROSSED,
 }
+OPTIONS = {"weights": {"weights": "weight"}, "rude": {"reference": {"tone": "rude"}}}
+TABLES = [
+    *(f"hc{k}{weighted}" for k in range(4) for weighted in ("", "_weights")),
+    *(f"cl_{kind}_{by}" for by in ("text", "two", "three") for kind in ("cr0", "cr1", "cr1s")),
+    *("cl_cr1_respondent_weights", "cl_cr1_three_weights", "cr0_text", "cr1_text", "cr1s_text"),
+    *("cr2_text", "cr2_text_from_rude", "cr2_respondent", "cr2_site"),
+]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-def stimuli() -> pd.DataFrame:
-    frame = pd.read_csv(FIXTURES / "data" / "stimuli.csv")
-    levels = pd.read_csv(FIXTURES / "data" / "stimuli.levels.csv")
-    for column, found in levels.groupby("column")["level"]:
-        frame[column] = pd.Categorical(frame[column], categories=found.tolist())
-    return frame
+def conventions(name: str) -> dict[str, object]:
+    """What the name of a reference table says of the call."""
+    vcov, *words = name.removeprefix("cl_").split("_")
+    options: dict[str, object] = {"vcov": vcov.upper()}
+    for word in words:
+        options |= OPTIONS.get(word) or ({"id": CLUSTERS[word]} if word in CLUSTERS else {})
+    return options
+
+
+def errors(data: pd.DataFrame | None = None, **options: object):
+    return amce(stimuli() if data is None else data, FORMULA, **options)
 
 
 def reference(name: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -63,7 +59,7 @@ def reference(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_covariances_are_those_of_sandwich_and_clubsandwich(name: str) -> None:
-    fit = amce(stimuli(), FORMULA, **TABLES[name])
+    fit = errors(**conventions(name))
     table, vcov = reference(name)
     np.testing.assert_allclose(fit.fitted.solution.coef, table["coef"], rtol=1e-10)
     np.testing.assert_allclose(fit.fitted.solution.vcov, without_negative(vcov), rtol=1e-8, atol=1e-13)
@@ -80,12 +76,11 @@ def test_every_reference_of_errors_is_compared() -> None:
     assert found == {*TABLES, *(f"cl_cr1_{name}" for name in elsewhere)}
 
 
-@pytest.mark.parametrize("name", ["cr2_text", "cr2_text_from_rude", "cr2_respondent", "cr2_site"])
+@pytest.mark.parametrize("name", [name for name in TABLES if name.startswith("cr2")])
 def test_degrees_of_freedom_are_those_of_clubsandwich(name: str) -> None:
-    frame = amce(stimuli(), FORMULA, **TABLES[name]).frame.dropna(subset="std_error")
+    frame = errors(**conventions(name)).frame.dropna(subset="std_error")
     table, _ = reference(name)
-    np.testing.assert_allclose(frame["df"], table["df"][1:], rtol=1e-8)
-    np.testing.assert_allclose(frame["p"], table["p"][1:], rtol=1e-8)
+    np.testing.assert_allclose(frame[["df", "p"]], table[["df", "p"]][1:], rtol=1e-8)
 
 
 @pytest.mark.parametrize(("name", "last"), [("few", 6), ("some", 20)])
@@ -100,64 +95,73 @@ def test_covariances_that_are_not_positive_semi_definite_are_repaired_as_sandwic
     np.testing.assert_allclose(fit.fitted.solution.vcov, fixed, rtol=1e-8, atol=1e-13)
 
 
-def test_cluster_columns_may_come_in_any_order() -> None:
-    one, two = (amce(stimuli(), FORMULA, id=ids).frame for ids in (CROSSED, CROSSED[::-1]))
+def test_columns_in_any_order_or_nested_and_files_change_nothing(tmp_path) -> None:
+    data = stimuli().assign(note="x")
+    one, two = (errors(id=ids).frame for ids in (CROSSED, CROSSED[::-1]))
     pd.testing.assert_frame_equal(one, two, rtol=1e-12)
-
-
-def test_a_column_nested_in_another_adds_nothing_but_its_factor() -> None:
-    data = stimuli()
     data["task"] = data["respondent"] * 1000 + data.groupby("respondent").cumcount() // 2
-    nested, alone = (
-        amce(data, FORMULA, id=ids, vcov="CR0").frame for ids in (["task", "respondent"], "respondent")
-    )
+    nested, alone = (errors(data, id=ids, vcov="CR0").frame for ids in (["task", "respondent"], "respondent"))
     np.testing.assert_allclose(nested["std_error"], alone["std_error"], rtol=1e-10)
+    write_table(data, tmp_path / "choices.parquet")
+    options = {"id": ["respondent", "text"], "weights": "weight", "reference": {"tone": "rude"}}
+    here, there = (errors(source, **options).frame for source in (data, tmp_path / "choices.parquet"))
+    pd.testing.assert_frame_equal(here, there)
+    with pytest.raises(InputError, match=r"choices.parquet: there is no column 'identity'; the columns are"):
+        amce(tmp_path / "choices.parquet", "chosen ~ identity")
+    with pytest.raises(InputError, match="no such Parquet file"):
+        errors(tmp_path / "nothing.parquet")
 
 
 def test_the_convention_of_cregg_is_cr1_with_the_normal_distribution() -> None:
-    survey = amce(stimuli(), FORMULA, id="text").frame.dropna()
-    ours = amce(stimuli(), FORMULA, id="text", vcov="CR1").frame.dropna()
+    fits = {vcov: errors(id="text", vcov=vcov) for vcov in ("survey", "CR1")}
+    survey, ours = (fit.frame.dropna() for fit in fits.values())
     np.testing.assert_allclose(survey["std_error"], ours["std_error"], rtol=1e-12)
     assert (ours["df"] == stimuli()["text"].nunique() - 1).all()
     assert (ours["upper"] > survey["upper"]).all()
     assert "df" not in survey
+    assert [fit.provenance.interval for fit in fits.values()] == ["normal", "t"]
 
 
 def test_degrees_of_freedom_of_crossed_clusters_are_the_least_of_satterthwaite_s() -> None:
-    data = stimuli()
-    crossed = amce(data, FORMULA, id=CROSSED, vcov="CR1").frame["df"].dropna()
-    each = [amce(data, FORMULA, id=name, vcov="CR2").frame["df"].dropna() for name in CROSSED]
-    np.testing.assert_allclose(crossed, np.min(each, axis=0), rtol=1e-10)
-    weighted = amce(data, FORMULA, id=CROSSED, vcov="CR1", weights="weight").frame["df"].dropna()
-    assert (weighted == data[CROSSED].nunique().min() - 1).all()
+    def df(**options: object) -> pd.Series:
+        return errors(**options).frame["df"].dropna()
+
+    each = [df(id=name, vcov="CR2") for name in CROSSED]
+    np.testing.assert_allclose(df(id=CROSSED, vcov="CR1"), np.min(each, axis=0), rtol=1e-10)
+    weighted = df(id=CROSSED, vcov="CR1", weights="weight")
+    assert (weighted == stimuli()[CROSSED].nunique().min() - 1).all()
+    assert (df(data=stimuli().assign(half=stimuli()["respondent"] % 2), id="half", vcov="CR1") == 1).all()
 
 
-def test_a_small_group_of_a_difference_has_its_own_degrees_of_freedom_and_is_told_of() -> None:
+def test_few_clusters_of_a_level_or_a_group_are_named_with_a_remedy() -> None:
     data = stimuli()
+    fewest = data.dropna(subset="chosen").groupby("tone", observed=True)["text"].nunique()
+    with pytest.warns(FewClusters, match=rf"tone=\w+ has {fewest.min()}.*vcov='CR2'"):
+        errors(id="text")
+    with pytest.warns(FewClusters, match="pigeonhole"):
+        errors(id=["respondent", "text"])
     data["early"] = pd.Categorical(np.where(data["respondent"] <= 4, "yes", "no"), ["no", "yes"])
     with pytest.warns(FewClusters, match=r"=\w+ has 4, \d+ of the levels"):
         found = amce_diffs(data, "chosen ~ tone", by="early", id="respondent", vcov="CR1").frame
     assert (found["df"] == 3).all()
-
-
-def test_a_level_shown_through_a_single_cluster_is_told_of_in_every_convention() -> None:
-    data = stimuli()
     data["text"] = data["text"].where(data["tone"] != "rude", "rude_0")
     for vcov in ("survey", "CR1", "CR2"):
         with pytest.warns(FewClusters, match="tone=rude has one, so its effect cannot be separated"):
-            amce(data, FORMULA, id="text", vcov=vcov)
+            errors(data, id="text", vcov=vcov)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewClusters)
+        for options in ({"id": "respondent"}, {"id": "text", "vcov": "CR2"}, {"vcov": "HC1"}):
+            errors(**options)
 
 
 def test_means_and_differences_take_the_same_conventions() -> None:
-    data = stimuli()
     for options in ({"id": "text", "vcov": "CR2"}, {"id": CROSSED, "vcov": "CR1"}, {"vcov": "HC2"}):
-        means = mm(data, "chosen ~ tone", **options).frame
+        every = partial(cj, stimuli(), "chosen ~ tone", by="author", **options)
+        means = mm(stimuli(), "chosen ~ tone", **options).frame
         assert (means["std_error"] > 0).all()
         assert means["df"].notna().all()
-        groups = cj(data, "chosen ~ tone", by="author", **options)
-        differences = amce_diffs(data, "chosen ~ tone", by="author", **options)
-        assert differences.frame["df"].notna().all()
-        assert groups.frame["df"].notna().any()
+        assert amce_diffs(stimuli(), "chosen ~ tone", by="author", **options).frame["df"].notna().all()
+        assert every().frame["df"].notna().any()
 
 
 def dense_cr2(
@@ -182,44 +186,38 @@ def dense_cr2(
     return float(np.sqrt(variance)), float(np.trace(inner) ** 2 / (inner**2).sum())
 
 
-def test_differences_between_groups_have_the_cr2_errors_of_one_regression_with_interactions() -> None:
+def assert_cr2(frame: pd.DataFrame, data: pd.DataFrame, design: list, cluster: str, contrasts) -> None:
+    x, y = np.column_stack(design).astype(float), data["chosen"].to_numpy(float)
+    for row, contrast in zip(frame.itertuples(), contrasts, strict=True):
+        expected = dense_cr2(y, x, data[cluster].to_numpy(), contrast)
+        assert (row.std_error, row.df) == pytest.approx(expected, rel=1e-9)
+
+
+def dummies(data: pd.DataFrame, name: str) -> list[pd.Series]:
+    return [data[name] == level for level in data[name].cat.categories[1:]]
+
+
+def test_cr2_errors_of_groups_and_of_clusters_of_few_rows_are_those_of_the_definition() -> None:
     data = stimuli().dropna(subset="chosen")
     fit = amce_diffs(data, "chosen ~ tone", by="author", id="text", vcov="CR2")
-    columns = []
+    design = []
     for author in data["author"].cat.categories:
-        inside = (data["author"] == author).to_numpy(float)
-        columns += [inside, *(inside * (data["tone"] == tone) for tone in data["tone"].cat.categories[1:])]
-    x = np.column_stack(columns)
-    for row, contrast in zip(fit.frame.itertuples(), fit.fitted.plan.contrasts, strict=True):
-        error, df = dense_cr2(data["chosen"].to_numpy(float), x, data["text"].to_numpy(), contrast)
-        assert row.std_error == pytest.approx(error, rel=1e-9)
-        assert row.df == pytest.approx(df, rel=1e-9)
-
-
-def test_clusters_of_few_rows_have_the_cr2_errors_of_the_definition() -> None:
+        inside = data["author"] == author
+        design += [inside, *(inside & tone for tone in dummies(data, "tone"))]
+    assert_cr2(fit.frame, data, design, "text", fit.fitted.plan.contrasts)
     data = stimuli().head(240).dropna(subset="chosen").reset_index(drop=True)
     data["task"] = np.arange(len(data)) // 2
-    x = np.column_stack(
-        [np.ones(len(data)), *(data["tone"] == tone for tone in data["tone"].cat.categories[1:])]
-    )
-    x = np.column_stack([x, *(data["author"] == name for name in data["author"].cat.categories[1:])]).astype(
-        float
-    )
-    x = np.column_stack([x, data["reply"] == data["reply"].cat.categories[1]]).astype(float)
-    fit = amce(data, FORMULA, id="task", vcov="CR2")
-    shown = fit.frame.dropna(subset="std_error")
-    for row, contrast in zip(shown.itertuples(), np.eye(x.shape[1])[1:], strict=True):
-        error, df = dense_cr2(data["chosen"].to_numpy(float), x, data["task"].to_numpy(), contrast)
-        assert row.std_error == pytest.approx(error, rel=1e-9)
-        assert row.df == pytest.approx(df, rel=1e-9)
+    design = [
+        np.ones(len(data)),
+        *(one for name in ("tone", "author", "reply") for one in dummies(data, name)),
+    ]
+    frame = errors(data, id="task", vcov="CR2").frame.dropna(subset="std_error")
+    assert_cr2(frame, data, design, "task", np.eye(len(design))[1:])
 
 
 def test_a_cluster_that_alone_holds_a_level_leaves_cr2_finite() -> None:
-    data = pd.DataFrame(
-        {"y": [1.0, 0, 1, 1, 0, 1, 0, 1], "a": list("xyxyxyzz"), "g": [1, 1, 2, 2, 3, 3, 4, 4]}
-    )
-    frame = amce(data, "y ~ a", id="g", vcov="CR2").frame
-    assert np.isfinite(frame["std_error"].iloc[1])
+    data = pd.DataFrame({"y": [1.0, 0, 1, 1, 0, 1, 0, 1], "a": list("xyxyxyzz"), "g": np.arange(8) // 2})
+    assert np.isfinite(amce(data, "y ~ a", id="g", vcov="CR2").frame["std_error"].iloc[1])
 
 
 @pytest.mark.parametrize(
@@ -241,66 +239,125 @@ def test_a_covariance_without_meaning_is_refused(options: dict, sentence: str) -
         amce(stimuli(), FORMULA, **options)
 
 
-def test_two_clusters_give_one_degree_of_freedom() -> None:
-    data = stimuli()
-    data["half"] = data["respondent"] % 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert (amce(data, FORMULA, id="half", vcov="CR1").frame["df"].dropna() == 1).all()
-
-
-def test_levels_that_rest_on_few_clusters_are_named_with_a_remedy() -> None:
-    data = stimuli()
-    fewest = data.dropna(subset="chosen").groupby("tone", observed=True)["text"].nunique()
-    with pytest.warns(FewClusters, match=rf"tone=\w+ has {fewest.min()}.*vcov='CR2'"):
-        amce(data, FORMULA, id="text")
-    with pytest.warns(FewClusters, match="pigeonhole"):
-        amce(data, FORMULA, id=["respondent", "text"])
-
-
-@pytest.mark.parametrize("options", [{"id": "respondent"}, {"id": "text", "vcov": "CR2"}, {"vcov": "HC1"}])
-def test_no_warning_where_clusters_are_many_or_errors_allow_for_few(options: dict) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FewClusters)
-        amce(stimuli(), FORMULA, **options)
-
-
-def test_a_parquet_file_gives_the_numbers_of_its_data_frame(tmp_path: Path) -> None:
-    data = stimuli().assign(note="x")
-    write_table(data, tmp_path / "choices.parquet")
-    options = {"id": ["respondent", "text"], "weights": "weight", "reference": {"tone": "rude"}}
-    here, there = (amce(source, FORMULA, **options).frame for source in (data, tmp_path / "choices.parquet"))
-    pd.testing.assert_frame_equal(here, there)
-
-
-def test_a_parquet_file_without_the_column_is_refused(tmp_path: Path) -> None:
-    write_table(stimuli(), tmp_path / "choices.parquet")
-    with pytest.raises(InputError, match=r"choices.parquet: there is no column 'identity'; the columns are"):
-        amce(tmp_path / "choices.parquet", "chosen ~ identity")
-    with pytest.raises(InputError, match="no such Parquet file"):
-        amce(tmp_path / "nothing.parquet", FORMULA)
-
-
-def test_intervals_are_named_after_their_distribution() -> None:
-    named = {
-        vcov: amce(stimuli(), FORMULA, id="text", vcov=vcov).provenance.interval for vcov in ("survey", "CR2")
-    }
-    assert named == {"survey": "normal", "CR2": "t"}
-
-
 @pytest.mark.shared
 def test_errors_by_stimulus_are_as_much_larger_as_was_found_for_gemini() -> None:
     study = load_study("moderation")
     choices = load_choices(study, golden.SHARED / "data" / "moderation" / "gemini_baseline_flash.csv.gz")
     formula = study.analysis("amce").formula
-    by = {name: amce(choices, formula, id=name).frame for name in ("pair_id", "text", "user")}
-    feature = by["pair_id"]["feature"]
-    ratios = {
-        name: (by[name]["std_error"] / by["pair_id"]["std_error"]).groupby(feature, observed=True)
-        for name in ("text", "user")
-    }
-    lowest, highest = ratios["text"].min().round(1), ratios["text"].max().round(1)
-    assert (lowest["topic"], highest["topic"]) == (2.8, 3.6)
-    assert (lowest["slur"], highest["slur"]) == (1.2, 2.4)
-    assert ratios["user"].min()["identity"] == pytest.approx(1.14, abs=0.03)
-    assert ratios["user"].max()["identity"] == pytest.approx(1.24, abs=0.03)
+    pair, text, user = (amce(choices, formula, id=name).frame for name in ("pair_id", "text", "user"))
+    by_text, by_user = (
+        (by["std_error"] / pair["std_error"]).groupby(pair["feature"], observed=True).agg(["min", "max"])
+        for by in (text, user)
+    )
+    assert by_text.loc["topic"].round(1).tolist() == [2.8, 3.6]
+    assert by_text.loc["slur"].round(1).tolist() == [1.2, 2.4]
+    assert by_user.loc["identity"].tolist() == pytest.approx([1.14, 1.24], abs=0.03)
+
+
+# --- one table of all choices --------------------------------------------------------------------
+
+WORDS = [
+    *("rows (HC0)", "respondent (survey)", "text (CR1)", "text (CR2)", "user (CR2)", "text (wild bootstrap)"),
+    *("text + user (CR1)", "respondent + text + user (CR1)", "text + user (pigeonhole)"),
+    "text + user (mixed model)",
+]
+
+
+def under_choices(data: pd.DataFrame, draws: int = 19, **options: object):
+    return errors_under_choices(data, FORMULA, pair="judge_id", draws=draws, seed=3, **options)
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    return stimuli().rename(columns={"respondent": "judge_id"})
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return under_choices(data, draws=99, slopes="reply")
+
+
+def rows(found, choice: str) -> pd.DataFrame:
+    return found.frame[found.frame["choice"] == choice].reset_index(drop=True)
+
+
+def test_choices_come_in_words_with_the_errors_and_limits_of_their_own_fits(found, data) -> None:
+    assert list(found.frame["choice"].cat.categories) == WORDS
+    assert found.frame["choice"].cat.ordered
+    assert set(found.frame.groupby("choice", observed=True).size()) == {5}
+    for choice, options in {
+        "rows (HC0)": {"vcov": "HC0"},
+        "respondent (survey)": {"id": "judge_id"},
+        "text (CR2)": {"id": "text", "vcov": "CR2"},
+        "text + user (CR1)": {"id": ["text", "user"], "vcov": "CR1"},
+    }.items():
+        own = errors(data, **options).frame.dropna(subset="std_error")
+        columns = ["estimate", "std_error", "lower", "upper"]
+        np.testing.assert_allclose(rows(found, choice)[columns], own[columns], rtol=1e-12)
+    base, text = rows(found, "rows (HC0)"), rows(found, "text (CR1)")
+    assert (base["ratio"] == 1).all()
+    np.testing.assert_allclose(text["ratio"], text["std_error"] / base["std_error"])
+    assert text["ratio"].max() > 1.4
+    drawn = rows(found, "text (wild bootstrap)")
+    assert drawn[["std_error", "df", "ratio"]].isna().all(axis=None)
+    made = wild(errors(data, id="text", vcov="CR1"), draws=99, seed=3).frame.dropna(subset="lower")
+    np.testing.assert_allclose(drawn["lower"], made["lower"])
+    mixed = rows(found, "text + user (mixed model)")
+    assert set(mixed["clusters"]) == {"text, user, text:reply"}
+    assert set(mixed["n_clusters"]) == {12}
+
+
+def test_what_cannot_be_computed_is_left_out_with_its_reason(data) -> None:
+    found = under_choices(data.drop(columns="user"))
+    assert [word for word in found.frame["choice"].cat.categories if word not in WORDS] == [
+        "respondent + text (CR1)",
+        "text (mixed model)",
+    ]
+    assert len(found.frame["choice"].cat.categories) == 7
+    assert "There is no column 'user', so no errors by it." in found.notes
+    bare = under_choices(data.drop(columns=["user", "text"]))
+    assert list(bare.frame["choice"].cat.categories) == WORDS[:2]
+    alone = under_choices(data.assign(user="only one"))
+    assert "text (CR2)" in set(alone.frame["choice"])
+    assert "user (CR2)" not in set(alone.frame["choice"])
+    assert any(note.startswith("user (CR2) was excluded: ") for note in alone.notes)
+    with pytest.raises(InputError, match="loudness"):
+        errors_under_choices(data, "chosen ~ loudness", pair="judge_id")
+
+
+def test_the_figure_has_a_panel_an_attribute_and_a_grid_of_ratios(found) -> None:
+    figure = found.plot(labels={"tone": "How it is said"})
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["How it is said", "Author", "Reply", "Standard errors over those of independent rows"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [WORDS[k] for k in (0, 1, 6, 9)]
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_marker() not in ("None", "")]
+    looks = {(line.get_color(), line.get_marker()) for line in drawn}
+    assert len(looks) == len({color for color, _ in looks}) == len({mark for _, mark in looks}) == 4
+    assert min(line.get_markersize() for line in drawn) >= 3.5
+    grid = [label.get_text() for label in figure.axes[-1].get_yticklabels()]
+    assert grid == [word for word in WORDS if "wild" not in word]
+    told = alt(Result(found.frame, "standard_errors"))
+    assert "5 effects under 4 of 10 choices" in told
+    ratios = ratio_ranges(found.frame)
+    for feature in ("tone", "author", "reply"):
+        largest = ratios[(feature, "max")]
+        assert f"{feature.capitalize()} {largest.max():.1f}, {largest.idxmax()}" in told
+    for frame, words in (
+        (pd.concat([found.frame] * 2), "one judge and prompt"),
+        (found.frame[:0], "no rows"),
+    ):
+        with pytest.raises(InputError, match=words):
+            draw(Result(frame, "standard_errors"))
+
+
+def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_near() -> None:
+    columns = ["level", "estimate", "lower", "upper"]
+    frame = pd.DataFrame([("near", 0.05, -0.05, 0.15), ("far", -0.5, -0.6, -0.4)], columns=columns)
+    frame = frame.assign(feature="reply", choice="rows (HC0)", clusters="", method="HC0", ratio=1.0)
+    axes = draw(Result(frame, "standard_errors")).axes[0]
+    segments = [segment.tolist() for part in axes.collections for segment in part.get_segments()]
+    np.testing.assert_allclose([ends[0][0] for ends in segments], [-0.1, -0.1, -0.05])
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["Near\n0.050", "Far\n\N{MINUS SIGN}0.500"]

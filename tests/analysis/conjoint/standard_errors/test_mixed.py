@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from importlib import import_module
 
-import golden
 import numpy as np
 import pandas as pd
 import pytest
+from shipped_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import amce, mixed
 from conjury.analysis.numerics.mixed import Products, fit
 from conjury.inference.errors import InputError
 
-FIXTURES = golden.REPOSITORY / "tests" / "fixtures"
 FORMULA = "rating ~ tone + author + reply"
 TABLES = {
     "errors_mixed": ["text", "user"],
@@ -22,14 +21,6 @@ TABLES = {
     "errors_mixed_boundary": ["text", "user", "text:reply"],
 }
 zero = pytest.mark.filterwarnings("ignore:The variance of")
-
-
-def stimuli() -> pd.DataFrame:
-    data = pd.read_csv(FIXTURES / "data" / "stimuli.csv")
-    levels = pd.read_csv(FIXTURES / "data" / "stimuli.levels.csv")
-    for column, found in levels.groupby("column", sort=False):
-        data[column] = pd.Categorical(data[column], list(found["level"]))
-    return data
 
 
 @zero
@@ -41,7 +32,6 @@ def test_estimates_and_variances_equal_those_of_lme4(name: str) -> None:
     rows = ours.frame.dropna(subset=["std_error"])
     np.testing.assert_allclose(rows["estimate"], table["coef"], rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(rows["std_error"], table["std_error"], rtol=1e-6)
-    assert ours.vcov is not None
     covariance = table.filter(like="vcov_").to_numpy()[:, 1:]
     np.testing.assert_allclose(ours.vcov, covariance, rtol=1e-6, atol=1e-9)
     assert ours.components["factor"].tolist() == components["name"].tolist()
@@ -61,7 +51,7 @@ def test_the_engine_lme4_gives_the_same_fit(name: str) -> None:
         pytest.skip("R's package lme4 is not installed")
     data = stimuli().assign(tone=lambda frame: frame["tone"].cat.add_categories("shrill"))
     with pytest.warns(UserWarning, match="tone=shrill"):
-        ours, theirs = (mixed(data, FORMULA, TABLES[name], engine=e) for e in ("native", "lme4"))  # type: ignore[arg-type]
+        ours, theirs = (mixed(data, FORMULA, TABLES[name], engine=e) for e in ("native", "lme4"))
     np.testing.assert_allclose(ours.frame["estimate"], theirs.frame["estimate"], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(ours.frame["std_error"], theirs.frame["std_error"], rtol=1e-6)
     np.testing.assert_allclose(ours.components["variance"], theirs.components["variance"], rtol=1e-5)
@@ -168,28 +158,30 @@ def test_restricted_features_and_missing_levels_are_handled_as_by_amce() -> None
     np.testing.assert_allclose(ours.frame["estimate"], same.frame["estimate"], atol=0.1)
 
 
-def test_what_cannot_be_fitted_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = stimuli()
-    data["row"] = np.arange(len(data))
-    data["text_number"] = data["text"].astype("category").cat.codes
-    for random, words in {
-        "row": "level of its own",
-        "tone:nothing": "no column 'nothing'",
-        (): "name one column",
-        ("text", "text"): "several different ones",
-        ("text", "text_number"): "group the rows alike",
-    }.items():
-        with pytest.raises(InputError, match=words):
-            mixed(data, FORMULA, random)
-    with pytest.raises(InputError, match="single level"):
-        mixed(data.assign(site=1), FORMULA, "site")
-    with pytest.raises(InputError, match="same in every row"):
-        mixed(data.assign(rating=2.0), FORMULA, "text")
-    with pytest.raises(InputError, match="no engine 'spss'"):
-        mixed(data, FORMULA, "text", engine="spss")  # type: ignore[arg-type]
-    monkeypatch.setattr(import_module("conjury.analysis.conjoint.standard_errors.mixed"), "MOST_LEVELS", 29)
-    with pytest.raises(InputError, match=r"30 levels, more than 29"):
-        mixed(data, FORMULA, "text")
+ODD = stimuli().assign(
+    row=lambda d: np.arange(len(d)), text_number=lambda d: d["text"].astype("category").cat.codes, one=1
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "random", "options", "words"),
+    [
+        (ODD, "row", {}, "level of its own"),
+        (ODD, "tone:nothing", {}, "no column 'nothing'"),
+        (ODD, (), {}, "name one column"),
+        (ODD, ("text", "text"), {}, "several different ones"),
+        (ODD, ("text", "text_number"), {}, "group the rows alike"),
+        (ODD, "one", {}, "single level"),
+        (ODD.assign(rating=2.0), "text", {}, "same in every row"),
+        (ODD, "text", {"engine": "spss"}, "no engine 'spss'"),
+        (ODD, "text", {}, r"30 levels, more than 29"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_in_a_sentence(data, random, options, words, monkeypatch) -> None:
+    module = import_module("conjury.analysis.conjoint.standard_errors.mixed")
+    monkeypatch.setattr(module, "MOST_LEVELS", 29 if "levels" in words else module.MOST_LEVELS)
+    with pytest.raises(InputError, match=words):
+        mixed(data, FORMULA, random, **options)
 
 
 def test_intervals_cover_effects_of_posts_where_texts_are_random() -> None:

@@ -1,0 +1,196 @@
+"""Formulas are read as cregg reads them; cells and entries contain the same sums as the rows behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.frames import cells as cells_module
+from conjury.analysis.frames.cells import build_cells
+from conjury.analysis.frames.variables import Formula, parse, unit_codes
+from conjury.inference.errors import InputError
+
+CROSSED = (("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        pytest.param("y ~ c + a + b", Formula("y", ("c", "a", "b")), id="order of appearance"),
+        pytest.param("y ~ a + b + a", Formula("y", ("a", "b")), id="named twice"),
+        pytest.param("y ~ a * b + c", Formula("y", ("a", "b", "c"), CROSSED), id="star"),
+        pytest.param("y ~ a + b + c + a:b", Formula("y", ("a", "b", "c"), CROSSED), id="colon"),
+        pytest.param("y ~ c + a:b + a + b", Formula("y", ("c", "a", "b"), CROSSED), id="colon first"),
+        pytest.param("y ~ a * b + c * d", Formula("y", (*"abcd",), (("a", "b"), ("c", "d"))), id="two stars"),
+        pytest.param("~ a + b", Formula("", ("a", "b")), id="one-sided"),
+        pytest.param("y ~ 1 + a", Formula("y", ("a",)), id="intercept"),
+        pytest.param("y ~ 0 + a", Formula("y", ("a",)), id="no intercept"),
+        pytest.param(
+            "`was chosen?` ~ `author's name` + étudiante + `2nd`",
+            Formula("was chosen?", ("author's name", "étudiante", "2nd")),
+            id="names in backticks",
+        ),
+        pytest.param(
+            "`y 1` ~ `a b` * `_c` + d", Formula("y 1", ("a b", "_c", "d"), (("_c", "a b"),)), id="odd"
+        ),
+        pytest.param("y ~ é + `a+b`", Formula("y", ("é", "a+b")), id="plus in a name"),
+    ],
+)
+def test_a_formula_is_read_and_reads_back_as_it_is_written(formula: str, expected: Formula) -> None:
+    found = parse(formula)
+    assert (found.outcome, set(found.features)) == (expected.outcome, set(expected.features))
+    assert found.restrictions or found.features == expected.features
+    assert [set(pair) for pair in found.restrictions] == [set(pair) for pair in expected.restrictions]
+    assert parse(str(found)) == found
+
+
+def test_names_that_r_does_not_know_are_quoted_and_features_take_their_restrictions_along() -> None:
+    assert str(Formula("y", ("_a", "b c", "d"))) == "y ~ `_a` + `b c` + d"
+    assert parse("y ~ a * b + c").without(["b"]) == Formula("y", ("a", "c"))
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("", "no ~"),
+        ("a + b", "no ~"),
+        ("y ~", "cannot be read"),
+        ("y ~ (a", "cannot be read"),
+        ("y ~ a ~ b", "cannot be read"),
+        ("y ~ 2 * a", "cannot be read"),
+        ("y ~ 1", "no feature"),
+        ("~ 1", "no feature"),
+        ("y ~ a - a", "no feature"),
+        ("y ~ .", "dot"),
+        ("y ~ a | b", "several parts"),
+        ("~ a | b", "several parts"),
+        ("y + z ~ a", "exactly one outcome"),
+        ("log(y) ~ a", "transforms"),
+        ("y ~ C(a)", "transforms"),
+        ("y ~ y", "both sides"),
+        ("y ~ a * y", "both sides"),
+        ("y ~ a * b * c", "three features"),
+        ("y ~ a * b + a * c", "twice"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_sentence(formula: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        parse(formula)
+    assert "\n" not in str(caught.value)
+
+
+def posts(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "y": rng.normal(size=n).round(2),
+            "a": pd.Categorical(rng.choice(list("xyz"), n), list("zyxw")),
+            "b": rng.choice(["u", "v"], n),
+            "id": rng.integers(0, 40, n),
+            "w": rng.random(n).round(2),
+        }
+    )
+    frame.loc[rng.random(n) < 0.05, "a"] = np.nan
+    frame.loc[rng.random(n) < 0.05, "y"] = np.nan
+    return frame
+
+
+POSTS = posts()
+CELLS = build_cells(POSTS, "y", ["a", "b"], clusters=["id"], weights="w")
+
+
+def test_cell_sums_are_those_of_a_group_by() -> None:
+    used = POSTS.assign(a=POSTS["a"].astype(object)).dropna(subset=["y"])
+    used = used.assign(t=used["w"] * used["y"], a=used["a"].fillna("missing"))
+    sums = used.groupby(["a", "b"])[["w", "t"]].sum()
+    for number, codes in enumerate(CELLS.codes):
+        level = CELLS.levels["a"][codes[0]] if codes[0] >= 0 else "missing"
+        expected = sums.loc[(level, CELLS.levels["b"][codes[1]])]
+        np.testing.assert_allclose(CELLS.cell_weight[number], expected["w"])
+        np.testing.assert_allclose(CELLS.cell_total[number], expected["t"], atol=1e-12)
+    assert CELLS.levels == {"a": ("z", "y", "x", "w"), "b": ("u", "v")}
+
+
+def test_a_reference_comes_first_and_keeps_the_rows_of_each_level() -> None:
+    plain = build_cells(posts(), "y", ["a", "b"])
+    turned = build_cells(posts(), "y", ["a", "b"], reference={"a": "x"})
+    assert turned.levels["a"] == ("x", "z", "y", "w")
+
+    def by_row(found: Any) -> list[Any]:
+        codes = found.code("a")[found.cell]
+        return [found.levels["a"][code] if code >= 0 else None for code in codes]
+
+    assert by_row(plain) == by_row(turned)
+
+
+def test_sparse_and_dense_numbering_of_cells_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = build_cells(posts(), "y", ["a", "b"])
+    monkeypatch.setattr(cells_module, "_DENSE_CODES", 0)
+    sparse = build_cells(posts(), "y", ["a", "b"])
+    np.testing.assert_array_equal(dense.cell, sparse.cell)
+    np.testing.assert_array_equal(dense.codes, sparse.codes)
+
+
+def test_many_levels_need_no_more_than_a_byte_can_hold_and_clusters_without_an_answer_are_counted() -> None:
+    frame = pd.DataFrame({"y": np.ones(400), "a": [f"{i:03d}" for i in range(200)] * 2})
+    turned = build_cells(frame, "y", ["a"], reference={"a": "199"})
+    np.testing.assert_array_equal(turned.cell_weight, np.full(200, 2.0))
+    assert turned.levels["a"][:2] == ("199", "000")
+    few = POSTS.assign(y=POSTS["y"].where(POSTS["id"] > 9))
+    assert build_cells(few, "y", ["a"], clusters=["id"]).clusters.n == 40
+
+
+def test_entries_of_units_add_up_to_the_cells_and_blocks_of_units_to_the_whole() -> None:
+    entries = CELLS.entries()
+    weight, total = entries.matrices()
+    assert weight.shape == (40, CELLS.n_cells)
+    np.testing.assert_allclose(weight.sum(axis=0), CELLS.cell_weight)
+    np.testing.assert_allclose(total.sum(axis=0), CELLS.cell_total, atol=1e-12)
+    by_unit = np.bincount(CELLS.clusters.code, CELLS.weight, 40)
+    np.testing.assert_allclose(weight.sum(axis=1), by_unit)
+    whole = entries.matrix(entries.total).toarray()
+    parts = [entries.matrix(entries.total, first, first + 7).toarray() for first in range(0, 40, 7)]
+    np.testing.assert_array_equal(np.vstack(parts), whole)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [7, 7, 3, 9],
+        [10**15, 10**15, 5, -(10**15)],
+        [1.5, 1.5, 0.25, 9.0],
+        ["b", "b", "a", "c"],
+        pd.Categorical(["b", "b", "a", "c"], ["c", "a", "z", "b"]),
+        pd.array([7, 7, 3, 9], dtype="Int64"),
+        pd.array(["b", "b", "a", "c"], dtype="string"),
+        pd.to_datetime(["2020-01-02", "2020-01-02", "2020-01-01", "2020-01-03"]),
+        np.array([2**64 - 1, 2**64 - 1, 2**64 - 5, 2**64 - 3], dtype=np.uint64),
+    ],
+    ids=["small", "wide", "float", "object", "category", "Int64", "string", "date", "uint64"],
+)
+def test_units_of_every_kind_are_numbered_without_gaps(values: Any) -> None:
+    codes, n_units = unit_codes(pd.DataFrame({"id": values}), "id")
+    assert n_units == 3
+    assert sorted(set(codes.tolist())) == [0, 1, 2]
+    assert codes[0] == codes[1]
+    assert len({codes[1], codes[2], codes[3]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({}, {"reference": {"a": "q"}}, "'q' is no level of feature 'a'"),
+        ({}, {"reference": {"q": "x"}}, "'q', which is no feature"),
+        ({}, {"reference": ["x"]}, "mapping"),
+        ({"w": [1, 1, -1] + [1] * 397}, {"weights": "w"}, "negative in row 3"),
+        ({"y": [1, np.inf] + [1] * 398}, {}, "infinite in row 2"),
+        ({"y": ["1", "no"] + ["1"] * 398}, {}, "'no' in row 2"),
+        ({"id": [1, 1, 1, None] + [2] * 396}, {"clusters": ["id"]}, "empty in row 4"),
+    ],
+)
+def test_unknown_references_and_the_row_that_is_wrong_are_named(columns, options, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        build_cells(POSTS.assign(**columns), "y", ["a"], **options)
