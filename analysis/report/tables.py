@@ -251,8 +251,9 @@ def _in_one_cell(record: Row, is_zero: bool, starred: bool, with_interval: bool)
     if is_zero:
         return "reference"
     mark = stars(record.get("p")) if starred else ""
-    limits = interval(record.get("lower"), record.get("upper")) if with_interval else ""
-    return NO_BREAK.join(filter(None, (number(record["estimate"]) + mark, limits)))
+    if with_interval:
+        return estimate_cell(record, mark=mark, digits=DIGITS)
+    return number(record["estimate"]) + mark
 
 
 def _in_columns(record: Row, is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
@@ -297,11 +298,13 @@ def spread(
     return wide[order].reset_index().rename_axis(columns=None)
 
 
-def estimate_cell(row: Row) -> str:
-    """An estimate with its interval."""
-    return NO_BREAK.join(
-        filter(None, (number(row["estimate"], 2), interval(row.get("lower"), row.get("upper"), 2)))
-    )
+def estimate_cell(
+    row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2, sign: bool = False
+) -> str:
+    """An estimate with its mark and its interval, which is in the columns ``{bounds}lower`` and ``-upper``."""
+    plus = "+" if sign and row[name] > 0.004999 else ""
+    limits = interval(row.get(f"{bounds}lower"), row.get(f"{bounds}upper"), digits)
+    return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
 
 
 def resampled(settings: Mapping[str, Any]) -> str:

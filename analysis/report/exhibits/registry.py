@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...figures.raters.naming import Names
 from ...figures.raters.replacement import SCORINGS
 from ...results import Result
 from ..data import ReportData
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import Recorded
 
 Sentence = Callable[[Result, "Recorded", ReportData], str]
+Reading = Callable[[Result, Names], str]
 EVERY_STUDY = ""  # the kind of result of exhibits that need none
 
 
@@ -111,6 +113,33 @@ def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
         for kind in kinds:
             KINDS[kind] = Kind(build, **options)
         return build
+
+    return register
+
+
+def figure_and_tables(
+    *kinds: str,
+    lead: str,
+    figure: str = "",
+    lines: str = "",
+    rest: str = "",
+    reading: Reading | None = None,
+    **options: Any,
+) -> Callable[[Any], Any]:
+    """Register a function from a result and names to its tables, to be shown below a figure.
+
+    ``figure``, ``lines`` and ``rest`` are the parts of the figure's caption, see `captioned`; without
+    ``figure`` there is none. ``reading`` is a function from a result and names to what was found.
+    """
+
+    def register(tables: Any) -> Any:
+        def build(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+            drawn = [Drawn(result, captioned(record, figure, lines, rest))] if figure else []
+            found = reading(result, report.names) if reading else ""
+            return Exhibit(lead, drawn, [Laid(tables(result, report.names))], found)
+
+        exhibit(*kinds, **options)(build)
+        return tables
 
     return register
 

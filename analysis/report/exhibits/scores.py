@@ -33,17 +33,15 @@ from ...vocabulary import BASELINE
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
-    NO_BREAK,
     estimate_cell,
     in_brackets,
-    interval,
     number,
     spread,
     styled_table,
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -81,17 +79,13 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def _best(result: Result, record: Recorded, report: ReportData) -> str:
-    return best_judges(result, report.names)
-
-
 @exhibit(
     "scores",
     method=(
         "Scores against gold labels. Intervals are percentiles of bootstrap draws; shares of 0 and 1 have "
         "Wilson's interval."
     ),
-    headline=_best,
+    headline=lambda result, _, report: best_judges(result, report.names),
 )
 def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Scores of judges, what missing answers count as, and recall by kind of gold label."""
@@ -140,85 +134,41 @@ def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhib
     )
 
 
-@exhibit(
+def copies_text(result: Result, _: Names) -> str:
+    """Whether repeated answers are copies of each other."""
+    samples = result.extra.get("samples")
+    if samples is None:
+        return ""
+    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
+    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
+    if not cells.any():
+        return ""
+    return (
+        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
+        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
+        "answers add less there than they seem to; @sec-notes lists them."
+    )
+
+
+@figure_and_tables(
     "passes",
-    method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
-)
-def passes(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Scores of several answers to the same item."""
-    lead = (
+    lead=(
         "{figure} and {table} show what several answers to the same item add [@chen2021]: at least one right "
         "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
-    )
-    return Exhibit(
-        lead,
-        [Drawn(result, captioned(record, "Lines: scores of k answers", f"bands: {BANDS}"))],
-        [Laid(pass_tables(result, report.names))],
-        copies_text(result),
-    )
-
-
-@exhibit("annotators", method="Agreement coefficients of the people whose votes are the gold labels.")
-def annotators(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Agreement of the people behind gold labels."""
-    return Exhibit(
-        "{figure} and {table} show the agreement of the people whose votes are the gold labels.",
-        [Drawn(result, captioned(record, "Points: coefficients", "lines: {level} intervals"))],
-        [Laid(annotator_tables(result, report.names))],
-    )
-
-
-def score_tables(result: Result, names: Names) -> list[GT]:
-    """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
-    frame = result.frame
-    policy = policy_of(frame, None)
-    there = list(dict.fromkeys(frame["metric"].astype(str)))
-    recalls = [kind for kind in there if kind.startswith(("recall_", "specificity_"))]
-    metrics = [kind for kind in there if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
-    chosen, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, names)
-    chosen = chosen[chosen["metric"].isin(metrics)]
-    chosen = chosen.iloc[ranked(chosen, places)]
-    shown = spread(
-        chosen,
-        {PLACE: chosen["_where"], "Judge": chosen["_who"]},
-        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
-        estimate_cell,
-    )
-    shown = _baselines_last(shown, chosen)
-    what = in_brackets(f"{level(result)} intervals", shown)
-    note = f"{what}; {MISSING.get(policy, policy)}."
-    tables = [grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))]
-    first = metrics[0]
-    of_first, places = placed(
-        frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
-    )
-    apart = policies_apart(of_first)
-    if len(apart) > 1:
-        of_first = of_first[of_first["missing"].astype(str).isin(apart)]
-        of_first = of_first.iloc[ranked(of_first, places)]
-        by_policy = spread(
-            of_first,
-            {PLACE: of_first["_where"], "Judge": of_first["_who"]},
-            of_first["missing"].astype(str).map(policy_in_words),
-            estimate_cell,
-        )
-        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
-        tables.append(grouped(by_policy, note))
-    return tables
-
-
-def pass_tables(result: Result, names: Names) -> list[GT]:
+    ),
+    figure="Lines: scores of k answers",
+    lines=f"bands: {BANDS}",
+    reading=copies_text,
+    method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
+)
+def passes(result: Result, names: Names) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     own = _one_policy(result.frame)
     if result.settings.get("by"):
         own = own[own["metric"] == own["metric"].iloc[0]]
     frame, places = placed(own, result.settings, names)
-    rank = ranked(frame, places)
-    frame = frame.iloc[rank]
-    rules = [metric_in_words(kind) for kind in frame["metric"]]
-    group = [
-        f"{rule}: {place}" if place else rule for rule, place in zip(rules, frame["_where"], strict=True)
-    ]
+    frame = ranked(frame, places)
+    group = metric_and_place(frame).tolist()
     frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
     frame = frame.sort_values("_group", kind="stable")
     shown = spread(
@@ -234,17 +184,15 @@ def pass_tables(result: Result, names: Names) -> list[GT]:
     return [grouped(shown, note)]
 
 
-def reading_tables(result: Result, names: Names) -> list[GT]:
-    """What became of answers, in percent; and how two rules compare."""
-    tables = [_status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")]
-    if "compared" in result.extra:
-        note = "Percent of the judgments; the same answers read by two rules."
-        tables.append(_status_shares(result.extra["compared"], names, READINGS, note))
-    return tables
-
-
-def annotator_tables(result: Result, names: Names) -> list[GT]:
-    """Agreement of annotators, coefficients as columns."""
+@figure_and_tables(
+    "annotators",
+    lead="{figure} and {table} show the agreement of the people whose votes are the gold labels.",
+    figure="Points: coefficients",
+    lines="lines: {level} intervals",
+    method="Agreement coefficients of the people whose votes are the gold labels.",
+)
+def annotators(result: Result, names: Names) -> list[GT]:
+    """Agreement of the people behind gold labels, coefficients as columns."""
     frame = shown_agreement(result)
     shown = spread(
         frame,
@@ -256,10 +204,56 @@ def annotator_tables(result: Result, names: Names) -> list[GT]:
         frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
         estimate_cell,
     )
-    note = (
-        f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
-    )
+    note = f"{in_brackets(f'{level_of(result.settings)} intervals', shown)}. Observed agreement is that of pairs of people."
     return [grouped(shown, note)]
+
+
+def score_tables(result: Result, names: Names) -> list[GT]:
+    """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
+    frame = result.frame
+    policy = policy_of(frame, None)
+    there = list(dict.fromkeys(frame["metric"].astype(str)))
+    recalls = [kind for kind in there if kind.startswith(("recall_", "specificity_"))]
+    metrics = [kind for kind in there if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
+    chosen, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, names)
+    chosen = chosen[chosen["metric"].isin(metrics)]
+    chosen = ranked(chosen, places)
+    shown = spread(
+        chosen,
+        {PLACE: chosen["_where"], "Judge": chosen["_who"]},
+        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
+        estimate_cell,
+    )
+    shown = _baselines_last(shown, chosen)
+    what = in_brackets(f"{level_of(result.settings)} intervals", shown)
+    note = f"{what}; {MISSING.get(policy, policy)}."
+    tables = [grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))]
+    first = metrics[0]
+    of_first, places = placed(
+        frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
+    )
+    apart = policies_apart(of_first)
+    if len(apart) > 1:
+        of_first = of_first[of_first["missing"].astype(str).isin(apart)]
+        of_first = ranked(of_first, places)
+        by_policy = spread(
+            of_first,
+            {PLACE: of_first["_where"], "Judge": of_first["_who"]},
+            of_first["missing"].astype(str).map(policy_in_words),
+            estimate_cell,
+        )
+        note = f"{metric_in_words(first)} under each rule for missing answers; {level_of(result.settings)} intervals."
+        tables.append(grouped(by_policy, note))
+    return tables
+
+
+def reading_tables(result: Result, names: Names) -> list[GT]:
+    """What became of answers, in percent; and how two rules compare."""
+    tables = [_status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")]
+    if "compared" in result.extra:
+        note = "Percent of the judgments; the same answers read by two rules."
+        tables.append(_status_shares(result.extra["compared"], names, READINGS, note))
+    return tables
 
 
 def best_judges(result: Result, names: Names) -> str:
@@ -278,9 +272,8 @@ def best_judges(result: Result, names: Names) -> str:
         if judges.empty:
             continue
         best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
-        share = f"{number(best['estimate'], 2)}{NO_BREAK}{interval(best['lower'], best['upper'], 2)}".strip()
         text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
-        text += f"{plain(best['_who'])} ({share})"
+        text += f"{plain(best['_who'])} ({estimate_cell(best)})"
         found = text + _beside_baseline(result, place, names, short=bool(texts))
         texts.append(f"{found[:1].upper()}{found[1:]}.")
     if texts and "over_baseline" in result.extra:
@@ -310,22 +303,6 @@ def _beside_baseline(result: Result, place: str, names: Names, *, short: bool) -
     return (
         f"; {whole(below)} of {whole(len(own))} judges have lower accuracy than always answering {always}, "
         f"{whole(above)} higher accuracy"
-    )
-
-
-def copies_text(result: Result) -> str:
-    """Whether repeated answers are copies of each other."""
-    samples = result.extra.get("samples")
-    if samples is None:
-        return ""
-    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
-    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
-    if not cells.any():
-        return ""
-    return (
-        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
-        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
-        "answers add less there than they seem to; @sec-notes lists them."
     )
 
 
@@ -370,12 +347,6 @@ def _baselines_last(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Put rows of baselines, as ``judge`` and ``_who`` of ``frame`` name them, below those of judges."""
     trivial = set(frame.loc[frame["judge"].astype(str).isin(list(BASELINES)), "_who"].astype(str))
     return shown.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
-
-
-def ranked(frame: pd.DataFrame, places: list[str]) -> list[int]:
-    """Positions of the rows, place by place."""
-    rank = frame["_where"].map(places.index).to_numpy()
-    return sorted(range(len(frame)), key=lambda at: int(rank[at]))
 
 
 def _by_rule(frame: pd.DataFrame, group: list[str]) -> list[str]:
@@ -425,6 +396,13 @@ def percent(share: float) -> str:
     return f"{number(100 * share, 0)}%"
 
 
-def level(result: Result) -> str:
-    """The level of the intervals of a result."""
-    return level_of(result.settings)
+def ranked(frame: pd.DataFrame, places: list[str]) -> pd.DataFrame:
+    """The rows place by place."""
+    rank = frame["_where"].map(places.index).to_numpy()
+    return frame.iloc[sorted(range(len(frame)), key=lambda at: int(rank[at]))]
+
+
+def metric_and_place(frame: pd.DataFrame) -> pd.Series[str]:
+    """The metric of each row, with its place unless there is one only."""
+    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
+    return metric + frame["_where"].map(lambda text: f": {text}" if text else "")
