@@ -301,7 +301,7 @@ def spread(
 def estimate_cell(
     row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2, sign: bool = False
 ) -> str:
-    """An estimate with its mark and its interval, which is in the columns ``{bounds}lower`` and ``-upper``."""
+    """An estimate with its mark and its interval, from the columns ``{bounds}lower`` and ``{bounds}upper``."""
     plus = "+" if sign and row[name] > 0.004999 else ""
     limits = interval(row.get(f"{bounds}lower"), row.get(f"{bounds}upper"), digits)
     return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))

@@ -39,7 +39,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .registry import figure_and_tables, level_of
+from .registry import figure_and_tables, level
 from .scores import BANDS, PLACE, grouped, metric_and_place, percent, ranked
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def lengths(result: Result, names: Names) -> list[GT]:
             f"{whole(ends['longest'].iloc[0])})"
         )
     note = (
-        f"The longest of {groups} groups of items minus the shortest{spans}. {level_of(result.settings)} intervals; "
+        f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals; "
         f"adjusted p: {STAR_RULE}"
     )
     return [grouped(shown, note)]
@@ -246,9 +246,7 @@ def differences(result: Result, names: Names) -> list[GT]:
         }
     )
     tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
-    note = (
-        f"First minus second on the same units; {level_of(result.settings)} intervals; {' and '.join(tests)}."
-    )
+    note = f"First minus second on the same units; {level(result)} intervals; {' and '.join(tests)}."
     if len(own) < len(one_test(result.frame)):
         note += " The folder has the other scores."
     if many:
@@ -284,7 +282,7 @@ def mixed(result: Result, names: Names) -> list[GT]:
             "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
         }
     )
-    note = f"{level_of(result.settings)} intervals. The odds of a right answer, of the first by those of the second."
+    note = f"{level(result)} intervals. The odds of a right answer, of the first by those of the second."
     return [grouped(shown, with_gaps(note, shown, "a judge who is never or always right has no finite odds"))]
 
 
@@ -309,7 +307,7 @@ def robustness(result: Result, names: Names) -> list[GT]:
         frame["condition"].map(lambda text: names.of("condition", text)),
         lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
     )
-    note = f"Perturbed minus unperturbed, same items; {level_of(result.settings)} intervals. Adjusted p: {STAR_RULE}"
+    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. Adjusted p: {STAR_RULE}"
     return [grouped(shown, note, left=1)]
 
 

@@ -149,9 +149,9 @@ def ended(title: str) -> str:
     return title if title.endswith(("?", ".")) else f"{title}."
 
 
-def level_of(settings: Mapping[str, Any]) -> str:
-    """The level of intervals in percent."""
-    return f"{100 * (1 - float(settings.get('alpha') or 0.05)):g}%"
+def level(made: Result | Recorded) -> str:
+    """The level of the intervals of a result in percent."""
+    return f"{100 * (1 - float(made.settings.get('alpha') or 0.05)):g}%"
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
@@ -184,6 +184,6 @@ def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, o
     settings = record.settings
     if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
         drawn = f"{resampled(settings)} resampled"
-        what = f"{what}; {lines.format(level=level_of(settings), drawn=drawn)}"
+        what = f"{what}; {lines.format(level=level(record), drawn=drawn)}"
     text = "; ".join(filter(None, [what, rest]))
     return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))

@@ -13,7 +13,6 @@ from ...figures.benchmark.panels import (
     MISSING,
     READINGS,
     STATUSES,
-    level_of,
     metric_in_words,
     placed,
     policy_in_words,
@@ -41,7 +40,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -204,7 +203,9 @@ def annotators(result: Result, names: Names) -> list[GT]:
         frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
         estimate_cell,
     )
-    note = f"{in_brackets(f'{level_of(result.settings)} intervals', shown)}. Observed agreement is that of pairs of people."
+    note = (
+        f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
+    )
     return [grouped(shown, note)]
 
 
@@ -225,7 +226,7 @@ def score_tables(result: Result, names: Names) -> list[GT]:
         estimate_cell,
     )
     shown = _baselines_last(shown, chosen)
-    what = in_brackets(f"{level_of(result.settings)} intervals", shown)
+    what = in_brackets(f"{level(result)} intervals", shown)
     note = f"{what}; {MISSING.get(policy, policy)}."
     tables = [grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))]
     first = metrics[0]
@@ -242,7 +243,7 @@ def score_tables(result: Result, names: Names) -> list[GT]:
             of_first["missing"].astype(str).map(policy_in_words),
             estimate_cell,
         )
-        note = f"{metric_in_words(first)} under each rule for missing answers; {level_of(result.settings)} intervals."
+        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
         tables.append(grouped(by_policy, note))
     return tables
 
@@ -277,9 +278,8 @@ def best_judges(result: Result, names: Names) -> str:
         found = text + _beside_baseline(result, place, names, short=bool(texts))
         texts.append(f"{found[:1].upper()}{found[1:]}.")
     if texts and "over_baseline" in result.extra:
-        level = level_of(result.settings)
         texts.append(
-            f"The counts are of differences on the same items whose {level} interval does not contain 0."
+            f"The counts are of differences on the same items whose {level(result)} interval does not contain 0."
         )
     return " ".join(texts)
 
