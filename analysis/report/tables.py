@@ -16,8 +16,7 @@ import pandas as pd
 
 from ..figures import save_variants
 from ..figures.conjoint.effects import is_reference
-from ..figures.labels import LabelKey, Labels, display_order, series_labels, words
-from ..figures.raters.naming import Names
+from ..figures.labels import LabelKey, Labels, Names, display_order, series_labels, words
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -301,7 +300,7 @@ def spread(
 def estimate_cell(
     row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2, sign: bool = False
 ) -> str:
-    """An estimate with its mark and its interval, from the columns ``{bounds}lower`` and ``{bounds}upper``."""
+    """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
     plus = "+" if sign and row[name] > 0.004999 else ""
     limits = interval(row.get(f"{bounds}lower"), row.get(f"{bounds}upper"), digits)
     return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..labels import display_order
-from ..raters.naming import Names, chosen
+from ..labels import Names, chosen, display_order
 
 METRICS = {
     "accuracy": "Accuracy",

@@ -13,8 +13,7 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
-from ..labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
-from ..raters.naming import Names
+from ..labels import LabelKey, Labels, Names, display_order, refuse_repeats, series_labels
 from ..registry import Style, figure
 
 Interval = Literal["normal", "bootstrap"]

@@ -12,10 +12,9 @@ from conjury.inference.errors import InputError
 from ..dots import stripe, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import Labels, display_order
+from ..labels import OF_RATERS, Labels, Names, display_order
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
-from .naming import OF_RATERS, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import words
+from ...figures.labels import COEFFICIENTS, WEIGHTS, Names, words
 from ...figures.raters.agreement import compared_in_words
-from ...figures.raters.naming import COEFFICIENTS, WEIGHTS, Names
 from ...figures.raters.replacement_power import scenario_name
 from ...raters.replacement import epsilon_curve
 from ...raters.replacement.epsilon_curve import epsilons

@@ -22,8 +22,7 @@ from ...figures.benchmark.panels import (
     strata_of,
 )
 from ...figures.benchmark.scores import shown_labels
-from ...figures.labels import words
-from ...figures.raters.naming import Names
+from ...figures.labels import Names, words
 from ...results import Result
 from ...vocabulary import FEWEST_GOLD
 from ..methods import plain

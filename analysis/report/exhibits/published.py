@@ -13,9 +13,8 @@ from ...audit.harm_or_humor import harm_checks
 from ...audit.moderation import compare_moderation
 from ...audit.oogiri import STUDY, published_checks
 from ...figures.benchmark.answers import printed_metric
-from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
-from ...figures.labels import Labels, words
-from ...figures.raters.naming import CORRELATIONS, Names
+from ...figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
+from ...figures.labels import CORRELATIONS, Labels, Names, words
 from ...results import Result
 from ...vocabulary import OVERALL
 from ..data import ReportData

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import words
+from ...figures.labels import OF_RATERS, Names, words
 from ...figures.raters.models import category_names, outside, panel_names, predicted_shares
-from ...figures.raters.naming import OF_RATERS, Names
 from ...results import Result
 from ..data import ReportData, parts
 from ..methods import code, plain

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import words
-from ...figures.raters.naming import BIASES, CORRELATIONS, TIERS, Names
+from ...figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
 from ...results import Result
 from ...vocabulary import OVERALL
 from ..data import ReportData, parts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...figures.raters.naming import Names
+from ...figures.labels import Names
 from ...figures.raters.replacement import SCORINGS
 from ...results import Result
 from ..data import ReportData

@@ -25,8 +25,7 @@ from ...figures.benchmark.scores import (
     rows_in_words,
     shown_agreement,
 )
-from ...figures.labels import words
-from ...figures.raters.naming import COEFFICIENTS, Names
+from ...figures.labels import COEFFICIENTS, Names, words
 from ...results import Result
 from ...vocabulary import BASELINE
 from ..data import ReportData, parts
@@ -278,9 +277,8 @@ def best_judges(result: Result, names: Names) -> str:
         found = text + _beside_baseline(result, place, names, short=bool(texts))
         texts.append(f"{found[:1].upper()}{found[1:]}.")
     if texts and "over_baseline" in result.extra:
-        texts.append(
-            f"The counts are of differences on the same items whose {level(result)} interval does not contain 0."
-        )
+        counted = f"differences on the same items whose {level(result)} interval does not contain 0"
+        texts.append(f"The counts are of {counted}.")
     return " ".join(texts)
 
 

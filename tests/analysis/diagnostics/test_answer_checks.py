@@ -13,12 +13,14 @@ from conjury.analysis.diagnostics.effects import hotelling_test
 from conjury.analysis.diagnostics.effort import attention_filters, repeat_agreement, response_times
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.missing import answers, missing_at_random, missing_choices
-from conjury.analysis.diagnostics.order import carry_over, repeated_sides, task_order
 from conjury.analysis.diagnostics.position import (
+    carry_over,
     longest_run_distribution,
     position_share,
     profile_order,
+    repeated_sides,
     straight_lining,
+    task_order,
 )
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

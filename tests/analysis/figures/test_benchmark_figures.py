@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from conjury.analysis import figures
 from conjury.analysis.figures import parts
 from conjury.analysis.figures.benchmark.differences import with_the_best
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError

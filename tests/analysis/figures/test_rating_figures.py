@@ -14,9 +14,9 @@ from made_up_figures import MODELS, RATERS, STRATA, example
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts
+from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.models import MOST_PEOPLE, predicted_shares
-from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.results import Result

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
-from conjury.analysis.figures.labels import one_prompt, series_labels
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names, one_prompt, series_labels
 from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,

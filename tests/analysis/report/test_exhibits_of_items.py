@@ -15,7 +15,7 @@ import pytest
 from made_up_results import write_items
 from snapshots import shown
 
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names
 from conjury.analysis.raters import correlations, means
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
