@@ -31,6 +31,11 @@ def words(name: object) -> str:
     return text[:1].upper() + text[1:]
 
 
+def level_of(settings: Mapping[str, Any]) -> str:
+    """The level of the intervals of a result in percent."""
+    return f"{100 * (1 - float(settings.get('alpha') or 0.05)):g}%"
+
+
 class Labels:
     """Labels of features and levels, with words made from the identifiers where none is given."""
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ..figures import save_variants
 from ..figures.conjoint.effects import is_reference
-from ..figures.labels import LabelKey, Labels, Names, display_order, series_labels, words
+from ..figures.labels import LabelKey, Labels, Names, display_order, level_of, series_labels, words
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -306,6 +306,16 @@ def estimate_cell(
     return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
 
 
+def with_probability(row: Row, name: str = "probability") -> str:
+    """An estimate with its interval, and a probability."""
+    return f"{estimate_cell(row)}, P{NO_BREAK}{number(row[name], 2)}"
+
+
+def capitalised(text: object) -> str:
+    """The text with a capital first letter."""
+    return str(text)[:1].upper() + str(text)[1:]
+
+
 def resampled(settings: Mapping[str, Any]) -> str:
     """What was drawn for bootstrap intervals: whole topics, say, or items."""
     cluster = settings.get("cluster")
@@ -316,7 +326,7 @@ def resampled(settings: Mapping[str, Any]) -> str:
 
 def intervals(settings: Mapping[str, Any]) -> str:
     """Name bootstrap intervals by their level and by what was resampled."""
-    return f"{100 * (1 - float(settings['alpha'])):g}% intervals, {resampled(settings)} resampled"
+    return f"{level_of(settings)} intervals, {resampled(settings)} resampled"
 
 
 def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:

@@ -197,11 +197,6 @@ def label_in_words(task: str, label: str, names: Names) -> str:
     return names.of(task, label)
 
 
-def level_of(settings: Mapping[str, object]) -> str:
-    """Level of the intervals of a result."""
-    return f"{100 * (1 - float(str(settings.get('alpha', 0.05)))):g}%"
-
-
 def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:
     """Colours of the judges of a table (``judge``, in words ``_who``); none where one has several lines."""
     pairs = frame[["judge", "_who"]].astype(str).drop_duplicates()

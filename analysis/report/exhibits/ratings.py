@@ -14,7 +14,6 @@ from ...vocabulary import OVERALL
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
-    NO_BREAK,
     STAR_RULE,
     dimension_of,
     estimate_cell,
@@ -27,6 +26,7 @@ from ..tables import (
     styled_table,
     whole,
     with_gaps,
+    with_probability,
 )
 from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
 
@@ -241,7 +241,7 @@ def dimension_correlations(result: Result, names: Names) -> list[GT]:
         overall,
         {"Dimension": overall["other"].map(partial(dimension_of, names))},
         overall["group"].map(partial(names.of, "judge")),
-        lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability'], 2)}",
+        with_probability,
     )
     main = dimension_of(names, result.settings.get("main", ""))
     note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...figures.labels import Names
+from ...figures.labels import Names, level_of
 from ...figures.raters.replacement import SCORINGS
 from ...results import Result
 from ..data import ReportData
@@ -151,7 +151,7 @@ def ended(title: str) -> str:
 
 def level(made: Result | Recorded) -> str:
     """The level of the intervals of a result in percent."""
-    return f"{100 * (1 - float(made.settings.get('alpha') or 0.05)):g}%"
+    return level_of(made.settings)
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
