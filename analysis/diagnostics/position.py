@@ -24,7 +24,7 @@ from .effects import (
     group_effects,
     judge_differences,
 )
-from .judged import Judged, attempt, codes, tidy
+from .judged import Judged, attempt, codes, people_of, tidy
 
 POSITION_SHARE = Question(
     70,
@@ -40,9 +40,7 @@ SEVERE = 0.1
 @check(POSITION_SHARE)
 def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     """Test the share of A against one half, for every judge and prompt."""
-    done, notes = attempt(judged, lambda group: _share(group, alpha))
-    if not done:
-        return POSITION_SHARE.not_applicable("No judge made a choice. " + " ".join(notes))
+    done, notes = attempt(judged, lambda group: _share(group, alpha), "No judge made a choice.")
     table = tidy(done)
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     furthest = highest(table, (table["estimate"] - 0.5).abs())
@@ -100,11 +98,9 @@ PROFILE_ORDER = Question(
 @check(PROFILE_ORDER)
 def profile_order(judged: Sequence[Judged], alpha: float) -> Check:
     """Test AMCEs in B minus those in A jointly, for every judge and prompt."""
-    done, notes = attempt(judged, lambda group: _order_rows(group, alpha))
-    if not done:
-        return PROFILE_ORDER.not_applicable(
-            "No judge's effects can be estimated by position. " + " ".join(notes)
-        )
+    done, notes = attempt(
+        judged, lambda group: _order_rows(group, alpha), "No judge's effects can be estimated by position."
+    )
     return judge_differences(PROFILE_ORDER, done, notes, alpha, "effects that differ between positions")
 
 
@@ -132,12 +128,8 @@ MANY = 0.05
 @check(STRAIGHT_LINING)
 def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     """Compare longest runs of one side with their exact distribution, for every panel."""
-    people = [group for group in judged if group.kind == "human"]
-    if not people:
-        return STRAIGHT_LINING.not_applicable(MODELS)
+    people = people_of(judged, MODELS)
     done, notes = attempt(people, _run_rows)
-    if not done:
-        return STRAIGHT_LINING.not_applicable(" ".join(notes))
     table = tidy(done)
     panels = table.drop_duplicates(["judge", "prompt"]).reset_index(drop=True)
     panels["p_adjusted"] = adjusted(panels["p"].to_numpy())
@@ -242,8 +234,6 @@ def task_order(judged: Sequence[Judged], alpha: float) -> Check:
     if not people:
         return TASK_ORDER.not_applicable(NO_ORDER)
     done, notes = attempt(people, lambda group: _task_rows(group, alpha))
-    if not done:
-        return TASK_ORDER.not_applicable(" ".join(notes))
     return judge_differences(TASK_ORDER, done, notes, alpha, "effects that change over tasks", "test")
 
 
@@ -316,8 +306,6 @@ def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
     if not people:
         return CARRY_OVER.not_applicable(NO_ORDER)
     done, notes = attempt(people, lambda group: _carry_rows(group, alpha))
-    if not done:
-        return CARRY_OVER.not_applicable(" ".join(notes))
     return judge_differences(
         CARRY_OVER, done, notes, alpha, "an effect of the previous task", "test", REMEDIES
     )

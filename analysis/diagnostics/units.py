@@ -38,8 +38,6 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     if not shown:
         return STIMULI.not_applicable("The choices do not show which stimulus represented a level.")
     done, notes = attempt(shown, lambda group: _stimulus_rows(study, group))
-    if not done:
-        return STIMULI.not_applicable(" ".join(notes))
     table = tidy(done)
     nested = table[table["own"]]
     few = lowest(nested, nested["effective"])
