@@ -20,16 +20,11 @@ from conjury.analysis.conjoint.power.design_card import (
     make_card,
 )
 from conjury.inference.design.profiles import attribute_cells
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import Study
 from conjury.inference.study.parts import Analysis, Combination, Design
 
 NEVER = Combination(levels={"identity": ["anonymous"], "reply": ["agree", "disagree"]})
 CALM = Combination(levels={"topic": ["politics"], "curse": ["no_curse"]}, because="Politics is loud.")
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
 
 
 @pytest.fixture(scope="module")
