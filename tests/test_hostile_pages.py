@@ -15,7 +15,7 @@ from fakes.studies import change_study, towns, write_study
 from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
 from made_up_results import manifest, record, write_results
 
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.report import Report

@@ -22,7 +22,7 @@ from .check import (
     said_p,
     who,
 )
-from .judged import Judged, codes, designs, tidy
+from .judged import Judged, codes, designs, people_of, tidy
 
 POSITION_BALANCE = Question(
     20,
@@ -167,9 +167,7 @@ def spread_over_units(unit: np.ndarray, level: np.ndarray) -> Spread:
 @check(RESPONDENT_BALANCE)
 def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     """Compare levels between the respondents of every panel."""
-    panels = [group for group in judged if group.kind == "human"]
-    if not panels:
-        return RESPONDENT_BALANCE.not_applicable(MODELS)
+    panels = people_of(judged, MODELS)
     table = tidy((group, _respondent_rows(group)) for group in panels)
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     if table["p"].isna().all():

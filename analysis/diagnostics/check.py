@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from conjury.inference.errors import InputError
 from ..figures.labels import true_minus
 from ..numerics.intervals import check_alpha
 from ..numerics.significance import adjusted as holm_of
-from .judged import split
+from .judged import NotApplicableError, split
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -104,8 +105,15 @@ def check(question: Question) -> Callable[[Run], Run]:
     """
 
     def register(run: Run) -> Run:
-        CHECKS[question.name] = (question, run)
-        return run
+        @wraps(run)
+        def answered(*args: Any, **options: Any) -> Check:
+            try:
+                return run(*args, **options)
+            except NotApplicableError as reason:
+                return question.not_applicable(str(reason))
+
+        CHECKS[question.name] = (question, answered)
+        return answered
 
     return register
 

@@ -46,8 +46,6 @@ FEW = 200
 def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     """Lay out the design and count rows and effective rows of each contrast with the reference."""
     done, notes = attempt(judged, lambda group: _card_rows(study, group))
-    if not done:
-        return DESIGN_CARD.not_applicable(" ".join(notes))
     table = tidy(done)
     sizes = " x ".join(str(len(a.levels)) for a in study.attributes)
     implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)

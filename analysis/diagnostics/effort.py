@@ -15,7 +15,7 @@ from ..conjoint.reliability.agreement import swapping_of, verdict
 from ..conjoint.reliability.repeats import SWAPPED, find_repeats
 from .check import SEVERITY, Check, Question, Verdict, check, groups, highest, lowest, who
 from .effects import difference_frame, group_effects, judge_differences
-from .judged import Judged, attempt, codes, tidy
+from .judged import Judged, attempt, codes, people_of, tidy
 
 ATTENTION_FILTERS = Question(
     110,
@@ -37,9 +37,7 @@ MANY_FAILED = 0.2
 @check(ATTENTION_FILTERS)
 def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[str] | None = None) -> Check:
     """Compare AMCEs of those who passed with those of all, for every filter and panel."""
-    people = [group for group in judged if group.kind == "human"]
-    if not people:
-        return ATTENTION_FILTERS.not_applicable(NO_FILTERS)
+    people = people_of(judged, NO_FILTERS)
     columns = people[0].rows.columns
     stray = next((name for name in filters or () if name not in columns), None)
     if stray is not None:
@@ -48,8 +46,6 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
     if not named:
         return ATTENTION_FILTERS.not_applicable(NO_FILTER_COLUMN)
     done, notes = attempt(people, lambda group: _filter_rows(group, named, alpha))
-    if not done:
-        return ATTENTION_FILTERS.not_applicable(" ".join(notes))
     check = judge_differences(
         ATTENTION_FILTERS, done, notes, alpha, "effects of those who failed that differ", "filter"
     )
@@ -139,8 +135,6 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     if not repeated:
         return REPEAT_AGREEMENT.not_applicable(NO_REPEAT)
     done, notes = attempt(repeated, lambda group: _repeat_rows(group, alpha))
-    if not done:
-        return REPEAT_AGREEMENT.not_applicable(" ".join(notes))
     table = tidy(done)
     least = lowest(table, table["estimate"])
     without = len(judged) - len(repeated)
@@ -225,15 +219,11 @@ class Times:
 @check(RESPONSE_TIMES)
 def response_times(judged: Sequence[Judged]) -> Check:
     """Flag respondents whose median time is an outlier, for every panel."""
-    people = [group for group in judged if group.kind == "human"]
-    if not people:
-        return RESPONSE_TIMES.not_applicable(NO_TIMES)
+    people = people_of(judged, NO_TIMES)
     column = next((name for name in COLUMNS if name in people[0].rows), None)
     if column is None:
         return RESPONSE_TIMES.not_applicable(NO_TIME_COLUMN)
     done, notes = attempt(people, lambda group: _time_rows(group, column))
-    if not done:
-        return RESPONSE_TIMES.not_applicable(" ".join(notes))
     table = tidy(done)
     shares = table.groupby(["judge", "prompt"], sort=False)[["fast", "slow"]].mean().reset_index()
     counts = table.groupby(["judge", "prompt"], sort=False)[["fast", "slow"]].sum().reset_index()

@@ -144,16 +144,33 @@ def designs(judged: Iterable[Judged]) -> list[list[Judged]]:
     return list(shared.values())
 
 
+class NotApplicableError(Exception):
+    """A check does not apply, for the reason in the message."""
+
+
+def people_of(judged: Sequence[Judged], otherwise: str) -> list[Judged]:
+    """The panels of people; where there are none the check does not apply, for the reason given."""
+    people = [group for group in judged if group.kind == "human"]
+    if not people:
+        raise NotApplicableError(otherwise)
+    return people
+
+
 def attempt(
-    judged: Sequence[Judged], compute: Callable[[Judged], Found]
+    judged: Sequence[Judged], compute: Callable[[Judged], Found], otherwise: str = ""
 ) -> tuple[list[tuple[Judged, Found]], list[str]]:
-    """Compute something for each judge; where the data cannot carry it a note says why."""
+    """Compute something for each judge; where the data cannot carry it a note says why.
+
+    Where this is so for all judges, the check does not apply.
+    """
     done, notes = [], []
     for group in judged:
         try:
             done.append((group, compute(group)))
         except InputError as error:
             notes.append(f"{group.name} was excluded: {error}")
+    if not done:
+        raise NotApplicableError(" ".join(filter(None, [otherwise, *notes])))
     return done, notes
 
 

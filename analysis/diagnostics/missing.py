@@ -97,8 +97,6 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
         return MISSING_CHOICES.answer(_nothing(judged), "pass", "Every pair has a choice.")
     rng = np.random.default_rng(seed)
     done, notes = attempt(lossy, lambda group: _missing_rows(group, alpha, rng))
-    if not done:
-        return MISSING_CHOICES.not_applicable(" ".join(notes))
     table = tidy(done)
     tests = table.drop_duplicates(["judge", "prompt"])[["judge", "prompt", "p_joint"]].reset_index(drop=True)
     tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())

@@ -1,8 +1,9 @@
-"""Positions A and B: preferences for one, effects that depend on it, respondents who never change."""
+"""Checks of positions and of the order of tasks: shares, effects, carry-over, straight-lining."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,19 @@ from scipy.stats import binom
 
 from conjury.inference.errors import InputError
 
+from ..conjoint import amce
 from ..conjoint.reliability.agreement import clustered_share, sign_test
 from ..numerics.intervals import SAME
 from .check import Check, Question, adjusted, check, groups, highest, said_p, who
-from .effects import difference_frame, group_effects, judge_differences
-from .judged import Judged, attempt, codes, tidy
+from .effects import (
+    GroupEffects,
+    cluster_count,
+    difference_frame,
+    errors_of,
+    group_effects,
+    judge_differences,
+)
+from .judged import Judged, attempt, codes, people_of, tidy
 
 POSITION_SHARE = Question(
     70,
@@ -31,9 +40,7 @@ SEVERE = 0.1
 @check(POSITION_SHARE)
 def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     """Test the share of A against one half, for every judge and prompt."""
-    done, notes = attempt(judged, lambda group: _share(group, alpha))
-    if not done:
-        return POSITION_SHARE.not_applicable("No judge made a choice. " + " ".join(notes))
+    done, notes = attempt(judged, lambda group: _share(group, alpha), "No judge made a choice.")
     table = tidy(done)
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     furthest = highest(table, (table["estimate"] - 0.5).abs())
@@ -91,11 +98,9 @@ PROFILE_ORDER = Question(
 @check(PROFILE_ORDER)
 def profile_order(judged: Sequence[Judged], alpha: float) -> Check:
     """Test AMCEs in B minus those in A jointly, for every judge and prompt."""
-    done, notes = attempt(judged, lambda group: _order_rows(group, alpha))
-    if not done:
-        return PROFILE_ORDER.not_applicable(
-            "No judge's effects can be estimated by position. " + " ".join(notes)
-        )
+    done, notes = attempt(
+        judged, lambda group: _order_rows(group, alpha), "No judge's effects can be estimated by position."
+    )
     return judge_differences(PROFILE_ORDER, done, notes, alpha, "effects that differ between positions")
 
 
@@ -123,12 +128,8 @@ MANY = 0.05
 @check(STRAIGHT_LINING)
 def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     """Compare longest runs of one side with their exact distribution, for every panel."""
-    people = [group for group in judged if group.kind == "human"]
-    if not people:
-        return STRAIGHT_LINING.not_applicable(MODELS)
+    people = people_of(judged, MODELS)
     done, notes = attempt(people, _run_rows)
-    if not done:
-        return STRAIGHT_LINING.not_applicable(" ".join(notes))
     table = tidy(done)
     panels = table.drop_duplicates(["judge", "prompt"]).reset_index(drop=True)
     panels["p_adjusted"] = adjusted(panels["p"].to_numpy())
@@ -211,3 +212,175 @@ def _run_rows(group: Judged) -> pd.DataFrame:
             "p": float(binom.sf(long - 1, int(enough.sum()), chance)),
         }
     )
+
+
+TASK_ORDER = Question(
+    90,
+    "task_order",
+    "Task-order effects",
+    "Are AMCEs the same early and late in the questionnaire?",
+    "Report AMCEs of the first tasks and of all tasks, look for fatigue or learning, and ask fewer "
+    "tasks of each respondent next time.",
+)
+
+
+NO_ORDER = "A model answers each pair in a separate request, so tasks have no order."
+
+
+@check(TASK_ORDER)
+def task_order(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test AMCEs of later tasks against those of earlier ones, and their linear trend, jointly."""
+    people = [group for group in judged if has_tasks(group)]
+    if not people:
+        return TASK_ORDER.not_applicable(NO_ORDER)
+    done, notes = attempt(people, lambda group: _task_rows(group, alpha))
+    return judge_differences(TASK_ORDER, done, notes, alpha, "effects that change over tasks", "test")
+
+
+def has_tasks(group: Judged) -> bool:
+    """Whether a judge's tasks are numbered and more than one."""
+    return "task" in group.rows and group.rows["task"].nunique() > 1
+
+
+def trend_weights(task: np.ndarray) -> np.ndarray:
+    """Weights, shape (g,), that turn effects at task numbers (g,) into the change from first to last.
+
+    It is the least-squares slope times the range of the task numbers.
+    """
+    centred = task - task.mean()
+    return np.asarray(centred / (centred @ centred) * np.ptp(task))
+
+
+def _task_rows(group: Judged, alpha: float) -> pd.DataFrame:
+    task = group.answered["task"].to_numpy(dtype=float, na_value=np.nan)
+    numbers = np.unique(task[~np.isnan(task)])
+    half = np.where(task > np.median(numbers), "later", "earlier")
+    rows = group.answered.assign(half=pd.Categorical(half, ["earlier", "later"]))
+    found = group_effects(rows[~np.isnan(task)], group.formula, "half", group.unit)
+    frames = [_frame(found, np.array([-1.0, 1.0]), "later half less earlier half", alpha)]
+    with suppress(InputError):  # small panels lack levels in some tasks
+        labels = [f"{number:g}" for number in numbers]
+        each = pd.Categorical.from_codes(np.searchsorted(numbers, task), pd.Index(labels))
+        by_task = group_effects(
+            group.answered.assign(task_number=each), group.formula, "task_number", group.unit
+        )
+        weights = trend_weights(np.array([float(name) for name in by_task.groups]))
+        frames.append(_frame(by_task, weights, "linear trend from first to last task", alpha))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _frame(found: GroupEffects, weights: np.ndarray, test: str, alpha: float) -> pd.DataFrame:
+    estimate, vcov = found.contrast(weights)
+    frame = difference_frame(found.keys, estimate, vcov, found.clusters, alpha)
+    frame.insert(0, "test", test)
+    return frame
+
+
+CARRY_OVER = Question(
+    100,
+    "carry_over",
+    "Carry-over between tasks",
+    "Is a choice independent of what was shown and chosen in the previous task?",
+    "Compare AMCEs of first tasks with those of all tasks.",
+)
+
+
+SIDE = "same side as in the task before"
+
+
+SHOWN = "level was shown in the task before"
+
+
+REMEDIES = {
+    SIDE: "Compare AMCEs of first tasks with those of all tasks, randomise positions in every task, and "
+    "look at respondents who always choose one position.",
+    SHOWN: "Compare AMCEs of first tasks with those of all tasks, and keep a level from occurring twice in a "
+    "row, or put something else between tasks, where the questionnaire is used again.",
+}
+
+
+@check(CARRY_OVER)
+def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test whether sides repeat, and whether levels shown before are chosen more or less."""
+    people = [group for group in judged if has_tasks(group)]
+    if not people:
+        return CARRY_OVER.not_applicable(NO_ORDER)
+    done, notes = attempt(people, lambda group: _carry_rows(group, alpha))
+    return judge_differences(
+        CARRY_OVER, done, notes, alpha, "an effect of the previous task", "test", REMEDIES
+    )
+
+
+def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, float, int]:
+    """How much likelier the side of the task before is than the side of two tasks before.
+
+    Respondents with a preference for a side repeat it at any distance; carry-over repeats
+    the last side more than the one before it.
+    """
+    near, far = (_same(first, respondent, lag) for lag in (1, 2))
+    units, unit = np.unique(respondent, return_inverse=True)
+    sums = []
+    for same in (near, far):
+        known = ~np.isnan(same)
+        sums.append(
+            (
+                np.bincount(unit[known], same[known], len(units)),
+                np.bincount(unit[known], minlength=len(units)),
+            )
+        )
+    (hits_near, n_near), (hits_far, n_far) = sums
+    used = (n_near > 0) & (n_far > 0)
+    g = int(used.sum())
+    if g < 2:
+        raise InputError("no respondent has three tasks in a row.")
+    shares = [hits[used].sum() / n[used].sum() for hits, n in sums]
+    influence = (hits_near - shares[0] * n_near)[used] / n_near[used].sum()
+    influence = influence - (hits_far - shares[1] * n_far)[used] / n_far[used].sum()
+    error = float(np.sqrt((influence**2).sum() * g / (g - 1)))
+    return float(shares[0] - shares[1]), error, g
+
+
+def shown_before(level: np.ndarray, respondent: np.ndarray) -> np.ndarray:
+    """Whether a profile's level stood on either side of the respondent's previous task."""
+    previous = np.roll(level, 1, axis=0)
+    same = (level[:, :, None] == previous[:, None, :]).any(axis=2).astype(np.int64)
+    follows = np.append(False, respondent[1:] == respondent[:-1])
+    return np.where(follows[:, None], same, -1)
+
+
+def _same(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.ndarray:
+    """Whether a side is that of ``lag`` tasks before, shape (pairs,), NaN if unknown."""
+    same = np.full(len(first), np.nan)
+    now, then = first[lag:], first[:-lag]
+    known = (respondent[lag:] == respondent[:-lag]) & ~np.isnan(now) & ~np.isnan(then)
+    same[lag:][known] = (now == then)[known]
+    return same
+
+
+def _carry_rows(group: Judged, alpha: float) -> pd.DataFrame:
+    respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
+    difference, error, n = repeated_sides(group.first_chosen, respondent)
+    keys = pd.DataFrame({"test": [SIDE], "feature": ["position"], "level": ["same as before"]})
+    side = difference_frame(keys, np.array([difference]), np.array([[error**2]]), n, alpha)
+    rows, lagged = group.rows, []
+    for name in group.attributes:
+        before = shown_before(group.by_pair(name), respondent).reshape(-1)
+        if len(np.unique(before[before >= 0])) == 2:
+            lagged.append(f"{name}_before")
+            marked = pd.Categorical.from_codes(before, pd.Index(["new", "shown"]))
+            rows = rows.assign(**{lagged[-1]: marked})
+    if not lagged:
+        return side
+    follows = rows[lagged[0]].notna() & rows[group.outcome].notna()
+    found = amce(rows[follows], f"{group.formula} + {' + '.join(lagged)}", id=list(group.unit))
+    frame, vcov = errors_of(found, lagged)
+    keys = pd.DataFrame(
+        {
+            "test": SHOWN,
+            "feature": frame["feature"].astype(str).str.removesuffix("_before"),
+            "level": "shown before",
+        }
+    )
+    clusters = cluster_count(found)
+    shown = difference_frame(keys, frame["estimate"].to_numpy(), vcov, clusters, alpha)
+    return pd.concat([side, shown], ignore_index=True)

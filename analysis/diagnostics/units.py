@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,8 +38,6 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     if not shown:
         return STIMULI.not_applicable("The choices do not show which stimulus represented a level.")
     done, notes = attempt(shown, lambda group: _stimulus_rows(study, group))
-    if not done:
-        return STIMULI.not_applicable(" ".join(notes))
     table = tidy(done)
     nested = table[table["own"]]
     few = lowest(nested, nested["effective"])
@@ -53,8 +51,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
             f" Clustering by {inflated['stimulus']} multiplies the error of {inflated['feature']} = "
             f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the most of all."
         )
-    least = float(few["effective"])
-    verdict: Verdict = "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
+    verdict = _verdict(float(few["effective"]))
     return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)
 
 
@@ -90,25 +87,35 @@ def _errors(frame: pd.DataFrame) -> pd.Series:
 
 
 def _levels(group: Judged, stimulus: str, owner: str) -> pd.DataFrame:
-    number = group.by_pair(stimulus).reshape(-1)
-    n = int(number.max()) + 1
-    rows = []
-    for name in group.attributes:
-        code = group.by_pair(name).reshape(-1)
-        for place, level in enumerate(group.rows[name].astype("category").cat.categories):
-            counts = np.bincount(number[(code == place) & (number >= 0)], minlength=n)
-            rows.append(
-                {
-                    "stimulus": stimulus,
-                    "feature": name,
-                    "level": str(level),
-                    "own": name == owner,
-                    "stimuli": int((counts > 0).sum()),
-                    "effective": effective_number(counts),
-                    "largest_share": float(counts.max() / max(counts.sum(), 1)),
-                }
-            )
+    rows = [
+        {
+            "stimulus": stimulus,
+            "feature": name,
+            "level": level,
+            "own": name == owner,
+            "stimuli": int((counts > 0).sum()),
+            "effective": effective_number(counts),
+            "largest_share": float(counts.max() / max(counts.sum(), 1)),
+        }
+        for name, level, counts in _counts(group.rows, group.attributes, codes(group.rows[stimulus]))
+    ]
     return pd.DataFrame(rows)
+
+
+def _counts(
+    rows: pd.DataFrame, attributes: Sequence[str], unit: np.ndarray
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Attribute, level, and the rows of each unit with that level, shape (units,)."""
+    for name in attributes:
+        column = rows[name].astype("category")
+        code = codes(column)
+        for place, level in enumerate(column.cat.categories):
+            of_level = unit[(code == place) & (unit >= 0)]
+            yield name, str(level), np.bincount(of_level, minlength=int(unit.max(initial=-1)) + 1)
+
+
+def _verdict(least: float) -> Verdict:
+    return "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
 
 
 CLUSTERS = Question(
@@ -137,30 +144,22 @@ def clusters(judged: Sequence[Judged]) -> Check:
         f"The level on the fewest clusters is {few['feature']} = {few['level']} with "
         f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) of {few['unit']}, {who(few)}."
     )
-    least = float(few["effective"])
-    verdict: Verdict = "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
+    verdict = _verdict(float(few["effective"]))
     return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")
 
 
 def _cluster_rows(group: Judged) -> pd.DataFrame:
-    rows = []
-    for unit in group.unit:
-        number = codes(group.answered[unit])
-        n = int(number.max(initial=-1)) + 1
-        for name in group.attributes:
-            column = group.answered[name].astype("category")
-            code = codes(column)
-            for place, level in enumerate(column.cat.categories):
-                counts = np.bincount(number[(code == place) & (number >= 0)], minlength=n)
-                rows.append(
-                    {
-                        "unit": unit,
-                        "feature": name,
-                        "level": str(level),
-                        "clusters": int((counts > 0).sum()),
-                        "effective": effective_number(counts),
-                        "largest": int(counts.max(initial=0)),
-                        "rows": int(counts.sum()),
-                    }
-                )
+    rows = [
+        {
+            "unit": unit,
+            "feature": name,
+            "level": level,
+            "clusters": int((counts > 0).sum()),
+            "effective": effective_number(counts),
+            "largest": int(counts.max(initial=0)),
+            "rows": int(counts.sum()),
+        }
+        for unit in group.unit
+        for name, level, counts in _counts(group.answered, group.attributes, codes(group.answered[unit]))
+    ]
     return pd.DataFrame(rows).assign(estimate=lambda table: table["effective"])

@@ -1,14 +1,19 @@
-"""Labels of attributes, levels and judges, their order, and the series of a table."""
+"""Labels of attributes, levels, judges and quantities, their order, and the series of a table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
+
+from ..vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
+
+if TYPE_CHECKING:
+    from .theme import Theme
 
 LabelKey = str | tuple[str, str]
 SERIES_COLUMNS = ("judge", "judge_id", "prompt", "prompt_id", "variant", "engine", "source")
@@ -24,6 +29,11 @@ def words(name: object) -> str:
     """Turn an identifier into words: ``black_male`` becomes ``Black male``."""
     text = " ".join(CAPITALISED.get(part, part) for part in str(name).replace("_", " ").split())
     return text[:1].upper() + text[1:]
+
+
+def level_of(settings: Mapping[str, Any]) -> str:
+    """The level of the intervals of a result in percent."""
+    return f"{100 * (1 - float(settings.get('alpha') or 0.05)):g}%"
 
 
 class Labels:
@@ -109,3 +119,158 @@ def one_prompt(frame: pd.DataFrame, prompt: str | None = None) -> pd.DataFrame:
         for name, names in found.groupby(judge, sort=False)
     }
     return frame[(found == judge.map(chosen)).to_numpy(bool)]
+
+
+KAPPA, ALPHA = "\N{GREEK SMALL LETTER KAPPA}", "\N{GREEK SMALL LETTER ALPHA}"
+
+
+COEFFICIENTS = {
+    "percent": "Observed agreement",
+    "cohen": f"Cohen's {KAPPA}",
+    "conger": f"Conger's {KAPPA}",
+    "fleiss": f"Fleiss' {KAPPA}",
+    "krippendorff": f"Krippendorff's {ALPHA}",
+    "gwet": "Gwet's AC",
+    "brennan_prediger": f"Brennan and Prediger's {KAPPA}",
+    "icc1": "ICC(1)",
+    "icc2": "ICC(2)",
+    "icc3": "ICC(3)",
+    "icc1k": "ICC(1) of the mean",
+    "icc2k": "ICC(2) of the mean",
+    "icc3k": "ICC(3) of the mean",
+    "kendall_w": "Kendall's W",
+    "g_relative": "Relative generalisability",
+    "g_absolute": "Absolute generalisability",
+}
+
+
+WEIGHTS = {
+    "nominal": "exact agreement",
+    "linear": "linear weights",
+    "ordinal": "ordinal weights",
+    "quadratic": "quadratic weights",
+    "ratio": "ratio weights",
+    "own": "own weights",
+}
+
+
+CORRELATIONS = {
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's \N{GREEK SMALL LETTER RHO}",
+    "kendall": "Kendall's \N{GREEK SMALL LETTER TAU}",
+}
+
+
+TIERS = {"complete_order": "Topics with all tiers in order", "ordered_pairs": "Pairs of tiers in order"}
+
+
+BIASES = {
+    "difference": "Higher than people",
+    "sd_ratio": "Spread over items, by the people's mean",
+    "sd_ratio_one_person": "Spread of ratings, by one person's",
+    "scale_used": "Share of the scale used",
+    "own": "Its texts, at equal human rating",
+    "other_models": "Texts of other models, at equal human rating",
+    "own_minus_other": "Its texts minus those of other models",
+    "unrelated": "Unrelated items: higher than people",
+    "unrelated_net": "Unrelated items: higher than people, beyond the rest",
+    "drop_ratio": "Unrelated items: marked down, by as much as people do",
+}
+
+
+OF_RATERS = RATER_QUANTITIES
+
+
+TRUTHS = {
+    "expected_rating": "Mean rating",
+    "positivity": "Higher than people",
+    "raw_correlation": "Pearson's r with people's mean",
+    "dimension_correlation": "Latent correlation of dimensions",
+    "latent_correlation": "Latent correlation with the consensus",
+    "latent_correlation_rating": "Latent correlation of one rating with the consensus",
+    "latent_correlation_within": "Latent correlation with the consensus within strata",
+    "latent_correlation_rating_within": "Latent correlation of one rating with the consensus within strata",
+    "missing": "Share without an answer",
+    "accuracy": "Accuracy, no answer is wrong",
+    "accuracy_answered": "Accuracy of the answers given",
+    "difference": "Accuracy, perturbed minus unperturbed",
+    "pass_at_k": "At least one of k answers right",
+    "pass_all_k": "All of k answers right",
+    "percent_agreement": "Observed agreement of people",
+    "fleiss_kappa": "Fleiss' kappa of people",
+}
+
+
+KNOWN = {HUMAN: "People", ONE_PERSON: "Single ratings", OVERALL: "All items"}
+
+
+RATERS = ("judges", "judge", "group")
+
+
+DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
+
+
+class Names:
+    """Labels of identifiers by the column that holds them, in figures, tables and text alike.
+
+    A label is taken where one is given; people, single ratings and all items have words of their own. Names
+    of raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.
+    """
+
+    def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
+        self._given = dict(given or {})
+        self._labels = Labels(given)
+        self._raters = [key[1] for key in self._given if isinstance(key, tuple) and key[0] in RATERS]
+
+    def of(self, column: str, name: object) -> str:
+        """Label of an identifier."""
+        text = str(name)
+        for alias in RATERS if column in RATERS else (column,):
+            if (alias, text) in self._given:
+                return self._given[alias, text]
+        if text in KNOWN:
+            return KNOWN[text]
+        plain = column in RATERS and "_" not in text
+        return text if plain else self._labels.level(column, text)
+
+    def column(self, name: object) -> str:
+        """Label of a column of items or of a table."""
+        return self._labels.feature(name)
+
+    def place(self, rater: str, raters: Iterable[str]) -> int:
+        """Number of a rater's colour and marker, the same in all figures with the same labels.
+
+        People have the first; models follow in the order of their labels, then those without one in the order
+        of ``raters``, who are shown; single ratings are last.
+        """
+        models = [name for name in dict.fromkeys([*self._raters, *raters]) if name not in (HUMAN, ONE_PERSON)]
+        if rater == HUMAN:
+            return 0
+        return len(models) + 1 if rater == ONE_PERSON else 1 + models.index(rater)
+
+    def all(self, column: str, names: Iterable[object]) -> list[str]:
+        """Labels of several identifiers."""
+        return [self.of(column, name) for name in names]
+
+
+def dash(place: int, look: Theme) -> Any:
+    """Solid lines for as many series as there are colours, then dashed and dotted ones."""
+    return DASHES[(place // len(look.palette)) % len(DASHES)]
+
+
+def chosen(column: pd.Series[Any], asked: Sequence[str] | None, what: str) -> list[str]:
+    """The identifiers that were asked for, or all in display order; InputError for one that is not there."""
+    there = display_order(column)
+    for name in asked or ():
+        if name not in there:
+            raise InputError(
+                f"There is no {what} '{name}'{did_you_mean(name, there)}; there are {listed(there)}."
+            )
+    return list(asked) if asked is not None else there
+
+
+def strata_columns(frame: pd.DataFrame, before: str) -> list[str]:
+    """Columns of strata: those after the keys of an analysis and before its numbers."""
+    keys = ("dimension", "other", "judge", "group", "bias", "quantity", "coefficient", "ties")
+    columns = [str(name) for name in frame.columns]
+    return [name for name in columns[: columns.index(before)] if name not in keys]

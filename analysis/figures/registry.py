@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from conjury.inference.errors import InputError
 
-from .labels import LabelKey, Labels
-from .raters.naming import Names
+from .labels import LabelKey, Labels, Names
 from .theme import LIGHT, Theme, styled, theme_named
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from conjury.inference.tables.files import read_table
 
 from .. import figures
 from ..figures import has_figure, parts
-from ..figures.labels import LabelKey
-from ..figures.raters.naming import Names
+from ..figures.labels import LabelKey, Names
 from ..pipeline.manifest import FIT, Recorded, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
 from ..pipeline.run import PART

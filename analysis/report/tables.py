@@ -16,8 +16,7 @@ import pandas as pd
 
 from ..figures import save_variants
 from ..figures.conjoint.effects import is_reference
-from ..figures.labels import LabelKey, Labels, display_order, series_labels, words
-from ..figures.raters.naming import Names
+from ..figures.labels import LabelKey, Labels, Names, display_order, level_of, series_labels, words
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -251,8 +250,9 @@ def _in_one_cell(record: Row, is_zero: bool, starred: bool, with_interval: bool)
     if is_zero:
         return "reference"
     mark = stars(record.get("p")) if starred else ""
-    limits = interval(record.get("lower"), record.get("upper")) if with_interval else ""
-    return NO_BREAK.join(filter(None, (number(record["estimate"]) + mark, limits)))
+    if with_interval:
+        return estimate_cell(record, mark=mark, digits=DIGITS)
+    return number(record["estimate"]) + mark
 
 
 def _in_columns(record: Row, is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
@@ -297,11 +297,23 @@ def spread(
     return wide[order].reset_index().rename_axis(columns=None)
 
 
-def estimate_cell(row: Row) -> str:
-    """An estimate with its interval."""
-    return NO_BREAK.join(
-        filter(None, (number(row["estimate"], 2), interval(row.get("lower"), row.get("upper"), 2)))
-    )
+def estimate_cell(
+    row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2, sign: bool = False
+) -> str:
+    """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
+    plus = "+" if sign and row[name] > 0.004999 else ""
+    limits = interval(row.get(f"{bounds}lower"), row.get(f"{bounds}upper"), digits)
+    return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
+
+
+def with_probability(row: Row, name: str = "probability") -> str:
+    """An estimate with its interval, and a probability."""
+    return f"{estimate_cell(row)}, P{NO_BREAK}{number(row[name], 2)}"
+
+
+def capitalised(text: object) -> str:
+    """The text with a capital first letter."""
+    return str(text)[:1].upper() + str(text)[1:]
 
 
 def resampled(settings: Mapping[str, Any]) -> str:
@@ -314,7 +326,7 @@ def resampled(settings: Mapping[str, Any]) -> str:
 
 def intervals(settings: Mapping[str, Any]) -> str:
     """Name bootstrap intervals by their level and by what was resampled."""
-    return f"{100 * (1 - float(settings['alpha'])):g}% intervals, {resampled(settings)} resampled"
+    return f"{level_of(settings)} intervals, {resampled(settings)} resampled"
 
 
 def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.analysis.benchmark import Scored, score
+from conjury.analysis.results import Result
 
 
 def scored_of(
@@ -47,3 +48,8 @@ def draws_of(seed: int, judges: int, units: int, share: float = 0.5) -> dict[str
         "abcdefg"[k]: (rng.random(units) < 1 / (1 + np.exp(-(easy + k / 2 - 0.5)))).astype(int).tolist()
         for k in range(judges)
     }
+
+
+def noted(result: Result, text: str) -> bool:
+    """Whether a note of the result contains the text."""
+    return any(text in note for note in result.notes)

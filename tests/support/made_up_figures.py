@@ -288,65 +288,67 @@ def readings() -> Result:
     return Result(made.frame, "readings", extra={"compared": compared})
 
 
-def many_differences() -> Result:
-    return benchmark.differences([f"judge_{k}" for k in range(10)])
-
-
-BENCHMARK: dict[str, Callable[[], Example]] = {
-    "scores": lambda: Example(benchmark.scores()),
-    "scores, policies": lambda: Example(benchmark.harm(), {"part": "policies"}),
-    "scores, recalls": lambda: Example(benchmark.harm(), {"part": "recalls"}),
-    "passes": lambda: Example(benchmark.passes()),
-    "confusion": lambda: Example(benchmark.confusion(benchmark.LABELS[:6], benchmark.FEW)),
-    "by_label": lambda: Example(benchmark.by_label(benchmark.LABELS[:5], benchmark.FEW)),
-    "robustness": lambda: Example(benchmark.robustness()),
-    "differences": lambda: Example(benchmark.differences()),
-    "differences, many judges": lambda: Example(many_differences()),
-    "readings": lambda: Example(readings()),
-    "readings, compared": lambda: Example(readings(), {"part": "compared"}),
-    "annotators": lambda: Example(annotators()),
-    "errors": lambda: Example(lengths()),
-    "mixed": lambda: Example(mixed()),
-    "beside_print": lambda: Example(beside_print()),
+Made = Callable[[], Any] | tuple[Callable[[], Any], dict[str, Any]]  # a result, and the options of its figure
+BENCHMARK: dict[str, Made] = {
+    "scores": benchmark.scores,
+    "scores, policies": (benchmark.harm, {"part": "policies"}),
+    "scores, recalls": (benchmark.harm, {"part": "recalls"}),
+    "passes": benchmark.passes,
+    "confusion": lambda: benchmark.confusion(benchmark.LABELS[:6], benchmark.FEW),
+    "by_label": lambda: benchmark.by_label(benchmark.LABELS[:5], benchmark.FEW),
+    "robustness": benchmark.robustness,
+    "differences": benchmark.differences,
+    "differences, many judges": lambda: benchmark.differences([f"judge_{k}" for k in range(10)]),
+    "readings": readings,
+    "readings, compared": (readings, {"part": "compared"}),
+    "annotators": annotators,
+    "errors": lengths,
+    "mixed": mixed,
+    "beside_print": beside_print,
 }
-RATINGS: dict[str, Callable[[], Example]] = {
-    "means": lambda: Example(means()),
-    "means, radar": lambda: Example(means(), {"part": "radar"}),
-    "correlations": lambda: Example(correlations()),
-    "biases": lambda: Example(biases()),
-    "distributions": lambda: Example(distributions()),
-    "dimension_correlations": lambda: Example(dimension_correlations()),
-    "dimension_model": lambda: Example(dimension_model()),
-    "rating_lines": lambda: Example(rating_lines()),
-    "tier_accuracy": lambda: Example(tier_accuracy()),
-    "agreement": lambda: Example(agreement()),
-    "agreement, pairs": lambda: Example(agreement(), {"part": "pairs"}),
-    "alt_test": lambda: Example(alt_test()),
-    "alt_test, annotators": lambda: Example(alt_test(), {"show": "annotators", "model": "gpt_4_1"}),
-    "epsilon_curve": lambda: Example(epsilon_curve()),
-    "alt_power": lambda: Example(alt_power()),
-    "both_answers": lambda: Example(both_answers()),
-    "rater_model": lambda: Example(rater_model()),
-    "rater_model, judges": lambda: Example(rater_model(), {"part": "judges"}),
-    "rater_model, check": lambda: Example(rater_model(), {"part": "check"}),
-    "label_model": lambda: Example(label_model()),
-    "label_model, certainty": lambda: Example(label_model(), {"part": "certainty"}),
-    "label_model, check": lambda: Example(label_model(), {"part": "check"}),
-    "choice_model": lambda: Example(choice_model()),
-    "choice_model, check": lambda: Example(choice_model(), {"part": "check"}),
-    "recovery": lambda: Example(recovery()),
+RATINGS: dict[str, Made] = {
+    "means": means,
+    "means, radar": (means, {"part": "radar"}),
+    "correlations": correlations,
+    "biases": biases,
+    "distributions": distributions,
+    "dimension_correlations": dimension_correlations,
+    "dimension_model": dimension_model,
+    "rating_lines": rating_lines,
+    "tier_accuracy": tier_accuracy,
+    "agreement": agreement,
+    "agreement, pairs": (agreement, {"part": "pairs"}),
+    "alt_test": alt_test,
+    "alt_test, annotators": (alt_test, {"show": "annotators", "model": "gpt_4_1"}),
+    "epsilon_curve": epsilon_curve,
+    "alt_power": alt_power,
+    "both_answers": both_answers,
+    "rater_model": rater_model,
+    "rater_model, judges": (rater_model, {"part": "judges"}),
+    "rater_model, check": (rater_model, {"part": "check"}),
+    "label_model": label_model,
+    "label_model, certainty": (label_model, {"part": "certainty"}),
+    "label_model, check": (label_model, {"part": "check"}),
+    "choice_model": choice_model,
+    "choice_model, check": (choice_model, {"part": "check"}),
+    "recovery": recovery,
 }
 
 
-def conjoint(frame: pd.DataFrame, kind: str, **settings: Any) -> Result:
+def conjoint(frame: pd.DataFrame, kind: str, **settings: Any) -> Callable[[], Result]:
     """A table of a conjoint, as the kind that its verb gives it."""
-    return Result(frame, kind, settings={"alpha": 0.05, "interval": "normal", **settings})
+    return lambda: Result(frame, kind, settings={"alpha": 0.05, "interval": "normal", **settings})
 
 
 def contrasts() -> pd.DataFrame:
     pairs = list(combinations(ATTRIBUTES["slur"], 2))
     frame = pd.DataFrame(pairs, columns=["reference", "level"])
     return frame.assign(feature="slur", estimate=np.linspace(-0.2, 0.3, len(frame)), p=0.04, p_adjusted=0.2)
+
+
+def marginal_means() -> pd.DataFrame:
+    centre = {"estimate": 0.5, "lower": 0.45, "upper": 0.55}
+    return HUMAN.assign(statistic="mm", **{end: at + HUMAN["estimate"] / 4 for end, at in centre.items()})
 
 
 def errors(n_choices: int) -> pd.DataFrame:
@@ -370,20 +372,19 @@ def proportions() -> pd.DataFrame:
 
 
 def reliability() -> Result:
-    frame = pd.DataFrame(
-        {"judge": ["human", "model_x"], "prompt": "", "sides": "swapped", "agreement": 0.885,
-         "lower": 0.871, "upper": 0.898, "n_compared": 2300, "n_unanswered": 12}
-    )  # fmt: skip
-    position = frame[["judge", "prompt"]].assign(same_profile=0.885, always_a=0.06, always_b=0.055)
+    frame = pd.DataFrame({"judge": ["human", "model_x"], "prompt": ""})
+    position = frame.assign(same_profile=0.885, always_a=0.06, always_b=0.055)
+    frame = frame.assign(
+        sides="swapped", agreement=0.885, lower=0.871, upper=0.898, n_compared=2300, n_unanswered=12
+    )
     return Result(frame, "reliability", extra={"position": position})
 
 
 def design() -> pd.DataFrame:
     rows = [(f, v, k == 0, 1 / len(levels)) for f, levels in ATTRIBUTES.items() for k, v in enumerate(levels)]
     table = pd.DataFrame(rows, columns=["feature", "level", "reference", "probability"])
-    return table.assign(
-        derived=False, drawn=table["probability"], shown=(100 * table["probability"]).astype(int)
-    )
+    share = table["probability"]
+    return table.assign(derived=False, drawn=share, shown=(100 * share).astype(int))
 
 
 @cache
@@ -391,117 +392,76 @@ def powers() -> Any:
     return power({"slur": 4, "identity": 3, "curse": 2}, pairs=30000, power=[0.8, 0.9])
 
 
-CONJOINT: dict[str, Callable[[], Example]] = {
-    "amce": lambda: Example(conjoint(HUMAN, "amce")),
-    "amce, judges": lambda: Example(conjoint(JUDGES, "amce")),
-    "mm": lambda: Example(
-        conjoint(
-            HUMAN.assign(
-                statistic="mm",
-                estimate=0.5 + HUMAN["estimate"] / 4,
-                lower=0.45 + HUMAN["estimate"] / 4,
-                upper=0.55 + HUMAN["estimate"] / 4,
-            ),
-            "mm",
-            null=0.5,
-        )
+CONJOINT: dict[str, Made] = {
+    "amce": conjoint(HUMAN, "amce"),
+    "amce, judges": conjoint(JUDGES, "amce"),
+    "mm": conjoint(marginal_means(), "mm", null=0.5),
+    "truth": conjoint(EFFECTS.assign(true=EFFECTS["estimate"] - 0.01), "truth"),
+    "target": lambda: Result(EFFECTS.assign(statistic="pamce"), "target", extra={"design": EFFECTS}),
+    "frequencies": conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs"),
+    "interaction": (conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}),
+    "contrast": conjoint(contrasts(), "contrast"),
+    "contrast, groups": conjoint(
+        pd.concat([contrasts().assign(by=group) for group in GROUPS["identity"]]), "contrast"
     ),
-    "truth": lambda: Example(conjoint(EFFECTS.assign(true=EFFECTS["estimate"] - 0.01), "truth")),
-    "target": lambda: Example(Result(EFFECTS.assign(statistic="pamce"), "target", extra={"design": EFFECTS})),
-    "frequencies": lambda: Example(conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs")),
-    "interaction": lambda: Example(
-        conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}
+    "significance": conjoint(JUDGES.assign(p_adjusted=JUDGES["p"]), "significance"),
+    "equivalence": conjoint(equivalence(), "equivalence"),
+    "error_choices": conjoint(errors(2), "error_choices"),
+    "error_choices, eight": conjoint(errors(8), "error_choices"),
+    "detectable": conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable"),
+    "cj_props": conjoint(proportions(), "cj_props"),
+    "published": lambda: Result(compare_moderation(EFFECTS, HUMAN), "published"),
+    "reliability": reliability,
+    "power": powers,
+    "plan": (
+        lambda: powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}
     ),
-    "contrast": lambda: Example(conjoint(contrasts(), "contrast")),
-    "contrast, groups": lambda: Example(
-        conjoint(pd.concat([contrasts().assign(by=g) for g in GROUPS["identity"]]), "contrast")
-    ),
-    "significance": lambda: Example(conjoint(JUDGES.assign(p_adjusted=JUDGES["p"]), "significance")),
-    "equivalence": lambda: Example(conjoint(equivalence(), "equivalence")),
-    "error_choices": lambda: Example(conjoint(errors(2), "error_choices")),
-    "error_choices, eight": lambda: Example(conjoint(errors(8), "error_choices")),
-    "detectable": lambda: Example(
-        conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable")
-    ),
-    "cj_props": lambda: Example(conjoint(proportions(), "cj_props")),
-    "published": lambda: Example(Result(compare_moderation(EFFECTS, HUMAN), "published")),
-    "reliability": lambda: Example(reliability()),
-    "power": lambda: Example(powers()),
-    "plan": lambda: Example(
-        powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}
-    ),
-    "design_shares": lambda: Example(Result(design(), "design_shares")),
-    "engines": lambda: Example(Result(engines_summary(), "engines")),
-}
+    "design_shares": lambda: Result(design(), "design_shares"),
+    "engines": lambda: Result(engines_summary(), "engines"),
+}  # fmt: skip
 
 
-def check(name: str, **columns: Any) -> Callable[[], Example]:
-    table = HUMAN.dropna(subset=["std_error"]).assign(**columns)
-    return lambda: Example(Result(table, name))
+def check(name: str, **columns: Any) -> Callable[[], Result]:
+    """The table of a check with a row for each effect."""
+    return lambda: Result(EFFECTS.assign(**columns), name)
 
 
-def _runs() -> Example:
-    table = pd.DataFrame(
-        {
-            "judge": "human",
-            "prompt": "",
-            "run": range(1, 7),
-            "respondents": [0, 9, 30, 12, 3, 1],
-            "expected": [0.1, 10.0, 28.0, 11.0, 4.0, 1.2],
-        }
-    )
-    return Example(Result(table, "straight_lining"))
+def shares_of(name: str, low: float, high: float) -> Callable[[], Result]:
+    """The table of a check with a share for each judge."""
+    judges = {"judge": ["human", "model_x"], "prompt": ["baseline"]}
+    return lambda: Result(intervals(judges, low=low, high=high), name)
 
 
-def _times() -> Example:
-    seconds = np.exp(np.random.default_rng(1).normal(3, 0.4, 80))
-    table = pd.DataFrame(
-        {"judge": "human", "prompt": "", "seconds": seconds, "fast": seconds < 9, "slow": seconds > 45}
-    )
-    return Example(Result(table, "response_times"))
+def counted(name: str, **columns: Any) -> Callable[[], Result]:
+    """The table of a check of people."""
+    return lambda: Result(pd.DataFrame({"judge": "human", "prompt": "", **columns}), name)
 
 
-def _dependence() -> Example:
-    rows = [("human", "", one, other, 1.0, 0.9, 1.1) for one, other in combinations(ATTRIBUTES, 2)]
-    columns = ["judge", "prompt", "feature", "partner", "estimate", "lower", "upper"]
-    return Example(Result(pd.DataFrame(rows, columns=columns), "attribute_independence"))
-
-
-def _answers() -> Example:
+def _answers() -> Result:
     rows = [("human", "", "ok", 0.9), ("human", "", "refused", 0.1), ("model_x", "baseline", "ok", 1.0)]
-    return Example(Result(pd.DataFrame(rows, columns=["judge", "prompt", "answer", "share"]), "answers"))
+    return Result(pd.DataFrame(rows, columns=["judge", "prompt", "answer", "share"]), "answers")
 
 
-CHECKS: dict[str, Callable[[], Example]] = {
+FEATURES = pd.DataFrame(list(combinations(ATTRIBUTES, 2)), columns=["feature", "partner"])
+RUNS = {"respondents": [0, 9, 30, 12, 3, 1], "expected": [0.1, 10.0, 28.0, 11.0, 4.0, 1.2]}
+SECONDS = np.exp(np.random.default_rng(1).normal(3, 0.4, 80))
+CHECKS: dict[str, Made] = {
     "design_card": check("design_card"),
     "position_balance": check("position_balance"),
     "respondent_balance": check("respondent_balance"),
     "design_probabilities": check("design_probabilities"),
-    "attribute_independence": _dependence,
-    "impossible_profiles": lambda: Example(
-        Result(
-            pd.DataFrame({"judge": ["human"], "prompt": "", "rule": "both the same", "n": 3}),
-            "impossible_profiles",
-        )
+    "attribute_independence": counted(
+        "attribute_independence", **FEATURES, estimate=1.0, lower=0.9, upper=1.1
     ),
-    "position_share": lambda: Example(
-        Result(
-            intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.4, high=0.6),
-            "position_share",
-        )
-    ),
+    "impossible_profiles": counted("impossible_profiles", rule=["both the same"], n=3),
+    "position_share": shares_of("position_share", 0.4, 0.6),
     "profile_order": check("profile_order"),
     "task_order": check("task_order", test="first half"),
     "carry_over": check("carry_over", test="same level as in the task before"),
     "attention_filters": check("attention_filters", filter="attention"),
-    "repeat_agreement": lambda: Example(
-        Result(
-            intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.6, high=0.9),
-            "repeat_agreement",
-        )
-    ),
-    "straight_lining": _runs,
-    "response_times": _times,
+    "repeat_agreement": shares_of("repeat_agreement", 0.6, 0.9),
+    "straight_lining": counted("straight_lining", run=range(1, 7), **RUNS),
+    "response_times": counted("response_times", seconds=SECONDS, fast=SECONDS < 9, slow=SECONDS > 45),
     "answers": _answers,
     "missing_choices": check("missing_choices"),
     "stimuli": check("stimuli", stimulus="text"),
@@ -513,4 +473,6 @@ EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK}
 @cache
 def example(name: str) -> Example:
     """The made-up result called ``name``."""
-    return EXAMPLES[name]()
+    made = EXAMPLES[name]
+    build, options = made if isinstance(made, tuple) else (made, {})
+    return Example(build(), options)

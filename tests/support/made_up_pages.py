@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from made_up_results import amce_frame, write_results
 
-from conjury.analysis.figures.labels import Labels
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Labels, Names
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of

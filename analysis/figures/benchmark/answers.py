@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
-from ..labels import display_order
-from ..raters.naming import COEFFICIENTS, Names
+from ..labels import COEFFICIENTS, Names, display_order
 from ..raters.points import diagonal
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure

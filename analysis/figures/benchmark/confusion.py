@@ -12,8 +12,7 @@ import pandas as pd
 
 from ..fitting import ColumnLabels, Drawable, add_legend, column_labels, inches, lines_high, room_above, wrap
 from ..grid import outline, sequential, shade, write
-from ..labels import display_order
-from ..raters.naming import chosen
+from ..labels import chosen, display_order
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, new_figure
 from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, of_judges, of_task

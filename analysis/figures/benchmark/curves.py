@@ -14,11 +14,10 @@ from conjury.inference.errors import InputError
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..forest import DASHES
-from ..labels import display_order
-from ..raters.naming import chosen, dash
+from ..labels import chosen, dash, display_order, level_of
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .panels import BASELINES, level_of, metric_in_words, placed, places_of
+from .panels import BASELINES, metric_in_words, placed, places_of
 from .scores import policy_of
 
 if TYPE_CHECKING:

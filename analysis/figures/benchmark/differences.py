@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import diverging, shade
+from ..labels import level_of
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
-from .panels import JUDGES, level_of, metric_in_words, names_of_judges, pairs_in_words, pairs_placed
+from .panels import JUDGES, metric_in_words, names_of_judges, pairs_in_words, pairs_placed
 from .scores import shown_metric
 
 if TYPE_CHECKING:

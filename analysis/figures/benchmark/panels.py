@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..labels import display_order
-from ..raters.naming import Names, chosen
+from ..labels import Names, chosen, display_order
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -196,11 +195,6 @@ def label_in_words(task: str, label: str, names: Names) -> str:
     if label in (NO_ANSWER, OTHER_LABEL):
         return label.capitalize()
     return names.of(task, label)
-
-
-def level_of(settings: Mapping[str, object]) -> str:
-    """Level of the intervals of a result."""
-    return f"{100 * (1 - float(str(settings.get('alpha', 0.05)))):g}%"
 
 
 def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:

@@ -13,15 +13,13 @@ from conjury.inference.errors import InputError
 from ...vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
 from ..fitting import Drawable
 from ..forest import Forest, forest
-from ..labels import display_order
-from ..raters.naming import COEFFICIENTS, Names, chosen
+from ..labels import COEFFICIENTS, Names, chosen, display_order, level_of
 from ..registry import Style, figure
 from .panels import (
     BASELINES,
     MISSING,
     judges_in_words,
     label_in_words,
-    level_of,
     metric_in_words,
     of_judges,
     of_task,

@@ -13,8 +13,7 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
-from ..labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
-from ..raters.naming import Names
+from ..labels import LabelKey, Labels, Names, display_order, level_of, refuse_repeats, series_labels
 from ..registry import Style, figure
 
 Interval = Literal["normal", "bootstrap"]
@@ -132,7 +131,7 @@ def interval_words(settings: Mapping[str, Any]) -> str:
         return ""
     name = str(settings["interval"])
     kind = name if name in ("normal", "t", "posterior") else f"{name} bootstrap"
-    return f"{100 * (1 - float(settings.get('alpha', 0.05))):g}% {kind} intervals"
+    return f"{level_of(settings)} {kind} intervals"
 
 
 def is_reference(frame: pd.DataFrame) -> pd.Series[bool]:

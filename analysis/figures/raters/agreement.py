@@ -14,10 +14,9 @@ from ...vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import add_bar, diverging, shade, two_digits, write
-from ..labels import display_order
+from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
-from .naming import COEFFICIENTS, WEIGHTS, Names, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,10 +13,9 @@ from conjury.inference.errors import InputError
 from ...vocabulary import HUMAN, OVERALL
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import display_order
+from ..labels import BIASES, CORRELATIONS, Names, chosen, dash, display_order, strata_columns
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .naming import BIASES, CORRELATIONS, Names, chosen, dash, strata_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,11 +15,10 @@ from ...vocabulary import HUMAN
 from ..dots import stripe, tidy
 from ..fitting import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
 from ..grid import add_bar, diverging, outline, shade, two_digits, write
-from ..labels import display_order
+from ..labels import CORRELATIONS, Names, chosen, display_order
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
 from .descriptions import of_all_items
-from .naming import CORRELATIONS, Names, chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,10 +12,9 @@ from conjury.inference.errors import InputError
 from ..dots import stripe, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import Labels, display_order
+from ..labels import OF_RATERS, Labels, Names, display_order, level_of
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
-from .naming import OF_RATERS, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +88,7 @@ def rater_judges(result: Drawable, style: Style) -> Forest:
 
 
 def _posterior(result: Drawable) -> str:
-    level = f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}%"
+    level = level_of(result.settings)
     return f"Posterior mean and {level} posterior interval"
 
 

@@ -11,11 +11,10 @@ import pandas as pd
 from ...vocabulary import TIER_QUANTITIES, TIES
 from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
-from ..labels import display_order, words
+from ..labels import TIERS, TRUTHS, chosen, dash, display_order, strata_columns, words
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
 from .descriptions import joined
-from .naming import TIERS, TRUTHS, chosen, dash, strata_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

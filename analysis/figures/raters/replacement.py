@@ -13,10 +13,9 @@ from conjury.inference.errors import InputError
 from ..dots import stripe, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import words
+from ..labels import Names, words
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
-from .naming import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import words
+from ...figures.labels import COEFFICIENTS, WEIGHTS, Names, words
 from ...figures.raters.agreement import compared_in_words
-from ...figures.raters.naming import COEFFICIENTS, WEIGHTS, Names
 from ...figures.raters.replacement_power import scenario_name
 from ...raters.replacement import epsilon_curve
 from ...raters.replacement.decide import epsilons
@@ -18,10 +17,9 @@ from ...results import Result
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
-    NO_BREAK,
-    Row,
+    DIGITS,
     dimension_of,
-    interval,
+    estimate_cell,
     intervals,
     number,
     spread,
@@ -29,7 +27,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, figure_and_tables
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -97,17 +95,13 @@ def agreement(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def _passed(result: Result, record: Recorded, report: ReportData) -> str:
-    return passed_tests(result, report.names)
-
-
 @exhibit(
     "alt_test",
     method=(
         "The alternative annotator test: a one-sided paired t test for each annotator, adjusted over "
         "annotators; intervals are percentiles of bootstrap draws."
     ),
-    headline=_passed,
+    headline=lambda result, _, report: passed_tests(result, report.names),
 )
 def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The alternative annotator test, and its winning rates over epsilon."""
@@ -156,42 +150,22 @@ def passed_tests(result: Result, names: Names) -> str:
     return f"{total}: {', '.join(models)}."
 
 
-@exhibit("alt_power", method="The test is run on simulated panels; intervals are Wilson's.")
-def alt_power(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """The power of the test with such a panel."""
-    lead = (
-        "{figure} and {table} show the power of the test with a panel like this one: how often a model "
-        "passes that agrees with people as well as they agree with each other, one that knows their "
-        "consensus, and one that is behind people by exactly epsilon and should not pass."
-    )
-    bands = "bands: {level} intervals of the simulation"
-    text = captioned(record, "Lines: shares of simulated studies that a model passes", bands)
-    tables = power_tables(result, report.names)
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)])
+def _tested(frame: pd.DataFrame, names: Names) -> dict[str, pd.Series[str]]:
+    """What each row tests: dimension, with the scoring where there are several, and model."""
+    scoring = ", " + frame["scoring"].map(words) if frame["scoring"].nunique() > 1 else ""
+    dimension = frame["dimension"].map(partial(dimension_of, names)) + scoring
+    return {"dimension": dimension, "Model": frame["model"].map(partial(names.of, "judge"))}
 
 
 def alt_test_tables(result: Result, names: Names) -> list[GT]:
     """Winning rates and advantage probabilities of every model."""
     frame = result.frame
-    several = frame["scoring"].nunique() > 1
     shown = pd.DataFrame(
         {
-            "dimension": frame["dimension"].map(partial(dimension_of, names))
-            + (", " + frame["scoring"].map(words) if several else ""),
-            "Model": frame["model"].map(partial(names.of, "judge")),
+            **_tested(frame, names),
             "Winning rate": frame["winning_rate"].map(lambda value: number(value, 2)),
             "Advantage probability": [
-                NO_BREAK.join(
-                    filter(
-                        None,
-                        (
-                            number(row["advantage_probability"]),
-                            interval(
-                                row.get("advantage_probability_lower"), row.get("advantage_probability_upper")
-                            ),
-                        ),
-                    )
-                )
+                estimate_cell(row, "advantage_probability", "advantage_probability_", digits=DIGITS)
                 for row in frame.to_dict("records")
             ],
             "Passes": frame["passes"].map({True: "yes", False: "no"}),
@@ -203,7 +177,18 @@ def alt_test_tables(result: Result, names: Names) -> list[GT]:
     return [styled_table(shown, groups="dimension", note=note)]
 
 
-def power_tables(result: Result, names: Names) -> list[GT]:
+@figure_and_tables(
+    "alt_power",
+    lead=(
+        "{figure} and {table} show the power of the test with a panel like this one: how often a model "
+        "passes that agrees with people as well as they agree with each other, one that knows their "
+        "consensus, and one that is behind people by exactly epsilon and should not pass."
+    ),
+    figure="Lines: shares of simulated studies that a model passes",
+    lines="bands: {level} intervals of the simulation",
+    method="The test is run on simulated panels; intervals are Wilson's.",
+)
+def alt_power(result: Result, names: Names) -> list[GT]:
     """Probability of passing over the number of items, for a panel and models of known agreement."""
     frame = result.frame.reset_index(drop=True)
     same = frame.groupby(["scenario", "epsilon", "model_agreement"], sort=False)
@@ -218,7 +203,7 @@ def power_tables(result: Result, names: Names) -> list[GT]:
             "Behind people by": behind.map(lambda value: number(value, 2)),
         },
         frame["instances"].map(whole) + " items",
-        lambda row: NO_BREAK.join((number(row["pass_rate"], 2), interval(row["lower"], row["upper"], 2))),
+        lambda row: estimate_cell(row, "pass_rate"),
     )
     note = (
         "Probability of passing, in brackets the intervals of the simulation. Behind people by: probability "
@@ -244,7 +229,7 @@ def agreement_tables(result: Result, names: Names) -> list[GT]:
             "Coefficient": pd.Series(named, index=frame.index),
         },
         pd.Series(compared, index=frame.index),
-        _agreement_cell,
+        lambda row: estimate_cell(row, bounds="" if pd.isna(row.get("boot_lower")) else "boot_"),
     )
     note = (
         f"In brackets: {intervals(result.settings)} if bootstrapped, otherwise analytical. "
@@ -252,13 +237,6 @@ def agreement_tables(result: Result, names: Names) -> list[GT]:
     )
     note = with_gaps(note, shown, "not defined for that comparison")
     return [styled_table(shown, groups="dimension", note=note)]
-
-
-def _agreement_cell(row: Row) -> str:
-    booted = not pd.isna(row.get("boot_lower", float("nan")))
-    prefix = "boot_" if booted else ""
-    bounds = interval(row.get(f"{prefix}lower"), row.get(f"{prefix}upper"), 2)
-    return NO_BREAK.join(filter(None, (number(row["estimate"], 2), bounds)))
 
 
 def spaced(values: Sequence[float]) -> list[float]:
@@ -270,15 +248,9 @@ def spaced(values: Sequence[float]) -> list[float]:
 def curve_table(result: Result, names: Names) -> GT:
     """Winning rates of an alternative annotator test over epsilon."""
     frame = epsilon_curve(result, spaced(epsilons(result))).frame
-    several = frame["scoring"].nunique() > 1
-    rows = {
-        "dimension": frame["dimension"].map(partial(dimension_of, names))
-        + (", " + frame["scoring"].map(words) if several else ""),
-        "Model": frame["model"].map(partial(names.of, "judge")),
-    }
     cells = spread(
         frame,
-        rows,
+        _tested(frame, names),
         frame["epsilon"].map("{:g}".format),
         lambda row: number(row["winning_rate"], 2) or "no test",
     )
@@ -310,7 +282,7 @@ def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibi
         }
         for name in quantities:
             found = cells.loc[(*keys, name)] if (*keys, name) in cells.index else None
-            row[HEADINGS[name]] = "" if found is None else _answer_cell(found)
+            row[HEADINGS[name]] = "" if found is None else estimate_cell(found)
         rows.append(row)
     epsilon = " and ".join(f"{value:g}" for value in dict.fromkeys(tests["epsilon"]))
     brackets = "In brackets: intervals of the bootstrap (test) and of the posterior (model)."
@@ -352,11 +324,6 @@ def both_of(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
     both = pd.concat([*parts, shared], ignore_index=True)
     kept = both.merge(shared[KEYS].drop_duplicates(), on=KEYS)
     return kept[[*KEYS, "quantity", "estimate", "lower", "upper"]]
-
-
-def _answer_cell(found: pd.Series[float]) -> str:
-    bounds = interval(found["lower"], found["upper"], 2)
-    return NO_BREAK.join(filter(None, (number(found["estimate"], 2), bounds)))
 
 
 def _compared_with_people(answers: pd.DataFrame) -> str:

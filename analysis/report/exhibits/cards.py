@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...figures.benchmark.panels import STATUSES, label_in_words
-from ...figures.raters.naming import Names
+from ...figures.labels import Names
 from ...results import Result
 from ..data import ReportData
 from ..methods import plain

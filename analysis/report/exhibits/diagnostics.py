@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...figures.conjoint.engines import yardstick_of
+from ...figures.conjoint.comparisons import yardstick_of
 from ...figures.diagnostics.checks import caption, only_zeros
 from ...figures.labels import Labels
 from ...results import Result

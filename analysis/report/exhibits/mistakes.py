@@ -22,16 +22,14 @@ from ...figures.benchmark.panels import (
     strata_of,
 )
 from ...figures.benchmark.scores import shown_labels
-from ...figures.labels import words
-from ...figures.raters.naming import Names
+from ...figures.labels import Names, words
 from ...results import Result
 from ...vocabulary import FEWEST_GOLD
-from ..data import ReportData
 from ..methods import plain
 from ..tables import (
     NO_BREAK,
     STAR_RULE,
-    interval,
+    estimate_cell,
     number,
     p_value,
     spread,
@@ -40,267 +38,18 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit
-from .scores import BANDS, PLACE, grouped, level, percent, ranked
+from .registry import figure_and_tables, level
+from .scores import BANDS, PLACE, grouped, metric_and_place, percent, ranked
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
 
 MISTAKES = 3
 MOST_PAIRS = 6
 MOST_COLUMNS = 8
 MOST_NAMED = 5  # judges that a sentence names
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
-
-
-def _plain_exhibit(
-    result: Result, record: Recorded, lead: str, text: str, tables: list[GT], reading: str = ""
-) -> Exhibit:
-    """One figure and one table, with the sentences of its reading."""
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)], reading)
-
-
-@exhibit("confusion", method="Answers are counted by gold label.")
-def confusion(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Answers by gold label, and the most frequent mistakes."""
-    what = "Cells: percent of the units of a gold label that got each answer; framed: the right one"
-    lead = "{figure} shows the answers to each gold label, and {table} the most frequent mistakes."
-    tables = confusion_tables(result, report.names)
-    return _plain_exhibit(result, record, lead, captioned(record, what), tables)
-
-
-@exhibit(
-    "by_label",
-    method=(
-        "How often a label is given for every time it is gold, with percentile bootstrap intervals; p values "
-        "are adjusted over labels and judges."
-    ),
-)
-def by_label(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Labels that are given too often or too rarely."""
-    text = captioned(
-        record, "Points: how often a label is given for every time it is gold", f"lines: {BANDS}"
-    )
-    lead = "{figure} and {table} show which labels are given too often or too rarely."
-    tables = label_tables(result, report.names)
-    return _plain_exhibit(result, record, lead, text, tables, frequent_labels(result, report.names))
-
-
-@exhibit("errors", method="Scores in groups of items of similar length, with percentile bootstrap intervals.")
-def lengths(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Scores by the length of items."""
-    text = captioned(record, "Lines: scores by the length of items", f"bands: {BANDS}")
-    lead = (
-        "{figure} shows scores by the length of the items, and {table} the difference between the longest "
-        "and the shortest."
-    )
-    tables = length_tables(result, report.names)
-    return _plain_exhibit(result, record, lead, text, tables, lengths_text(result, report.names))
-
-
-@exhibit(
-    "differences",
-    method=(
-        "Paired differences on the same items: percentile bootstrap intervals with the same draws for both, "
-        "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
-    ),
-)
-def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Paired differences between judges."""
-    lines = f"lines: {BANDS}, or as colours where judges are many"
-    text = captioned(record, "Points: paired differences on the same items", lines)
-    lead = "{figure} and {table} compare judges on the same items."
-    return _plain_exhibit(result, record, lead, text, difference_tables(result, report.names))
-
-
-@exhibit(
-    "mixed",
-    method=(
-        "Logistic regression of right answers on judges, with a normal intercept for each item; intervals "
-        "are Wald's."
-    ),
-)
-def mixed(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Odds of right answers."""
-    lead = (
-        "{figure} and {table} compare the odds of a right answer with those of one judge, where items "
-        "differ in difficulty: each has an intercept, drawn from a normal distribution."
-    )
-    text = captioned(record, "Points: odds ratios of a right answer", "lines: {level} Wald intervals")
-    return _plain_exhibit(result, record, lead, text, mixed_tables(result, report.names))
-
-
-@exhibit(
-    "robustness", method="Paired differences between perturbed items and their originals, as between judges."
-)
-def robustness(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Scores of perturbed items compared with their originals."""
-    text = captioned(
-        record, "Points: score of perturbed items minus that of the originals", f"lines: {BANDS}"
-    )
-    tables = robustness_tables(result, report.names)
-    reading = changed_scores(result)
-    return _plain_exhibit(
-        result, record, "{figure} and {table} show how perturbation changes scores.", text, tables, reading
-    )
-
-
-def confusion_tables(result: Result, names: Names) -> list[GT]:
-    """The most frequent mistakes of each judge."""
-    frame, task = shown_confusion(result, None)
-    frame = frame.assign(_who=judges_in_words(frame, names))
-    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
-    top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
-    order = list(dict.fromkeys(frame["_who"]))
-    top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])
-    shown = pd.DataFrame(
-        {
-            "judge": top["_who"],
-            "Gold label": [label_in_words(task, str(label), names) for label in top["gold"]],
-            "Answer": [label_in_words(task, str(label), names) for label in top["predicted"]],
-            "Times": top["n"].map(whole),
-            "Share of the gold label": top["share"].map(percent),
-        }
-    )
-    note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
-    return [styled_table(shown, groups="judge", left=2, note=note)]
-
-
-def label_tables(result: Result, names: Names) -> list[GT]:
-    """How often labels are given, for every time they are gold, judges as columns."""
-    frame, task = shown_labels(result, None)
-    frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
-    by_label = frame.groupby(frame["label"].astype(str), sort=False)
-    label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, names))
-    judge = judges_in_words(frame, names)
-    units, answers = (by_label[name].transform("max").map(whole) for name in ("n_gold", "n_answers"))
-    wide = judge.nunique() > MOST_COLUMNS
-    rows = {"Judge": judge} if wide else {"Label": label, "Gold units": units, "Answers": answers}
-    shown = spread(
-        frame,
-        rows,
-        label + " (" + units + ")" if wide else judge,
-        lambda row: number(row["ratio"], 2) + _arrow(row),
-    )
-    note = (
-        f"Answers with a label by answers to units of which it is gold; {MORE} too often, {LESS} too rarely, "
-        f"of labels with at least {FEWEST_GOLD} gold units: adjusted p below "
-        f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
-        "most of any judge."
-    )
-    return [styled_table(shown, note=note)]
-
-
-def length_tables(result: Result, names: Names) -> list[GT]:
-    """The longest items minus the shortest."""
-    frame, places = placed(result.extra["ends"], result.settings, names)
-    frame = frame.iloc[ranked(frame, places)]
-    shown = spread(
-        frame,
-        {PLACE: frame["_where"], "Judge": frame["_who"]},
-        pd.Series([metric_in_words(kind) for kind in frame["metric"]]),
-        lambda row: (
-            f"{_signed(row['estimate'])}{stars(row.get('p_adjusted'))}{NO_BREAK}"
-            f"{interval(row['lower'], row['upper'], 2)}"
-        ),
-    )
-    groups = int(result.settings.get("groups", 0))
-    within = [names.column(name).lower() for name in result.settings.get("within") or []]
-    if within:
-        spans = f"; groups are made within each {' and '.join(within)}"
-    else:
-        ends = result.frame.groupby("length_group")[["shortest", "longest"]].first()
-        spans = (
-            f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
-            f"{whole(ends['longest'].iloc[0])})"
-        )
-    note = (
-        f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals; "
-        f"adjusted p: {STAR_RULE}"
-    )
-    return [grouped(shown, note)]
-
-
-def difference_tables(result: Result, names: Names) -> list[GT]:
-    """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
-    own = one_test(result.frame)
-    if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
-        own = own[own["metric"] == own["metric"].iloc[0]]
-    frame, places = pairs_placed(own, result.settings, names)
-    many = of_many_judges(frame, result.settings)
-    frame = with_the_best(frame) if many else frame
-    frame = frame.iloc[ranked(frame, places)]
-    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
-    place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")
-    shown = pd.DataFrame(
-        {
-            PLACE: place,
-            "Compared": pairs_in_words(frame, result.settings, names),
-            "Difference": [
-                f"{_signed(row['estimate'])}{NO_BREAK}{interval(row['lower'], row['upper'], 2)}"
-                for row in frame.to_dict("records")
-            ],
-            "p": frame["p"].map(p_value),
-            "Adjusted p": frame["p_adjusted"].map(p_value),
-            "Pairs": frame["n_pairs"].map(whole),
-        }
-    )
-    tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
-    note = f"First minus second on the same units; {level(result)} intervals; {' and '.join(tests)}."
-    if len(own) < len(one_test(result.frame)):
-        note += " The folder has the other scores."
-    if many:
-        note += " Everyone is compared with the judge who is best there; the folder has all pairs."
-    return [grouped(shown, note)]
-
-
-def mixed_tables(result: Result, names: Names) -> list[GT]:
-    """Odds ratios of right answers, each item with an intercept of its own."""
-    frame, places = pairs_placed(result.frame, result.settings, names)
-    frame = frame.iloc[ranked(frame, places)]
-    shown = pd.DataFrame(
-        {
-            PLACE: frame["_where"],
-            "Compared": pairs_in_words(frame, result.settings, names, " by "),
-            "Odds ratio": [
-                f"{number(row['odds_ratio'], 2)}{NO_BREAK}"
-                f"{interval(row['odds_ratio_lower'], row['odds_ratio_upper'], 2)}"
-                for row in frame.to_dict("records")
-            ],
-            "p": frame["p"].map(p_value),
-            "Adjusted p": frame["p_adjusted"].map(p_value),
-            "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
-        }
-    )
-    note = f"{level(result)} intervals. The odds of a right answer, of the first by those of the second."
-    none = shown["Odds ratio"].str.strip(NO_BREAK) == ""
-    shown.loc[none, "Odds ratio"] = ""
-    return [grouped(shown, with_gaps(note, shown, "a judge who is never or always right has no finite odds"))]
-
-
-def robustness_tables(result: Result, names: Names) -> list[GT]:
-    """What perturbations change, kinds as columns."""
-    frame, places = placed(result.frame, result.settings, names)
-    frame = frame.iloc[ranked(frame, places)]
-    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
-    place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")
-    shown = spread(
-        frame,
-        {
-            PLACE: place,
-            "Judge": frame["_who"],
-            "Unperturbed": frame["baseline"].map(lambda value: number(value, 2)),
-        },
-        frame["condition"].map(lambda text: names.of("condition", text)),
-        lambda row: (
-            f"{_signed(row['estimate'])}{stars(row.get('p_adjusted'))}{NO_BREAK}"
-            f"{interval(row['lower'], row['upper'], 2)}"
-        ),
-    )
-    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. Adjusted p: {STAR_RULE}"
-    return [grouped(shown, note, left=1)]
 
 
 def frequent_labels(result: Result, names: Names) -> str:
@@ -350,7 +99,7 @@ def lengths_text(result: Result, names: Names) -> str:
     return " ".join(texts)
 
 
-def changed_scores(result: Result) -> str:
+def changed_scores(result: Result, _: Names) -> str:
     """How many scores differ on perturbed items."""
     first = str(result.frame["metric"].iloc[0])
     frame = result.frame[result.frame["metric"] == first].dropna(subset="estimate")
@@ -366,9 +115,200 @@ def changed_scores(result: Result) -> str:
     )
 
 
+@figure_and_tables(
+    "confusion",
+    lead="{figure} shows the answers to each gold label, and {table} the most frequent mistakes.",
+    figure="Cells: percent of the units of a gold label that got each answer; framed: the right one",
+    method="Answers are counted by gold label.",
+)
+def confusion(result: Result, names: Names) -> list[GT]:
+    """The most frequent mistakes of each judge."""
+    frame, task = shown_confusion(result, None)
+    frame = frame.assign(_who=judges_in_words(frame, names))
+    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
+    top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
+    order = list(dict.fromkeys(frame["_who"]))
+    top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])
+    shown = pd.DataFrame(
+        {
+            "judge": top["_who"],
+            "Gold label": [label_in_words(task, str(label), names) for label in top["gold"]],
+            "Answer": [label_in_words(task, str(label), names) for label in top["predicted"]],
+            "Times": top["n"].map(whole),
+            "Share of the gold label": top["share"].map(percent),
+        }
+    )
+    note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
+    return [styled_table(shown, groups="judge", left=2, note=note)]
+
+
+@figure_and_tables(
+    "by_label",
+    lead="{figure} and {table} show which labels are given too often or too rarely.",
+    figure="Points: how often a label is given for every time it is gold",
+    lines=f"lines: {BANDS}",
+    reading=frequent_labels,
+    method=(
+        "How often a label is given for every time it is gold, with percentile bootstrap intervals; p values "
+        "are adjusted over labels and judges."
+    ),
+)
+def by_label(result: Result, names: Names) -> list[GT]:
+    """How often labels are given, for every time they are gold, judges as columns."""
+    frame, task = shown_labels(result, None)
+    frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
+    by_label = frame.groupby(frame["label"].astype(str), sort=False)
+    label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, names))
+    judge = judges_in_words(frame, names)
+    units, answers = (by_label[name].transform("max").map(whole) for name in ("n_gold", "n_answers"))
+    wide = judge.nunique() > MOST_COLUMNS
+    rows = {"Judge": judge} if wide else {"Label": label, "Gold units": units, "Answers": answers}
+    shown = spread(
+        frame,
+        rows,
+        label + " (" + units + ")" if wide else judge,
+        lambda row: number(row["ratio"], 2) + _arrow(row),
+    )
+    note = (
+        f"Answers with a label by answers to units of which it is gold; {MORE} too often, {LESS} too rarely, "
+        f"of labels with at least {FEWEST_GOLD} gold units: adjusted p below "
+        f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
+        "most of any judge."
+    )
+    return [styled_table(shown, note=note)]
+
+
+@figure_and_tables(
+    "errors",
+    lead=(
+        "{figure} shows scores by the length of the items, and {table} the difference between the longest "
+        "and the shortest."
+    ),
+    figure="Lines: scores by the length of items",
+    lines=f"bands: {BANDS}",
+    reading=lengths_text,
+    method="Scores in groups of items of similar length, with percentile bootstrap intervals.",
+)
+def lengths(result: Result, names: Names) -> list[GT]:
+    """The longest items minus the shortest."""
+    frame = ranked(*placed(result.extra["ends"], result.settings, names))
+    shown = spread(
+        frame,
+        {PLACE: frame["_where"], "Judge": frame["_who"]},
+        pd.Series([metric_in_words(kind) for kind in frame["metric"]]),
+        lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
+    )
+    groups = int(result.settings.get("groups", 0))
+    within = [names.column(name).lower() for name in result.settings.get("within") or []]
+    if within:
+        spans = f"; groups are made within each {' and '.join(within)}"
+    else:
+        ends = result.frame.groupby("length_group")[["shortest", "longest"]].first()
+        spans = (
+            f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
+            f"{whole(ends['longest'].iloc[0])})"
+        )
+    note = (
+        f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals; "
+        f"adjusted p: {STAR_RULE}"
+    )
+    return [grouped(shown, note)]
+
+
+@figure_and_tables(
+    "differences",
+    lead="{figure} and {table} compare judges on the same items.",
+    figure="Points: paired differences on the same items",
+    lines=f"lines: {BANDS}, or as colours where judges are many",
+    method=(
+        "Paired differences on the same items: percentile bootstrap intervals with the same draws for both, "
+        "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
+    ),
+)
+def differences(result: Result, names: Names) -> list[GT]:
+    """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
+    own = one_test(result.frame)
+    if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
+        own = own[own["metric"] == own["metric"].iloc[0]]
+    frame, places = pairs_placed(own, result.settings, names)
+    many = of_many_judges(frame, result.settings)
+    frame = with_the_best(frame) if many else frame
+    frame = ranked(frame, places)
+    shown = pd.DataFrame(
+        {
+            PLACE: metric_and_place(frame),
+            "Compared": pairs_in_words(frame, result.settings, names),
+            "Difference": [estimate_cell(row, sign=True) for row in frame.to_dict("records")],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "Pairs": frame["n_pairs"].map(whole),
+        }
+    )
+    tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
+    note = f"First minus second on the same units; {level(result)} intervals; {' and '.join(tests)}."
+    if len(own) < len(one_test(result.frame)):
+        note += " The folder has the other scores."
+    if many:
+        note += " Everyone is compared with the judge who is best there; the folder has all pairs."
+    return [grouped(shown, note)]
+
+
+@figure_and_tables(
+    "mixed",
+    lead=(
+        "{figure} and {table} compare the odds of a right answer with those of one judge, where items "
+        "differ in difficulty: each has an intercept, drawn from a normal distribution."
+    ),
+    figure="Points: odds ratios of a right answer",
+    lines="lines: {level} Wald intervals",
+    method=(
+        "Logistic regression of right answers on judges, with a normal intercept for each item; intervals "
+        "are Wald's."
+    ),
+)
+def mixed(result: Result, names: Names) -> list[GT]:
+    """Odds ratios of right answers, each item with an intercept of its own."""
+    frame = ranked(*pairs_placed(result.frame, result.settings, names))
+    shown = pd.DataFrame(
+        {
+            PLACE: frame["_where"],
+            "Compared": pairs_in_words(frame, result.settings, names, " by "),
+            "Odds ratio": [
+                estimate_cell(row, "odds_ratio", "odds_ratio_") for row in frame.to_dict("records")
+            ],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
+        }
+    )
+    note = f"{level(result)} intervals. The odds of a right answer, of the first by those of the second."
+    return [grouped(shown, with_gaps(note, shown, "a judge who is never or always right has no finite odds"))]
+
+
+@figure_and_tables(
+    "robustness",
+    lead="{figure} and {table} show how perturbation changes scores.",
+    figure="Points: score of perturbed items minus that of the originals",
+    lines=f"lines: {BANDS}",
+    reading=changed_scores,
+    method="Paired differences between perturbed items and their originals, as between judges.",
+)
+def robustness(result: Result, names: Names) -> list[GT]:
+    """What perturbations change, kinds as columns."""
+    frame = ranked(*placed(result.frame, result.settings, names))
+    shown = spread(
+        frame,
+        {
+            PLACE: metric_and_place(frame),
+            "Judge": frame["_who"],
+            "Unperturbed": frame["baseline"].map(lambda value: number(value, 2)),
+        },
+        frame["condition"].map(lambda text: names.of("condition", text)),
+        lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
+    )
+    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. Adjusted p: {STAR_RULE}"
+    return [grouped(shown, note, left=1)]
+
+
 def _arrow(row: Mapping[Any, Any]) -> str:
     return {1: NO_BREAK + MORE, -1: NO_BREAK + LESS}.get(row["_use"], "")
-
-
-def _signed(value: float) -> str:
-    return ("+" if value > 0.004999 else "") + number(value, 2)

@@ -13,14 +13,13 @@ from ...audit.harm_or_humor import harm_checks
 from ...audit.moderation import compare_moderation
 from ...audit.oogiri import STUDY, published_checks
 from ...figures.benchmark.answers import printed_metric
-from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
-from ...figures.labels import Labels, words
-from ...figures.raters.naming import CORRELATIONS, Names
+from ...figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
+from ...figures.labels import CORRELATIONS, Labels, Names, words
 from ...results import Result
 from ...vocabulary import OVERALL
 from ..data import ReportData
 from ..methods import plain
-from ..tables import dimension_of, in_words, number, spread, styled_table, whole
+from ..tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole
 from .registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -234,13 +233,9 @@ def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         return Exhibit()
     found = harm_checks() if study == HARM else published_checks()
     listed = [
-        f"- **{plain(in_words(_upper(row['check']), report.labels))}.** "
+        f"- **{plain(in_words(capitalised(row['check']), report.labels))}.** "
         f"{plain(in_words(row['finding'], report.labels))}"
         for row in found.to_dict("records")
     ]
     lead = "The published numbers can be checked against each other, without data."
     return Exhibit(f"{lead}\n\n" + "\n".join(listed))
-
-
-def _upper(text: object) -> str:
-    return str(text)[:1].upper() + str(text)[1:]

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import words
+from ...figures.labels import OF_RATERS, Names, words
 from ...figures.raters.models import category_names, outside, panel_names, predicted_shares
-from ...figures.raters.naming import OF_RATERS, Names
 from ...results import Result
 from ..data import ReportData, parts
 from ..methods import code, plain
 from ..tables import (
-    NO_BREAK,
     Row,
+    capitalised,
     dimension_of,
     estimate_cell,
     in_words,
@@ -26,8 +25,9 @@ from ..tables import (
     spread,
     styled_table,
     whole,
+    with_probability,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, level
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -181,7 +181,7 @@ def prior_table(result: Result) -> GT:
     changed = result.settings.get("priors_changed") or {}
     shown = pd.DataFrame(
         {
-            "Of what": priors["meaning"].map(_upper),
+            "Of what": priors["meaning"].map(capitalised),
             "Distribution": [
                 f"{_distribution(text)} (changed)" if name in changed else _distribution(text)
                 for name, text in zip(priors["prior"], priors["distribution"], strict=True)
@@ -198,19 +198,15 @@ def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT
 
     Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
     """
-    made = f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}% interval"
+    made = f"{level(result)} interval"
     if shares["dimension"].nunique() < 2:
         return [_of_one_dimension(result, shares, names, made)]
-    tables = [
-        _of_dimensions(result, shares, names, "", f"and the {made} of data that the fitted model predicts")
+    of_data = {"": "data that the fitted model predicts", "prior_": "data predicted by the priors alone"}
+    return [
+        _of_dimensions(result, shares, names, prefix, f"and the {made} of {data}")
+        for prefix, data in of_data.items()
+        if shares[f"{prefix}lower"].notna().any()
     ]
-    if shares["prior_lower"].notna().any():
-        tables.append(
-            _of_dimensions(
-                result, shares, names, "prior_", f"and the {made} of data predicted by the priors alone"
-            )
-        )
-    return tables
 
 
 def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: str, of: str) -> GT:
@@ -223,15 +219,9 @@ def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: s
             "Rating": pd.Series(category, index=shares.index),
         },
         shares["group"].map(partial(names.of, "judge")),
-        lambda row: NO_BREAK.join(
-            (number(row["observed"], 2), interval(row[f"{prefix}lower"], row[f"{prefix}upper"], 2))
-        ),
+        lambda row: estimate_cell(row, "observed", prefix),
     )
-    return styled_table(
-        shown,
-        groups="dimension",
-        note=f"Observed share, {of}.",
-    )
+    return styled_table(shown, groups="dimension", note=f"Observed share, {of}.")
 
 
 def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: str) -> GT:
@@ -260,11 +250,7 @@ def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: 
 
 def _distribution(text: object) -> str:
     """A distribution as a cell: with a capital, and true minus signs."""
-    return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", _upper(text))
-
-
-def _upper(text: object) -> str:
-    return str(text)[:1].upper() + str(text)[1:]
+    return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", capitalised(text))
 
 
 def rater_model_tables(result: Result, names: Names) -> list[GT]:
@@ -321,7 +307,7 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
             part,
             {"Dimension": part["dimension"].map(partial(dimension_of, names))},
             part["group"].map(partial(names.of, "judge")),
-            lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability'], 2)}",
+            with_probability,
         )
         note = (
             f"Latent correlation with {dimension_of(names, main)} in single ratings; P: posterior "
@@ -372,7 +358,7 @@ def _replacement_table(found: pd.DataFrame, person: Mapping[str, str], names: Na
         found,
         {"Model": found["model"].map(partial(names.of, "judge"))},
         "Accuracy less that of " + found["group"].map(person),
-        lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability_better'], 2)}",
+        lambda row: with_probability(row, "probability_better"),
     )
     note = f"{INTERVALS} P: posterior probability that the model is the more accurate annotator."
     return styled_table(shown, note=note)

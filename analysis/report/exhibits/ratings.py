@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import words
-from ...figures.raters.naming import BIASES, CORRELATIONS, TIERS, Names
+from ...figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
 from ...results import Result
 from ...vocabulary import OVERALL
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
-    NO_BREAK,
     STAR_RULE,
     dimension_of,
     estimate_cell,
@@ -28,20 +26,14 @@ from ..tables import (
     styled_table,
     whole,
     with_gaps,
+    with_probability,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
 
 if TYPE_CHECKING:
     from great_tables import GT
 
     from ...pipeline.manifest import Recorded
-
-
-@exhibit("coverage", method="Judges, items and ratings are counted.")
-def coverage(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Who rated what."""
-    tables = coverage_tables(result, report.names)
-    return Exhibit("{table} counts who rated what.", tables=[Laid(tables)])
 
 
 @exhibit(
@@ -79,9 +71,7 @@ def distributions(result: Result, record: Recorded, report: ReportData) -> Exhib
 
 def _closest(result: Result, record: Recorded, report: ReportData) -> str:
     """The highest correlation of a model with people over all items."""
-    frame = result.frame
-    by = list(result.settings.get("by") or [])
-    overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+    overall = _over_all(result.frame, result)
     if overall["estimate"].isna().all():
         return ""
     row = overall.nlargest(1, "estimate").iloc[0]
@@ -125,132 +115,6 @@ def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibi
     )
     lines = "lines: least squares, with {level} bootstrap bands, {drawn}"
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
-
-
-@exhibit(
-    "dimension_correlations",
-    method=(
-        "Correlations over items between dimensions; intervals are normal on Fisher's scale, with bootstrap "
-        "standard errors; p values are adjusted by Holm's procedure."
-    ),
-)
-def dimension_correlations(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Which dimensions go together."""
-    lead = (
-        "{figure} shows which dimensions go together, people below the diagonal and a model above it; "
-        "{table} ranks the correlates of the main dimension."
-    )
-    text = captioned(record, "Cells: correlations over items, people below the diagonal, a model above it")
-    tables = main_correlate_tables(result, report.names)
-    return Exhibit(
-        lead,
-        [Drawn(result, text)],
-        [Laid(tables)],
-        strongest_correlates(result, report.names),
-    )
-
-
-def strongest_correlates(result: Result, names: Names) -> str:
-    """The strongest correlate of the main dimension, by group."""
-    texts = []
-    for group, part in result.extra["main"].groupby("group", sort=False):
-        if part["estimate"].isna().all():
-            continue
-        best = part.iloc[int(part["estimate"].argmax())]
-        texts.append(
-            f"{plain(names.of('judge', group))}: {plain(dimension_of(names, best['other']))} "
-            f"({number(best['estimate'], 2)}, strongest in {number(100 * best['probability'], 0)}% of draws)"
-        )
-    main = plain(dimension_of(names, result.settings.get("main", "")))
-    return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
-
-
-def _orders(result: Result, record: Recorded, report: ReportData) -> str:
-    return complete_orders(result, report.names)
-
-
-@exhibit(
-    "tier_accuracy",
-    method=(
-        "Shares of topics in which ratings put the tiers in order, with Wilson's intervals at the bootstrap "
-        "standard error; p values by shuffling tiers within topics, adjusted by Holm's procedure."
-    ),
-    headline=_orders,
-)
-def tier_accuracy(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """How often ratings put tiers in order."""
-    lead = (
-        "{figure} shows how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
-        "are counted and not dropped."
-    )
-    lines = "lines: Wilson's {level} intervals at the bootstrap standard error, {drawn}"
-    return Exhibit(
-        lead,
-        [Drawn(result, captioned(record, "Points: shares", lines, "vertical strokes: chance"))],
-        [Laid(tier_tables(result, report.names))],
-        complete_orders(result, report.names),
-    )
-
-
-def complete_orders(result: Result, names: Names) -> str:
-    """How often each judge puts all tiers in order."""
-    frame = result.frame
-    order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
-    texts = [
-        f"{plain(names.of('judge', row['judge']))} {number(100 * row['estimate'], 1)}%"
-        for row in order.to_dict("records")
-    ]
-    chance = number(100 * order["chance"].mean(), 1) if texts else ""
-    return f"Complete order, ties split: {', '.join(texts)}; chance is {chance}%." if texts else ""
-
-
-@exhibit(
-    "biases",
-    method=(
-        "Differences between a model and people on the same items; intervals are normal with bootstrap "
-        "standard errors; p values are adjusted by Holm's procedure."
-    ),
-)
-def biases(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """How models differ from people."""
-    lead = (
-        "{figure} shows how models differ from people as raters. Self-preference compares ratings by a model "
-        "of its items and of other models' items with items by people of equal human quality, corrected for "
-        "the noise of the human means. {table} has all numbers."
-    )
-    lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
-    return Exhibit(
-        lead,
-        [Drawn(result, captioned(record, "Points: differences between a model and people", lines))],
-        [Laid(bias_tables(result, report.names))],
-    )
-
-
-def coverage_tables(result: Result, names: Names) -> list[GT]:
-    """Who rated what."""
-    frame = result.frame
-    shown = pd.DataFrame(
-        {
-            "dimension": frame["dimension"].map(partial(dimension_of, names)),
-            "Judges": frame["group"].map(partial(names.of, "judge")),
-            "Number of judges": frame["n_judges"].map(whole),
-            "Items": frame["n_items"].map(whole),
-            "Ratings": frame["n_ratings"].map(whole),
-            "Ratings per item": frame["per_item"].map(lambda value: number(value, 2)),
-            "At least": frame["least"].map(whole),
-        }
-    )
-    same = shown.drop(columns="dimension")
-    if not shown.groupby("dimension", sort=False).ngroups > 1:
-        return [styled_table(same)]
-    first = same[shown["dimension"] == shown["dimension"].iloc[0]].reset_index(drop=True)
-    alike = all(
-        same[shown["dimension"] == name].reset_index(drop=True).equals(first)
-        for name in shown["dimension"].unique()
-    )
-    if alike:
-        return [styled_table(first, note="The same for every dimension.")]
-    return [styled_table(shown, groups="dimension")]
 
 
 def means_tables(result: Result, names: Names) -> list[GT]:
@@ -299,23 +163,120 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
 _HOLM = "adjusted by Holm's procedure over the table."
 
 
-def main_correlate_tables(result: Result, names: Names) -> list[GT]:
+def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:
+    """The rows of all items."""
+    by = list(result.settings.get("by") or [])
+    return frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+
+
+def _strata(part: pd.DataFrame, by: Sequence[str], names: Names) -> list[list[str]]:
+    if not by:
+        return [[names.of("", OVERALL)] * len(part)]
+    return [[names.of(column, value) for value in part[column]] for column in by]
+
+
+@figure_and_tables(
+    "coverage", lead="{table} counts who rated what.", method="Judges, items and ratings are counted."
+)
+def coverage(result: Result, names: Names) -> list[GT]:
+    """Who rated what."""
+    frame = result.frame
+    shown = pd.DataFrame(
+        {
+            "dimension": frame["dimension"].map(partial(dimension_of, names)),
+            "Judges": frame["group"].map(partial(names.of, "judge")),
+            "Number of judges": frame["n_judges"].map(whole),
+            "Items": frame["n_items"].map(whole),
+            "Ratings": frame["n_ratings"].map(whole),
+            "Ratings per item": frame["per_item"].map(lambda value: number(value, 2)),
+            "At least": frame["least"].map(whole),
+        }
+    )
+    same = shown.drop(columns="dimension")
+    if not shown.groupby("dimension", sort=False).ngroups > 1:
+        return [styled_table(same)]
+    first = same[shown["dimension"] == shown["dimension"].iloc[0]].reset_index(drop=True)
+    alike = all(
+        same[shown["dimension"] == name].reset_index(drop=True).equals(first)
+        for name in shown["dimension"].unique()
+    )
+    if alike:
+        return [styled_table(first, note="The same for every dimension.")]
+    return [styled_table(shown, groups="dimension")]
+
+
+def strongest_correlates(result: Result, names: Names) -> str:
+    """The strongest correlate of the main dimension, by group."""
+    texts = []
+    for group, part in result.extra["main"].groupby("group", sort=False):
+        if part["estimate"].isna().all():
+            continue
+        best = part.iloc[int(part["estimate"].argmax())]
+        texts.append(
+            f"{plain(names.of('judge', group))}: {plain(dimension_of(names, best['other']))} "
+            f"({number(best['estimate'], 2)}, strongest in {number(100 * best['probability'], 0)}% of draws)"
+        )
+    main = plain(dimension_of(names, result.settings.get("main", "")))
+    return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
+
+
+@figure_and_tables(
+    "dimension_correlations",
+    lead=(
+        "{figure} shows which dimensions go together, people below the diagonal and a model above it; "
+        "{table} ranks the correlates of the main dimension."
+    ),
+    figure="Cells: correlations over items, people below the diagonal, a model above it",
+    reading=strongest_correlates,
+    method=(
+        "Correlations over items between dimensions; intervals are normal on Fisher's scale, with bootstrap "
+        "standard errors; p values are adjusted by Holm's procedure."
+    ),
+)
+def dimension_correlations(result: Result, names: Names) -> list[GT]:
     """How strongly each dimension goes with the main one, by group."""
     frame = result.extra["main"]
-    by = list(result.settings.get("by") or [])
-    overall = frame[[all(str(v) == OVERALL for v in row) for row in frame[by].to_numpy()]] if by else frame
+    overall = _over_all(frame, result)
     shown = spread(
         overall,
         {"Dimension": overall["other"].map(partial(dimension_of, names))},
         overall["group"].map(partial(names.of, "judge")),
-        lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability'], 2)}",
+        with_probability,
     )
     main = dimension_of(names, result.settings.get("main", ""))
     note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."
     return [styled_table(shown, note=note)]
 
 
-def tier_tables(result: Result, names: Names) -> list[GT]:
+def complete_orders(result: Result, names: Names) -> str:
+    """How often each judge puts all tiers in order."""
+    frame = result.frame
+    order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
+    texts = [
+        f"{plain(names.of('judge', row['judge']))} {number(100 * row['estimate'], 1)}%"
+        for row in order.to_dict("records")
+    ]
+    chance = number(100 * order["chance"].mean(), 1) if texts else ""
+    return f"Complete order, ties split: {', '.join(texts)}; chance is {chance}%." if texts else ""
+
+
+@figure_and_tables(
+    "tier_accuracy",
+    lead=(
+        "{figure} shows how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
+        "are counted and not dropped."
+    ),
+    figure="Points: shares",
+    lines="lines: Wilson's {level} intervals at the bootstrap standard error, {drawn}",
+    rest="vertical strokes: chance",
+    reading=complete_orders,
+    method=(
+        "Shares of topics in which ratings put the tiers in order, with Wilson's intervals at the bootstrap "
+        "standard error; p values by shuffling tiers within topics, adjusted by Holm's procedure."
+    ),
+    headline=lambda result, _, report: complete_orders(result, report.names),
+)
+def tier_accuracy(result: Result, names: Names) -> list[GT]:
     """How often the order of tiers is recovered."""
     frame = result.frame
     shown = pd.DataFrame(
@@ -325,42 +286,37 @@ def tier_tables(result: Result, names: Names) -> list[GT]:
             "Ties count as": frame["ties"].astype(str),
             "Share": [estimate_cell(row) for row in frame.to_dict("records")],
             "Chance": frame["chance"].map(lambda value: number(value, 2)),
-            "Above chance": [
-                f"{number(row['excess'], 2)}{NO_BREAK}{interval(row['excess_lower'], row['excess_upper'], 2)}"
-                for row in frame.to_dict("records")
-            ],
+            "Above chance": [estimate_cell(row, "excess", "excess_") for row in frame.to_dict("records")],
             "Tied pairs": frame["tied"].map(lambda value: f"{number(100 * value, 0)}%"),
         }
     )  # fmt: skip
     return [styled_table(shown, groups="quantity", left=2)]
 
 
-def bias_tables(result: Result, names: Names) -> list[GT]:
+@figure_and_tables(
+    "biases",
+    lead=(
+        "{figure} shows how models differ from people as raters. Self-preference compares ratings by a model "
+        "of its items and of other models' items with items by people of equal human quality, corrected for "
+        "the noise of the human means. {table} has all numbers."
+    ),
+    figure="Points: differences between a model and people",
+    lines="lines: {level} intervals with bootstrap standard errors, {drawn}",
+    method=(
+        "Differences between a model and people on the same items; intervals are normal with bootstrap "
+        "standard errors; p values are adjusted by Holm's procedure."
+    ),
+)
+def biases(result: Result, names: Names) -> list[GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
-    by = list(result.settings.get("by") or [])
-    frame = result.frame
-    frame = frame[[all(str(v) == OVERALL for v in row) for row in frame[by].to_numpy()]] if by else frame
+    frame = _over_all(result.frame, result)
     named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]
     shown = spread(
         frame,
         {"bias": pd.Series(named), "Judge": frame["judge"].map(partial(names.of, "judge"))},
         frame["dimension"].map(partial(dimension_of, names)),
-        lambda row: estimate_cell(row),
+        estimate_cell,
     )
-    return [
-        styled_table(
-            shown,
-            groups="bias",
-            note=with_gaps(
-                f"{in_brackets(intervals(result.settings), shown)}.",
-                shown,
-                "not identified; the notes give the reason",
-            ),
-        )
-    ]
-
-
-def _strata(part: pd.DataFrame, by: Sequence[str], names: Names) -> list[list[str]]:
-    if not by:
-        return [[names.of("", OVERALL)] * len(part)]
-    return [[names.of(column, value) for value in part[column]] for column in by]
+    note = f"{in_brackets(intervals(result.settings), shown)}."
+    note = with_gaps(note, shown, "not identified; the notes give the reason")
+    return [styled_table(shown, groups="bias", note=note)]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import one_prompt, words
-from ...figures.raters.naming import TRUTHS
+from ...figures.labels import TRUTHS, one_prompt, words
 from ...recovery import beside_truth, recovery_summary
 from ...results import Result
 from ..data import ReportData

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...figures.labels import Names, level_of
 from ...figures.raters.replacement import SCORINGS
 from ...results import Result
 from ..data import ReportData
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import Recorded
 
 Sentence = Callable[[Result, "Recorded", ReportData], str]
+Reading = Callable[[Result, Names], str]
 EVERY_STUDY = ""  # the kind of result of exhibits that need none
 
 
@@ -115,14 +117,41 @@ def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     return register
 
 
+def figure_and_tables(
+    *kinds: str,
+    lead: str,
+    figure: str = "",
+    lines: str = "",
+    rest: str = "",
+    reading: Reading | None = None,
+    **options: Any,
+) -> Callable[[Any], Any]:
+    """Register a function from a result and names to its tables, to be shown below a figure.
+
+    ``figure``, ``lines`` and ``rest`` are the parts of the figure's caption, see `captioned`; without
+    ``figure`` there is none. ``reading`` is a function from a result and names to what was found.
+    """
+
+    def register(tables: Any) -> Any:
+        def build(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+            drawn = [Drawn(result, captioned(record, figure, lines, rest))] if figure else []
+            found = reading(result, report.names) if reading else ""
+            return Exhibit(lead, drawn, [Laid(tables(result, report.names))], found)
+
+        exhibit(*kinds, **options)(build)
+        return tables
+
+    return register
+
+
 def ended(title: str) -> str:
     """Close a title with a full stop, unless it asks."""
     return title if title.endswith(("?", ".")) else f"{title}."
 
 
-def level_of(settings: Mapping[str, Any]) -> str:
-    """The level of intervals in percent."""
-    return f"{100 * (1 - float(settings.get('alpha') or 0.05)):g}%"
+def level(made: Result | Recorded) -> str:
+    """The level of the intervals of a result in percent."""
+    return level_of(made.settings)
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
@@ -155,6 +184,6 @@ def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, o
     settings = record.settings
     if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
         drawn = f"{resampled(settings)} resampled"
-        what = f"{what}; {lines.format(level=level_of(settings), drawn=drawn)}"
+        what = f"{what}; {lines.format(level=level(record), drawn=drawn)}"
     text = "; ".join(filter(None, [what, rest]))
     return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))

@@ -13,7 +13,6 @@ from ...figures.benchmark.panels import (
     MISSING,
     READINGS,
     STATUSES,
-    level_of,
     metric_in_words,
     placed,
     policy_in_words,
@@ -26,24 +25,21 @@ from ...figures.benchmark.scores import (
     rows_in_words,
     shown_agreement,
 )
-from ...figures.labels import words
-from ...figures.raters.naming import COEFFICIENTS, Names
+from ...figures.labels import COEFFICIENTS, Names, words
 from ...results import Result
 from ...vocabulary import BASELINE
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (
-    NO_BREAK,
     estimate_cell,
     in_brackets,
-    interval,
     number,
     spread,
     styled_table,
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -81,17 +77,13 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def _best(result: Result, record: Recorded, report: ReportData) -> str:
-    return best_judges(result, report.names)
-
-
 @exhibit(
     "scores",
     method=(
         "Scores against gold labels. Intervals are percentiles of bootstrap draws; shares of 0 and 1 have "
         "Wilson's interval."
     ),
-    headline=_best,
+    headline=lambda result, _, report: best_judges(result, report.names),
 )
 def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Scores of judges, what missing answers count as, and recall by kind of gold label."""
@@ -140,32 +132,80 @@ def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhib
     )
 
 
-@exhibit(
+def copies_text(result: Result, _: Names) -> str:
+    """Whether repeated answers are copies of each other."""
+    samples = result.extra.get("samples")
+    if samples is None:
+        return ""
+    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
+    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
+    if not cells.any():
+        return ""
+    return (
+        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
+        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
+        "answers add less there than they seem to; @sec-notes lists them."
+    )
+
+
+@figure_and_tables(
     "passes",
-    method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
-)
-def passes(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Scores of several answers to the same item."""
-    lead = (
+    lead=(
         "{figure} and {table} show what several answers to the same item add [@chen2021]: at least one right "
         "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
+    ),
+    figure="Lines: scores of k answers",
+    lines=f"bands: {BANDS}",
+    reading=copies_text,
+    method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
+)
+def passes(result: Result, names: Names) -> list[GT]:
+    """Scores of k answers, k as columns; by strata only the first score."""
+    own = _one_policy(result.frame)
+    if result.settings.get("by"):
+        own = own[own["metric"] == own["metric"].iloc[0]]
+    frame, places = placed(own, result.settings, names)
+    frame = ranked(frame, places)
+    group = metric_and_place(frame).tolist()
+    frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
+    frame = frame.sort_values("_group", kind="stable")
+    shown = spread(
+        frame,
+        {PLACE: frame["_group"], "Judge": frame["_who"]},
+        "k = " + frame["k"].astype(int).astype(str),
+        lambda row: number(row["estimate"], 3),
     )
-    return Exhibit(
-        lead,
-        [Drawn(result, captioned(record, "Lines: scores of k answers", f"bands: {BANDS}"))],
-        [Laid(pass_tables(result, report.names))],
-        copies_text(result),
-    )
+    shown = _baselines_last(shown, frame)
+    note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
+    if result.settings.get("by"):
+        note = "Over all subsets of k answers. The folder has the other scores."
+    return [grouped(shown, note)]
 
 
-@exhibit("annotators", method="Agreement coefficients of the people whose votes are the gold labels.")
-def annotators(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Agreement of the people behind gold labels."""
-    return Exhibit(
-        "{figure} and {table} show the agreement of the people whose votes are the gold labels.",
-        [Drawn(result, captioned(record, "Points: coefficients", "lines: {level} intervals"))],
-        [Laid(annotator_tables(result, report.names))],
+@figure_and_tables(
+    "annotators",
+    lead="{figure} and {table} show the agreement of the people whose votes are the gold labels.",
+    figure="Points: coefficients",
+    lines="lines: {level} intervals",
+    method="Agreement coefficients of the people whose votes are the gold labels.",
+)
+def annotators(result: Result, names: Names) -> list[GT]:
+    """Agreement of the people behind gold labels, coefficients as columns."""
+    frame = shown_agreement(result)
+    shown = spread(
+        frame,
+        {
+            PLACE: frame["dimension"].map(lambda text: distinction_in_words(text, names)),
+            "Items": pd.Series(rows_in_words(frame, result, names), index=frame.index),
+            "Number": frame["n_items"].map(whole),
+        },
+        frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
+        estimate_cell,
     )
+    note = (
+        f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
+    )
+    return [grouped(shown, note)]
 
 
 def score_tables(result: Result, names: Names) -> list[GT]:
@@ -177,7 +217,7 @@ def score_tables(result: Result, names: Names) -> list[GT]:
     metrics = [kind for kind in there if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
     chosen, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, names)
     chosen = chosen[chosen["metric"].isin(metrics)]
-    chosen = chosen.iloc[ranked(chosen, places)]
+    chosen = ranked(chosen, places)
     shown = spread(
         chosen,
         {PLACE: chosen["_where"], "Judge": chosen["_who"]},
@@ -195,7 +235,7 @@ def score_tables(result: Result, names: Names) -> list[GT]:
     apart = policies_apart(of_first)
     if len(apart) > 1:
         of_first = of_first[of_first["missing"].astype(str).isin(apart)]
-        of_first = of_first.iloc[ranked(of_first, places)]
+        of_first = ranked(of_first, places)
         by_policy = spread(
             of_first,
             {PLACE: of_first["_where"], "Judge": of_first["_who"]},
@@ -207,33 +247,6 @@ def score_tables(result: Result, names: Names) -> list[GT]:
     return tables
 
 
-def pass_tables(result: Result, names: Names) -> list[GT]:
-    """Scores of k answers, k as columns; by strata only the first score."""
-    own = _one_policy(result.frame)
-    if result.settings.get("by"):
-        own = own[own["metric"] == own["metric"].iloc[0]]
-    frame, places = placed(own, result.settings, names)
-    rank = ranked(frame, places)
-    frame = frame.iloc[rank]
-    rules = [metric_in_words(kind) for kind in frame["metric"]]
-    group = [
-        f"{rule}: {place}" if place else rule for rule, place in zip(rules, frame["_where"], strict=True)
-    ]
-    frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
-    frame = frame.sort_values("_group", kind="stable")
-    shown = spread(
-        frame,
-        {PLACE: frame["_group"], "Judge": frame["_who"]},
-        "k = " + frame["k"].astype(int).astype(str),
-        lambda row: number(row["estimate"], 3),
-    )
-    shown = _baselines_last(shown, frame)
-    note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
-    if result.settings.get("by"):
-        note = "Over all subsets of k answers. The folder has the other scores."
-    return [grouped(shown, note)]
-
-
 def reading_tables(result: Result, names: Names) -> list[GT]:
     """What became of answers, in percent; and how two rules compare."""
     tables = [_status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")]
@@ -241,25 +254,6 @@ def reading_tables(result: Result, names: Names) -> list[GT]:
         note = "Percent of the judgments; the same answers read by two rules."
         tables.append(_status_shares(result.extra["compared"], names, READINGS, note))
     return tables
-
-
-def annotator_tables(result: Result, names: Names) -> list[GT]:
-    """Agreement of annotators, coefficients as columns."""
-    frame = shown_agreement(result)
-    shown = spread(
-        frame,
-        {
-            PLACE: frame["dimension"].map(lambda text: distinction_in_words(text, names)),
-            "Items": pd.Series(rows_in_words(frame, result, names), index=frame.index),
-            "Number": frame["n_items"].map(whole),
-        },
-        frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
-        estimate_cell,
-    )
-    note = (
-        f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
-    )
-    return [grouped(shown, note)]
 
 
 def best_judges(result: Result, names: Names) -> str:
@@ -278,16 +272,13 @@ def best_judges(result: Result, names: Names) -> str:
         if judges.empty:
             continue
         best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
-        share = f"{number(best['estimate'], 2)}{NO_BREAK}{interval(best['lower'], best['upper'], 2)}".strip()
         text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
-        text += f"{plain(best['_who'])} ({share})"
+        text += f"{plain(best['_who'])} ({estimate_cell(best)})"
         found = text + _beside_baseline(result, place, names, short=bool(texts))
         texts.append(f"{found[:1].upper()}{found[1:]}.")
     if texts and "over_baseline" in result.extra:
-        level = level_of(result.settings)
-        texts.append(
-            f"The counts are of differences on the same items whose {level} interval does not contain 0."
-        )
+        counted = f"differences on the same items whose {level(result)} interval does not contain 0"
+        texts.append(f"The counts are of {counted}.")
     return " ".join(texts)
 
 
@@ -310,22 +301,6 @@ def _beside_baseline(result: Result, place: str, names: Names, *, short: bool) -
     return (
         f"; {whole(below)} of {whole(len(own))} judges have lower accuracy than always answering {always}, "
         f"{whole(above)} higher accuracy"
-    )
-
-
-def copies_text(result: Result) -> str:
-    """Whether repeated answers are copies of each other."""
-    samples = result.extra.get("samples")
-    if samples is None:
-        return ""
-    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
-    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
-    if not cells.any():
-        return ""
-    return (
-        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
-        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
-        "answers add less there than they seem to; @sec-notes lists them."
     )
 
 
@@ -370,12 +345,6 @@ def _baselines_last(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Put rows of baselines, as ``judge`` and ``_who`` of ``frame`` name them, below those of judges."""
     trivial = set(frame.loc[frame["judge"].astype(str).isin(list(BASELINES)), "_who"].astype(str))
     return shown.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
-
-
-def ranked(frame: pd.DataFrame, places: list[str]) -> list[int]:
-    """Positions of the rows, place by place."""
-    rank = frame["_where"].map(places.index).to_numpy()
-    return sorted(range(len(frame)), key=lambda at: int(rank[at]))
 
 
 def _by_rule(frame: pd.DataFrame, group: list[str]) -> list[str]:
@@ -425,6 +394,13 @@ def percent(share: float) -> str:
     return f"{number(100 * share, 0)}%"
 
 
-def level(result: Result) -> str:
-    """The level of the intervals of a result."""
-    return level_of(result.settings)
+def ranked(frame: pd.DataFrame, places: list[str]) -> pd.DataFrame:
+    """The rows place by place."""
+    rank = frame["_where"].map(places.index).to_numpy()
+    return frame.iloc[sorted(range(len(frame)), key=lambda at: int(rank[at]))]
+
+
+def metric_and_place(frame: pd.DataFrame) -> pd.Series[str]:
+    """The metric of each row, with its place unless there is one only."""
+    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
+    return metric + frame["_where"].map(lambda text: f": {text}" if text else "")

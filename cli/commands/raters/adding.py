@@ -152,7 +152,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
 
 def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -> list[str]:
     """Labels of dimensions, and of models or coefficients, as the results folder has them."""
-    from conjury.analysis.figures.raters.naming import COEFFICIENTS, Names
+    from conjury.analysis.figures.labels import COEFFICIENTS, Names
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.data import labels_of as labels_of_manifest
 

@@ -1,37 +1,46 @@
-"""Every analysis of a benchmark in one run: what is planned, what is left out, in which order."""
+"""All analyses of a benchmark in one run: what is planned, what is excluded, in which order."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark import score, scores
+from conjury.analysis.benchmark import passes, score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
 from conjury.analysis.benchmark.cards import cards, length_effects
 from conjury.analysis.benchmark.data.answered import Answered, missing_in_words, score_study, task_in_words
 from conjury.analysis.benchmark.data.scoring import rule_of
+from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.pipeline.labels import by_published_rules, fit_labels, plan_labels
 from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.recovery import label_recovery
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import read_labels
+from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 
 OPTIONS = FitOptions(draws=0)
 
 
+@cache
 def study(name: str) -> ItemStudy:
     found = load_any_study(name)
     assert isinstance(found, ItemStudy)
     return found
 
 
-def answered(name: str, judges: tuple[str, ...] = ("one", "two"), samples: int = 1) -> Answered:
-    """Made-up answers to the items of a study: gold with mistakes and gaps."""
+@cache
+def answered(name: str = "multiturn", judges: tuple[str, ...] = ("one",), samples: int = 1) -> Answered:
+    """Made-up answers to the items of a study: gold with mistakes and missing answers."""
     known = study(name)
     assert known.gold is not None
     items, gold = read_table(known.folder / known.items), read_labels(known.folder / known.gold.file, known)
@@ -46,29 +55,37 @@ def answered(name: str, judges: tuple[str, ...] = ("one", "two"), samples: int =
                 labels = known.label_sets["line" if task.startswith("line_") else task].labels
                 right = covers.get(row["label"], row["label"])
                 value = right if random.uniform() < 0.6 else random.choice([label.id for label in labels])
-                gap = random.uniform() < 0.1
+                answer = (None, "empty") if random.uniform() < 0.1 else (value, "ok")
                 prompt = "joke" if task == "joke_type" else "lines"
                 if name == "harm_or_humor":
                     prompt = str(prompts.loc[row["item_id"]])
-                rows.append((judge, "model", row["item_id"], prompt, sample, task, None if gap else value,
-                             "empty" if gap else "ok", "label/strict@2"))  # fmt: skip
-    names = [
-        "judge_id",
-        "judge_kind",
-        "item_id",
-        "prompt_id",
-        "sample",
-        "dimension",
-        "value",
-        "status",
-        "rule",
-    ]
-    return Answered(known, pd.DataFrame(rows, columns=names), gold, items)
+                rows.append((judge, row["item_id"], prompt, sample, task, *answer))
+    names = ["judge_id", "item_id", "prompt_id", "sample", "dimension", "value", "status"]
+    judged = pd.DataFrame(rows, columns=names).assign(judge_kind="model", rule="label/strict@2")
+    return Answered(known, judged, gold, items)
+
+
+def of_every_seventh_item(samples: int = 1) -> Answered:
+    given = answered(samples=samples)
+    kept = given.labels["item_id"].unique()[::7]
+    return replace(given, judgments=given.judgments[given.judgments["item_id"].isin(kept)])
+
+
+def steps(given: Answered) -> dict[str, Any]:
+    return {planned.name: planned for planned in plan_labels(given, OPTIONS).steps}
+
+
+def both(*tables: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True)
+
+
+def some(notes: Iterable[str], text: str) -> bool:
+    return any(text in note for note in notes)
 
 
 @pytest.mark.long
 def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
-    given = answered("multiturn", samples=2)
+    given = answered(judges=("one", "two"), samples=2)
     lenient = given.judgments.assign(rule="label/lenient@2")
     fitted = fit_labels(replace(given, others=[lenient]), OPTIONS)
     assert [one.name for one in fitted.results] == [
@@ -82,25 +99,15 @@ def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
 
 
 def test_a_stratum_with_prompts_of_its_own_splits_every_table() -> None:
-    given = answered("harm_or_humor")
-    names = [planned.name for planned in plan_labels(given, OPTIONS).steps]
-    assert [name for name in names if name.startswith("scores")] == [
-        "scores_modality",
-        "scores_modality_language",
-    ]
+    names = [name for name in steps(answered("harm_or_humor")) if name.startswith("scores")]
+    assert names == ["scores_modality", "scores_modality_language"]
 
 
-def test_missing_answers_count_as_wrong_as_nothing_or_as_the_study_says() -> None:
+def test_missing_answers_are_wrong_excluded_or_scored_as_the_study_says() -> None:
     known = study("harm_or_humor")
-    judged = pd.DataFrame(
-        {
-            "judge_id": "one",
-            "judge_kind": "model",
-            "item_id": ["a", "b", "c", "d"],
-            "dimension": "harm",
-            "value": ["harmful", None, None, None],
-            "status": ["ok", "empty", "refused", "error"],
-        }
+    judged = pd.DataFrame({"item_id": list("abcd"), "value": ["harmful", None, None, None]})
+    judged = judged.assign(
+        judge_id="one", judge_kind="model", dimension="harm", status=["ok", "empty", "refused", "error"]
     )
     gold = pd.DataFrame({"item_id": list("abcd"), "label_set": "harm", "label": "explicit"})
     found = scores(score_study(Answered(known, judged, gold), judged), metrics=["accuracy"], draws=0).frame
@@ -108,17 +115,14 @@ def test_missing_answers_count_as_wrong_as_nothing_or_as_the_study_says() -> Non
     assert ours["estimate"].to_dict() == pytest.approx({"wrong": 1 / 4, "missing": 1.0, "study": 2 / 3})
     assert ours["n_units"].to_dict() == {"wrong": 4, "missing": 1, "study": 3}
     assert "empty: 'Harmful'; refused, truncated, unparsed: wrong; error: left out" in missing_in_words(known)
+    given = answered()
+    punchline = given.study.model_copy(update={"missing": {"empty": "punchline"}})
+    asked = given.judgments[given.judgments["dimension"] == "joke_type"]  # lines were not judged
+    assert score_study(replace(given, study=punchline), asked).policy == {"empty": "punchline"}
 
 
-def test_a_rule_for_missing_answers_may_name_a_label_of_a_task_that_was_not_judged() -> None:
-    given = answered("multiturn", judges=("one",))
-    known = given.study.model_copy(update={"missing": {"empty": "punchline"}})
-    asked = given.judgments[given.judgments["dimension"] == "joke_type"]
-    assert score_study(replace(given, study=known), asked).policy == {"empty": "punchline"}
-
-
-def test_pooled_scores_and_lengths_know_the_strata_that_they_pool() -> None:
-    planned = {one.name: one for one in plan_labels(answered("multiturn"), OPTIONS).steps}
+def test_pooled_scores_and_lengths_name_the_strata_that_they_pool() -> None:
+    planned = steps(answered())
     pooled, split, lengths = (planned[name].call() for name in ("scores", "scores_language", "lengths"))
     assert (pooled.frame["judge"] == "majority class by stratum").any()
     assert not (split.frame["judge"] == "majority class by stratum").any()
@@ -126,137 +130,105 @@ def test_pooled_scores_and_lengths_know_the_strata_that_they_pool() -> None:
 
 
 def test_perturbed_items_are_compared_and_not_scored() -> None:
-    given = answered("multiturn")
-    copies = given.judgments.assign(
-        base_item_id=given.judgments["item_id"],
-        item_id=given.judgments["item_id"] + "-typos",
-        condition="orthographic",
-    )
-    plain = given.judgments.assign(condition="none", base_item_id=given.judgments["item_id"])
-    both = replace(given, judgments=pd.concat([plain, copies], ignore_index=True))
-    planned = {one.name: one for one in plan_labels(both, OPTIONS).steps}
+    given = answered(judges=("one", "two"))
+    item = given.judgments["item_id"]
+    copies = given.judgments.assign(base_item_id=item, item_id=item + "-typos", condition="orthographic")
+    plain = given.judgments.assign(condition="none", base_item_id=item)
+    planned = steps(replace(given, judgments=both(plain, copies)))
     assert {"robustness", "robustness_language"} <= set(planned)
     assert planned["robustness_language"].title.endswith("by language")
     kept = planned["scores"].call().frame.query("judge == 'one' and task == 'joke_type'")
     assert kept["n_items"].max() == given.labels["item_id"].nunique()
 
 
-def test_answers_by_published_rules_keep_their_condition() -> None:
-    given = answered("multiturn")
-    read = given.judgments.head(4).assign(rule="label/published@1")
-    copies = read.assign(item_id=read["item_id"] + "__drift", condition="drift")
-    kept = by_published_rules(replace(given, judgments=pd.concat([read, copies], ignore_index=True)))["v2"]
-    assert kept["condition"].tolist() == ["none"] * 4 + ["drift"] * 4
-
-
 @pytest.mark.long
 def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored() -> None:
-    given = answered("harm_or_humor", judges=("one",))
+    given = answered("harm_or_humor")
     people = given.labels.assign(judge_kind="human", prompt_id=None, sample=1, status="ok", rule=None)
     people = people.rename(columns={"label_set": "dimension", "label": "value"}).drop(columns="raw")
-    both = pd.concat(
-        [given.judgments, *(people.assign(judge_id=name) for name in ("ann", "bob"))], ignore_index=True
-    )
-    fitted = fit_labels(replace(given, judgments=both), OPTIONS)
+    judgments = both(given.judgments, *(people.assign(judge_id=name) for name in ("ann", "bob")))
+    fitted = fit_labels(replace(given, judgments=judgments), OPTIONS)
     assert set(fitted.by_name["scores_modality"].frame.query("judge_kind != 'baseline'")["judge"]) == {"one"}
-    found = fitted.by_name["annotators"].frame
-    assert (found["estimate"].dropna() == 1).all()
-    assert any("People are not scored" in note for note in fitted.notes)
+    assert (fitted.by_name["annotators"].frame["estimate"].dropna() == 1).all()
+    assert some(fitted.notes, "People are not scored")
 
 
 @pytest.mark.long
-def test_what_cannot_be_run_is_left_out_with_a_note() -> None:
-    given = answered("multiturn")
-    assert given.items is not None
-    bare = replace(given, items=given.items.assign(text="same"))
-    fitted = fit_labels(bare, OPTIONS)
+def test_what_cannot_be_run_is_excluded_with_a_note() -> None:
+    given = answered(judges=("one", "two"))
+    fitted = fit_labels(replace(given, items=given.items.assign(text="same")), OPTIONS)
     assert "lengths" not in fitted.by_name
-    assert any(note.startswith("Scores by the length of items: not computed.") for note in fitted.notes)
+    assert some(fitted.notes, "Scores by the length of items: not computed.")
 
 
 def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
-    given = answered("multiturn")
+    given = answered()
     published = replace(given, judgments=given.judgments.assign(rule="label/published@1"))
-    planned = [one.name for one in plan_labels(published, OPTIONS).steps]
-    assert planned == ["readings", "beside_print"]
+    assert list(steps(published)) == ["readings", "beside_print"]
     assert rule_of(published.judgments) == "published"
     assert rule_of(given.judgments.drop(columns="rule")) == ""
+    read = published.judgments.head(4)
+    copies = read.assign(item_id=read["item_id"] + "__drift", condition="drift")
+    kept = by_published_rules(replace(given, judgments=both(read, copies)))["v2"]
+    assert kept["condition"].tolist() == ["none"] * 4 + ["drift"] * 4
 
 
-def test_published_numbers_that_are_not_compared_are_among_the_notes_that_are_printed() -> None:
-    given = answered("multiturn")
+def test_notes_name_published_numbers_that_are_not_compared() -> None:
+    given = answered()
     read = given.judgments.assign(rule="label/published@1", judge_id="qwen3_8b", condition="shuffled")
-    read = read.drop_duplicates(["item_id", "sample", "dimension"])
-    plain = replace(given, judgments=pd.concat([read.assign(condition="none"), read], ignore_index=True))
+    plain = replace(given, judgments=both(read.assign(condition="none"), read))
     fitted = fit_labels(plain, OPTIONS)
     assert set(fitted.by_name["beside_print"].frame["condition"]) == {"none"}
-    assert any(
-        "published numbers are not compared: there are no answers" in note for note in fitted.all_notes
-    )
-    assert any(note.startswith("Answers under shuffled are not compared") for note in fitted.all_notes)
-
-
-def of_every_seventh_item(given: Answered) -> Answered:
-    kept = given.labels["item_id"].unique()[::7]
-    return replace(given, judgments=given.judgments[given.judgments["item_id"].isin(kept)])
+    assert some(fitted.all_notes, "published numbers are not compared: there are no answers")
+    assert some(fitted.all_notes, "Answers under shuffled are not compared")
 
 
 def by_language(rule: str, given: Answered) -> list[pd.DataFrame]:
-    """Judgments as a file for each language, read by a rule."""
+    """Judgments as one file per language, parsed by a rule."""
     language = given.judgments["item_id"].map(given.items.set_index("item_id")["language"])
     ruled = given.judgments.assign(rule=f"label/{rule}@1")
     return [ruled[language == level] for level in ("en", "es")]
 
 
-def test_files_of_one_rule_are_one_reading() -> None:
-    given = of_every_seventh_item(answered("multiturn", judges=("one",)))
+def test_files_of_one_rule_are_combined() -> None:
+    given = of_every_seventh_item()
+    n = len(given.judgments)
     lenient = replace(given, judgments=given.judgments.assign(rule="label/lenient@1"))
     others = [*by_language("strict", given), *by_language("published", given)]
     read = replace(lenient, others=others)
-    assert [len(table) for table in read.parsed] == [len(given.judgments)] * 2
-    assert [len(table) for table in by_published_rules(read).values()] == [len(given.judgments)]
-    first = plan_labels(read, OPTIONS).steps[0].call()
-    assert first.extra["compared"]["n"].sum() == len(given.judgments)
-    with pytest.raises(
-        InputError, match=r"two tables contain the judgment of 'one' .* by rule 'strict'; give"
-    ):
+    assert [len(table) for table in read.parsed] == [n] * 2
+    assert [len(table) for table in by_published_rules(read).values()] == [n]
+    assert steps(read)["readings"].call().extra["compared"]["n"].sum() == n
+    twice = r"two tables contain the judgment of 'one' .* by rule 'strict'; give"
+    with pytest.raises(InputError, match=twice):
         plan_labels(replace(lenient, others=[*others, others[0]]), OPTIONS)
-
-
-def test_a_file_of_the_rule_of_the_data_is_read_with_them() -> None:
-    given = of_every_seventh_item(answered("multiturn", judges=("one",)))
     english, spanish = by_language("strict", given)
     read = replace(given, judgments=english, others=[spanish])
     assert len(read.parsed) == 1
-    assert plan_labels(read, OPTIONS).steps[0].call().frame["n"].sum() == len(given.judgments)
+    assert steps(read)["readings"].call().frame["n"].sum() == n
 
 
 def test_copies_whose_judgments_name_no_condition_are_those_of_the_items() -> None:
-    given = of_every_seventh_item(answered("multiturn", judges=("one",)))
-    assert given.items is not None
-    plain = given.items.assign(item_id=given.items["item_id"].astype("string"))
-    copies = plain.assign(
-        base_item_id=plain["item_id"], item_id=plain["item_id"] + "-typos", condition="orthographic"
-    )
-    items = pd.concat([plain.assign(condition="none"), copies], ignore_index=True)
+    given = of_every_seventh_item()
+    plain = given.items.assign(item_id=given.items["item_id"].astype("string"), condition="none")
+    name = plain["item_id"]
+    items = both(plain, plain.assign(base_item_id=name, item_id=name + "-typos", condition="orthographic"))
     renamed = given.judgments.assign(item_id=given.judgments["item_id"] + "-typos")
-    both = pd.concat([given.judgments, renamed], ignore_index=True).assign(condition=pd.NA)
-    found = replace(given, items=items, judgments=both)
+    judgments = both(given.judgments, renamed)
+    found = replace(given, items=items, judgments=judgments.assign(condition=pd.NA))
     assert len(found.unperturbed) == len(given.judgments)
-    contrary = replace(found, judgments=both.assign(condition="none"))
     with pytest.raises(InputError, match="is another than that of the item"):
-        plan_labels(contrary, OPTIONS)
+        plan_labels(replace(found, judgments=judgments.assign(condition="none")), OPTIONS)
 
 
-def test_what_scoring_left_out_is_said_once() -> None:
-    given = of_every_seventh_item(answered("multiturn", judges=("one",), samples=2))
-    surplus = given.judgments.iloc[[-1]].assign(dimension="line_99", lines_shown=3)
-    judgments = pd.concat([given.judgments.assign(lines_shown=3), surplus], ignore_index=True)
-    read = replace(given, judgments=judgments)
+def test_what_scoring_excludes_is_noted_once() -> None:
+    given = of_every_seventh_item(samples=2)
+    surplus = given.judgments.iloc[[-1]].assign(dimension="line_99")
+    read = replace(given, judgments=both(given.judgments, surplus).assign(lines_shown=3))
     assert sum("beyond those shown" in note for note in read.scored.notes) == 1
-    results = {one.name: one for one in plan_labels(read, OPTIONS).steps}
+    planned = steps(read)
     for name in ("scores", "confusion_line"):
-        assert not set(results[name].call().notes) & set(read.scored.notes)
+        assert not set(planned[name].call().notes) & set(read.scored.notes)
 
 
 def test_tasks_are_named_by_the_prompt_that_asks_for_them() -> None:
@@ -264,59 +236,139 @@ def test_tasks_are_named_by_the_prompt_that_asks_for_them() -> None:
     assert task_in_words(study("harm_or_humor"), "harm") == "Harm"
 
 
+def harm_judgments(items: Iterable[str], value: Any) -> pd.DataFrame:
+    base = {"judge_id": "gpt", "judge_kind": "model", "dimension": "harm"}
+    return pd.DataFrame({"item_id": list(items), "value": value, **base})
+
+
 def test_length_effects_are_scores_of_groups_of_items() -> None:
-    n = 40
-    items = pd.DataFrame({"item_id": [f"j{k}" for k in range(n)], "text": ["x" * (k + 1) for k in range(n)]})
-    given = ["safe"] * 20 + ["harmful"] * 20
-    judged = items.assign(judge_id="gpt", judge_kind="model", dimension="harm", value=given)
+    items = pd.DataFrame(
+        {"item_id": [f"j{k}" for k in range(40)], "text": ["x" * (k + 1) for k in range(40)]}
+    )
     gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "safe"})
     gold.loc[0, "label"] = "harmful"
-    found = length_effects(score(judged, gold), items, draws=50, metrics=["accuracy"])
+    scored = score(harm_judgments(items["item_id"], ["safe"] * 20 + ["harmful"] * 20), gold)
+    found = length_effects(scored, items, draws=50, metrics=["accuracy"])
     assert found.frame["estimate"].tolist() == [0.9, 1.0, 0.0, 0.0]
     assert found.frame["longest"].tolist() == [10, 20, 30, 40]
     assert found.extra["ends"]["estimate"].item() == pytest.approx(-0.9)
     with pytest.raises(InputError, match="two groups of lengths"):
-        length_effects(score(judged, gold), items.assign(text="same"), draws=0)
+        length_effects(scored, items.assign(text="same"), draws=0)
 
 
-def test_cards_pick_the_item_that_every_judge_misses_with_its_raw_answer() -> None:
-    judged = pd.DataFrame(
-        {"judge_id": ["a", "b"] * 2, "judge_kind": "model", "prompt_id": "joke", "sample": 1,
-         "item_id": ["j1", "j1", "j2", "j2"], "dimension": "harm", "value": [*["safe"] * 3, "harmful"]}
-    )  # fmt: skip
+def test_differences_between_languages_are_no_effect_of_length() -> None:
+    """Short items in one language are all right, long ones in another all but one wrong."""
+    n = np.arange(80)
+    language = np.repeat(["en", "es"], 40)
+    items = pd.DataFrame({"item_id": [f"j{k:02d}" for k in n], "text": ["x" * (k + 1) for k in n]})
+    items["language"] = language
+    gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "safe"})
+    value = np.where((language == "en") ^ (n % 10 == 0), "safe", "harmful")
+    made = score(harm_judgments(items["item_id"], value), gold, items=items)
+    across = length_effects(made, items, metrics=["accuracy"], draws=200).extra["ends"]
+    assert across["estimate"].item() < -0.7
+    found = length_effects(made, items, within=["language"], draws=200)
+    right = found.extra["ends"].query("metric == 'accuracy'").set_index("language")
+    assert right["estimate"].abs().max() < 0.15
+    smallest = min(1, right["p"].min() * right["p"].notna().sum())  # adjusted within a task and metric
+    assert right["p_adjusted"].min() == pytest.approx(smallest)
+    assert found.frame.groupby("language")["longest"].max().to_dict() == {"en": 40, "es": 80}
+    assert found.settings["by"] == ["language"]
+    assert "Lengths are grouped and compared within each value of language." in found.notes
+    alike = items.assign(text=items["text"].where(items["language"] == "en", "same"))
+    found = length_effects(made, alike, within=["language"], draws=0)
+    assert set(found.frame["language"]) == {"en"}
+    assert some(found.notes, "40 items are excluded")
+    assert not some(found.notes, "no text")
+
+
+def test_cards_show_the_item_that_every_judge_misses_with_its_raw_answer() -> None:
+    judged = harm_judgments(["j1", "j1", "j2", "j2"], [*["safe"] * 3, "harmful"])
+    judged = judged.assign(judge_id=["a", "b"] * 2, prompt_id="joke", sample=1)
     gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["harmful", "safe"]})
     items = pd.DataFrame({"item_id": ["j1", "j2"], "text": ["A dog.", "A cat."]})
     raw = judged[["judge_id", "prompt_id", "item_id", "sample"]].assign(text=["r1", "r2", "r3", "r4"])
     found = cards(score(judged, gold), items, responses=raw).frame
-    assert found[["reason", "item_id"]].drop_duplicates().values.tolist() == [
-        ["hard", "j1"],
-        ["divided", "j2"],
-    ]
+    reasons = found[["reason", "item_id"]].drop_duplicates().values.tolist()
+    assert reasons == [["hard", "j1"], ["divided", "j2"]]
     assert found["raw"].tolist() == ["r1", "r2", "r3", "r4"]
     with pytest.raises(InputError, match="nothing to show"):
         cards(score(judged, gold), items.assign(item_id=["x", "y"]))
 
 
-def test_agreement_on_kinds_of_harm_is_among_those_who_see_harm() -> None:
+def test_agreement_on_kinds_of_harm_is_among_people_who_see_harm() -> None:
     rows = [("a", "j1", "safe"), ("b", "j1", "implicit"), ("a", "j2", "implicit"), ("b", "j2", "explicit")]
     votes = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
-    told = distinctions(votes, covers)
-    assert told.groupby("dimension").size().to_dict() == {"harmful_vs_safe": 4, "implicit_vs_explicit": 3}
+    sizes = distinctions(votes, covers).groupby("dimension").size().to_dict()
+    assert sizes == {"harmful_vs_safe": 4, "implicit_vs_explicit": 3}
     found = annotators(votes.assign(dimension="harm"), covers=covers, draws=0, coefficients=["percent"]).frame
-    assert found.set_index("dimension")["estimate"].to_dict() == {
-        "harmful_vs_safe": 0.5, "implicit_vs_explicit": 0.0
-    }  # fmt: skip
+    estimates = found.set_index("dimension")["estimate"].to_dict()
+    assert estimates == {"harmful_vs_safe": 0.5, "implicit_vs_explicit": 0.0}
     with pytest.raises(InputError, match="not two people"):
         annotators(votes.assign(judge_id="a", dimension="harm"))
 
 
-def test_labels_as_they_were_written_outlive_being_read_twice(tmp_path: Path) -> None:
-    known = study("multiturn")
+def test_raw_labels_are_kept_when_they_are_read_twice(tmp_path: Path) -> None:
     written = pd.DataFrame({"item_id": ["j1"], "label_set": ["joke_type"], "label": ["Absurdism"]})
     write_table(written, tmp_path / "labels.csv")
-    once = read_labels(tmp_path / "labels.csv", known)
-    write_table(once, tmp_path / "again.parquet")
-    assert read_labels(tmp_path / "again.parquet", known)[["label", "raw"]].values.tolist() == [
-        ["surreal_absurdism", "Absurdism"]
-    ]
+    write_table(read_labels(tmp_path / "labels.csv", study("multiturn")), tmp_path / "again.parquet")
+    again = read_labels(tmp_path / "again.parquet", study("multiturn"))
+    assert again[["label", "raw"]].values.tolist() == [["surreal_absurdism", "Absurdism"]]
+
+
+def simulated(name: str, **options: object) -> tuple[Answered, pd.DataFrame]:
+    made = simulate_labels(study(name), seed=3, **options)
+    return Answered(study(name), made.judgments, made.labels, made.items), made.truth
+
+
+def test_scores_of_all_items_cells_and_gold_labels_are_compared_with_the_truth() -> None:
+    given, truth = simulated("harm_or_humor", items=240, judges=["gpt_4o", "human"])
+    scored = score_study(given, given.of_models)
+    people = given.judgments[given.judgments["judge_kind"] == "human"]
+    covers = given.study.gold.covers
+    found = label_recovery(
+        {
+            "whole": scores(scored, by=["modality"], draws=200),
+            "cells": scores(scored, by=["modality", "language"], draws=200),
+            "half": scores(scored, by=["language"], draws=0),
+            "people": annotators(people, by=["modality"], items=given.items, covers=covers, draws=0),
+        },
+        truth,
+    )
+    whole = found[found["analysis"] == "whole"]
+    assert set(whole["quantity"]) == {"accuracy", "accuracy_answered", "missing"}
+    assert {"", "implicit", "explicit"} == set(whole["gold"])
+    assert (whole["modality"] == "").all()
+    assert not (found["analysis"] == "half").any()
+    accuracy = "quantity == 'accuracy' and prompt == 'text' and gold == ''"
+    of_all = truth.query(f"{accuracy} and language == ''")
+    assert whole.query(accuracy)["truth"].item() == of_all["value"].item()
+    assert set(found.loc[found["analysis"] == "cells", "language"]) >= {"en", "ar"}
+    people = found[found["analysis"] == "people"]
+    assert set(people["quantity"]) == {"percent_agreement", "fleiss_kappa"}
+    assert (people["truth"] - people["estimate"]).abs().max() < 0.15
+    assert found["inside"].mean() > 0.8
+    assert "Accuracy of the answers given" in alt_of(Result(found, "recovery"))
+
+
+def test_passes_are_compared_with_the_truth_of_the_same_number_of_answers() -> None:
+    given, truth = simulated("multiturn", items=60, judges=["qwen3_8b"], samples=3)
+    result = passes(score_study(given, given.unperturbed), draws=200)
+    found = label_recovery({"passes": result}, truth)
+    joke = found[(found["task"] == "joke_type") & (found["quantity"] == "pass_at_k")]
+    assert joke["k"].tolist() == ["1", "2", "3"]
+    assert joke["truth"].is_monotonic_increasing
+    assert found["inside"].mean() > 0.7
+    other = replace(result, frame=result.frame.assign(judge="another"))
+    assert label_recovery({"passes": other}, truth).empty
+
+
+def test_a_share_of_missing_answers_is_compared_once() -> None:
+    key = {"judge": "gpt", "prompt": "text", "task": "harm"}
+    frame = pd.DataFrame({**key, "metric": "missing_rate", "missing": ["wrong", "missing"]})
+    frame = frame.assign(estimate=0.1, lower=0.0, upper=0.2)
+    truth = pd.DataFrame({**key, "quantity": ["missing"], "condition": "none", "gold": "", "k": pd.NA})
+    result = Result(frame, "scores", settings={"by": []})
+    found = label_recovery({"scores": result}, truth.assign(value=0.3))
+    assert found[["truth", "inside"]].to_numpy().tolist() == [[pytest.approx(0.3), False]]

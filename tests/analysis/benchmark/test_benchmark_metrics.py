@@ -45,19 +45,15 @@ def sample(kind: str) -> tuple[np.ndarray, np.ndarray]:
         predicted[::7] = -1
     if kind == "some outside":
         predicted[::9] = 4
-    if kind == "a class never predicted":
-        predicted[predicted == 2] = 0
-    if kind == "a class not in gold":
-        gold, predicted = np.where(gold == 3, 0, gold), predicted
-    if kind == "one answer":
-        predicted[:] = 1
-    if kind == "all missing":
-        predicted[:] = -1
-    if kind == "one class in gold":
-        gold[:] = 0
-    if kind == "one item":
-        gold, predicted = gold[:1], predicted[:1]
-    return gold, predicted
+    changed = {
+        "a class never predicted": (gold, np.where(predicted == 2, 0, predicted)),
+        "a class not in gold": (np.where(gold == 3, 0, gold), predicted),
+        "one answer": (gold, np.ones_like(predicted)),
+        "all missing": (gold, -np.ones_like(predicted)),
+        "one class in gold": (np.zeros_like(gold), predicted),
+        "one item": (gold[:1], predicted[:1]),
+    }
+    return changed.get(kind, (gold, predicted))
 
 
 KINDS = (
@@ -105,21 +101,12 @@ def test_specificity_of_answered_units_is_recall_of_the_other_classes_by_scikit_
         assert value(f"specificity_{label}", m) == pytest.approx(number, abs=1e-12)
 
 
-def test_specificity_counts_no_answer_as_a_failure() -> None:
+def test_no_answer_lowers_specificity_and_one_class_or_no_units_give_no_number() -> None:
     m = margins([0, 0, 1, 1], [0, -1, 1, 0], 2)
-    assert value("specificity_b", m) == 0.5  # of both a, one is answered otherwise than b
-    assert value("specificity_a", m) == 0.5
-    assert value("specificity", m) == 0.5
-
-
-def test_specificity_of_one_class_is_missing() -> None:
+    for name in ("specificity_a", "specificity_b", "specificity"):  # of both a, one is answered with a
+        assert value(name, m) == 0.5
     assert np.isnan(value("specificity", margins([0, 0], [0, 1], 2)))
-
-
-def test_no_units_give_no_numbers() -> None:
-    m = margins([], [], 3)
-    for name in OVERALL:
-        assert np.isnan(value(name, m)), name
+    assert all(np.isnan(value(name, margins([], [], 3))) for name in OVERALL)
 
 
 def test_recall_of_a_gold_label_counts_answers_with_the_class_that_covers_it() -> None:
@@ -127,17 +114,9 @@ def test_recall_of_a_gold_label_counts_answers_with_the_class_that_covers_it() -
     level = [0, 1, 1, 2, 2, 2]  # safe, implicit, explicit
     m = margins(level, [safe, harmful, safe, harmful, harmful, -1], 2, class_of=[safe, harmful, harmful])
     levels, classes = ("safe", "implicit", "explicit"), ("safe", "harmful")
-    names = ("recall_implicit", "recall_explicit", "recall_harmful", "specificity_harmful", "accuracy")
-    found = {name: float(metric(name, m, classes, levels)[0]) for name in names}
-    assert found == pytest.approx(
-        {
-            "recall_implicit": 1 / 2,
-            "recall_explicit": 2 / 3,
-            "recall_harmful": 3 / 5,
-            "specificity_harmful": 1.0,
-            "accuracy": 4 / 6,
-        }
-    )
+    expected = {"recall_implicit": 1 / 2, "recall_explicit": 2 / 3, "recall_harmful": 3 / 5}
+    expected |= {"specificity_harmful": 1.0, "accuracy": 4 / 6}
+    assert {name: metric(name, m, classes, levels)[0] for name in expected} == pytest.approx(expected)
 
 
 def test_weighted_margins_are_those_of_repeated_units() -> None:
@@ -152,14 +131,12 @@ def test_weighted_margins_are_those_of_repeated_units() -> None:
         assert value(name, weighted) == pytest.approx(value(name, repeated), abs=1e-12)
 
 
-def test_an_unknown_metric_is_refused_with_a_near_name() -> None:
+def test_unknown_metrics_are_refused_with_a_near_name_and_shares_of_units_are_known() -> None:
     with pytest.raises(InputError, match="did you mean 'macro_f1'"):
         value("makro_f1", margins([0], [0], 2))
     with pytest.raises(InputError, match="no metric 'recall_z'"):
         value("recall_z", margins([0], [0], 2))
-
-
-def test_only_shares_of_units_have_wilson_intervals() -> None:
+    # shares of units, which have Wilson intervals
     assert [name for name in OVERALL if is_share(name)] == ["accuracy", "missing_rate"]
 
 

@@ -1,4 +1,4 @@
-"""Judgments beside gold labels: units, missing answers, policies, copies of items."""
+"""Judgments compared with gold labels: units, missing answers, policies, copies of items."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_answers import noted
 from sklearn.metrics import f1_score
 
 from conjury.analysis.benchmark import Scored, confusion, readings, score, scores
@@ -16,9 +17,9 @@ from conjury.inference.errors import InputError
 COVERS = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
 
 
-def judged(**columns: Any) -> pd.DataFrame:
+def judged(*items: str, value: Any = "safe", **columns: Any) -> pd.DataFrame:
     base = {"judge_id": "gpt", "judge_kind": "model", "dimension": "harm"}
-    return pd.DataFrame({**base, **columns})
+    return pd.DataFrame({"item_id": list(items), **base, "value": value, **columns})
 
 
 def gold(**labels: str) -> pd.DataFrame:
@@ -26,18 +27,24 @@ def gold(**labels: str) -> pd.DataFrame:
 
 
 def harm() -> Scored:
-    answers = judged(
-        item_id=["j1", "j2", "j3", "j4"],
-        value=["harmful", "safe", None, None],
-        status=["ok", "ok", "refused", "empty"],
-    )
-    items = pd.DataFrame({"item_id": ["j1", "j2", "j3", "j4"], "language": ["en", "en", "ar", "ar"]})
+    items = ["j1", "j2", "j3", "j4"]
+    answers = judged(*items, value=["harmful", "safe", None, None], status=["ok", "ok", "refused", "empty"])
     labels = gold(j1="implicit", j2="safe", j3="explicit", j4="safe")
-    return score(answers, labels, covers=COVERS, items=items, policy={"refused": "harmful", "empty": "wrong"})
+    strata = pd.DataFrame({"item_id": items, "language": ["en", "en", "ar", "ar"]})
+    policy = {"refused": "harmful", "empty": "wrong"}
+    return score(answers, labels, covers=COVERS, items=strata, policy=policy)
 
 
-def line_judgments(*lines: int, value: str = "setup") -> pd.DataFrame:
-    return judged(item_id="j1", dimension=[f"line_{line}" for line in lines], value=value)
+def of_gpt(scored: Scored, *metrics: str, missing: str = "wrong", **options: Any) -> pd.DataFrame:
+    """Scores of the judge gpt without draws, by metric."""
+    chosen = {"metrics": list(metrics) or ["accuracy"], "missing": [missing], "draws": 0, **options}
+    table = scores(scored, **chosen).frame
+    return table[table["judge"] == "gpt"].set_index("metric")
+
+
+def line_judgments(*lines: int, value: str | None = "setup", **columns: Any) -> pd.DataFrame:
+    names = [f"line_{line}" for line in lines]
+    return judged(*["j1"] * len(lines), value=value, **{**columns, "dimension": names})
 
 
 def line_labels(*labels: str) -> pd.DataFrame:
@@ -50,167 +57,131 @@ def test_answers_count_for_the_gold_labels_that_their_class_covers() -> None:
     assert found.classes["harm"] == ("harmful", "safe")
     assert found.levels["harm"] == ("implicit", "explicit", "safe")
     assert found.frame["correct"].tolist() == [True, True, False, False]
+    assert len(found.of(language="en").frame) == 2
+    assert len(found.where(found.frame["correct"].to_numpy()).frame) == 2
+    table = scores(found, by=["language"], metrics=["accuracy"], missing=["wrong"], draws=0).frame
+    models = table[table["judge"] == "gpt"].set_index("language")["estimate"]
+    assert models.to_dict() == {"en": 1.0, "ar": 0.0}
+    assert set(table["judge"]) == {"gpt", "majority class", "random"}
+    shown = set(scores(found, missing=["wrong"], draws=0).frame["metric"])
+    assert {"recall_implicit", "recall_explicit", "specificity_harmful"} <= shown
+    assert "recall_safe" not in shown
 
 
 @pytest.mark.parametrize(("missing", "accuracy"), [("wrong", 2 / 4), ("missing", 1.0), ("study", 3 / 4)])
 def test_missing_answers_count_as_the_policy_says(missing: str, accuracy: float) -> None:
-    table = scores(harm(), metrics=["accuracy", "missing_rate"], missing=[missing], draws=0).frame
-    table = table[table["judge"] == "gpt"].set_index("metric")["estimate"]
+    table = of_gpt(harm(), "accuracy", "missing_rate", missing=missing)["estimate"]
     assert table["accuracy"] == pytest.approx(accuracy)
     assert table["missing_rate"] == 0.5  # whatever they count as
 
 
 def test_a_status_that_the_policy_does_not_name_is_missing() -> None:
-    answers = judged(item_id=["j1", "j2"], value=["safe", None], status=["ok", "error"])
+    answers = judged("j1", "j2", value=["safe", None], status=["ok", "error"])
     found = score(answers, gold(j1="safe", j2="safe"), policy={"refused": "safe"})
-    table = scores(found, metrics=["accuracy"], missing=["study"], draws=0).frame
-    assert table.loc[table["judge"] == "gpt", ["estimate", "n_answers"]].to_numpy().tolist() == [[1.0, 1]]
+    row = of_gpt(found, missing="study").loc["accuracy", ["estimate", "n_answers"]]
+    assert row.tolist() == [1.0, 1]
 
 
-def test_a_policy_with_what_is_no_class_is_refused() -> None:
-    with pytest.raises(InputError, match="'refused' counts as 'harmfull' \\(did you mean 'harmful'"):
-        score(
-            judged(item_id=["j1"], value=["safe"]),
-            gold(j1="safe"),
-            covers=COVERS,
-            policy={"refused": "harmfull"},
-        )
-
-
-def test_lines_are_units_of_one_task_and_those_without_an_answer_are_missing() -> None:
+def test_lines_are_units_of_one_task_and_missing_ones_have_the_status_of_the_answer() -> None:
     found = score(line_judgments(1, 3), line_labels("setup", "setup", "punchline"))
     assert found.tasks == ("line",)
     assert found.frame["line"].tolist() == [1, 2, 3]
     assert found.frame["status"].tolist() == ["ok", "missing", "ok"]
-    assert any("1 units have a gold label and no judgment" in note for note in found.notes)
+    assert noted(found, "1 units have a gold label and no judgment")
+    refused = line_judgments(1, value=None, status="refused")
+    assert score(refused, line_labels("setup", "setup")).frame["status"].tolist() == ["refused", "refused"]
 
 
-def test_lines_of_an_unread_answer_have_its_status() -> None:
-    answers = line_judgments(1).assign(value=None, status="refused")
-    assert score(answers, line_labels("setup", "setup")).frame["status"].tolist() == ["refused", "refused"]
-
-
-def test_surplus_answers_are_left_out_and_counted() -> None:
+def test_surplus_answers_and_items_that_were_not_asked_are_no_units() -> None:
     found = score(line_judgments(1, 2, 3), line_labels("setup", "setup"))
     assert len(found.frame) == 2
-    assert any("1 judgments are of units without a gold label" in note for note in found.notes)
+    assert noted(found, "1 judgments are of units without a gold label")
+    found = score(line_judgments(1, 2, 3, 4, lines_shown=3), line_labels("setup", "setup"))
+    assert "line: 1 labels are of lines beyond those shown and are excluded." in found.notes
+    assert "line: 1 judgments are of units without a gold label and are excluded." in found.notes
+    assert score(judged("j1"), gold(j1="safe", j2="safe")).frame["item_id"].tolist() == ["j1"]
 
 
-def test_items_that_were_not_asked_are_no_units() -> None:
-    found = score(judged(item_id=["j1"], value=["safe"]), gold(j1="safe", j2="safe"))
-    assert found.frame["item_id"].tolist() == ["j1"]
-
-
-def test_gold_labels_outside_of_the_classes_are_left_out_and_named() -> None:
-    answers = judged(item_id=["j1", "j2"], value=["safe", "safe"])
-    found = score(answers, gold(j1="safe", j2="saef"), classes=["safe", "harmful"])
+def test_gold_labels_outside_of_the_classes_are_excluded_and_such_answers_are_wrong_and_not_missing() -> None:
+    classes = ["safe", "harmful"]
+    found = score(judged("j1", "j2"), gold(j1="safe", j2="saef"), classes=classes)
     assert len(found.frame) == 1
-    assert any("'saef' (1)" in note for note in found.notes)
-
-
-def test_an_answer_outside_of_the_classes_is_wrong_and_not_missing() -> None:
-    answers = judged(item_id=["j1", "j2"], value=["safe", "funny"])
-    found = score(answers, gold(j1="safe", j2="safe"), classes=["safe", "harmful"])
-    table = scores(found, metrics=["accuracy", "missing_rate"], missing=["missing"], draws=0).frame
-    assert table.loc[table["judge"] == "gpt", "estimate"].tolist() == [0.5, 0.0]
+    assert noted(found, "'saef' (1)")
+    found = score(judged("j1", "j2", value=["safe", "funny"]), gold(j1="safe", j2="safe"), classes=classes)
+    assert of_gpt(found, "accuracy", "missing_rate", missing="missing")["estimate"].tolist() == [0.5, 0.0]
     counts = confusion(found).frame.query("gold == 'safe'").set_index("predicted")["n"]
     assert counts.to_dict() == {"safe": 1, "harmful": 0, "other label": 1, "no answer": 0}
 
 
-def test_a_gold_label_counts_as_one_class_only() -> None:
-    with pytest.raises(InputError, match="'safe' counts as 'harmful' and as 'safe'"):
-        score(
-            judged(item_id=["j1"], value="safe"),
-            gold(j1="safe"),
-            covers={"harmful": ["safe"], "safe": ["safe"]},
-        )
-
-
-def test_strata_of_judgments_are_there_without_a_table_of_items() -> None:
-    answers = judged(item_id=["j1", "j2"], value="safe", language=["en", "ar"])
+def test_strata_of_judgments_need_no_table_of_items() -> None:
+    answers = judged("j1", "j2", language=["en", "ar"])
     found = scores(score(answers, gold(j1="safe", j2="safe")), by=["language"], draws=0).frame
     assert set(found["language"]) == {"en", "ar"}
 
 
-def test_copies_of_an_item_have_the_label_of_the_original() -> None:
-    items = pd.DataFrame({"item_id": ["j1", "j1+typos"], "base_item_id": ["j1", "j1"]})
-    answers = judged(item_id=["j1", "j1+typos"], value=["safe", "harmful"])
-    found = score(answers, gold(j1="safe"), items=items)
+def test_copies_have_the_label_of_the_original_and_empty_conditions_are_those_of_the_items() -> None:
+    copies = pd.DataFrame({"item_id": ["j1", "j1x"], "base_item_id": "j1"})
+    found = score(judged("j1", "j1x", value=["safe", "harmful"]), gold(j1="safe"), items=copies)
     assert found.frame["correct"].tolist() == [True, False]
     assert found.frame["base_item_id"].tolist() == ["j1", "j1"]
+    items = copies.assign(condition=["none", "drift"])
+    answers = judged("j1", "j1x", condition=["none", ""], base_item_id=["j1", None])
+    frame = score(answers, gold(j1="safe"), items=items).frame
+    assert frame[["condition", "base_item_id"]].to_numpy().tolist() == [["none", "j1"], ["drift", "j1"]]
+    contrary = r"judgments: row 2 of column 'condition' is .* in items; make them agree"
+    with pytest.raises(InputError, match=contrary):
+        score(answers.assign(condition="none"), gold(j1="safe"), items=items)
 
 
-def test_scores_by_a_column_are_those_of_its_parts() -> None:
-    table = scores(harm(), by=["language"], metrics=["accuracy"], missing=["wrong"], draws=0).frame
-    models = table[table["judge"] == "gpt"].set_index("language")["estimate"]
-    assert models.to_dict() == {"en": 1.0, "ar": 0.0}
-    assert set(table["judge"]) == {"gpt", "majority class", "random"}
+def test_people_and_several_prompts_are_judges_of_their_own() -> None:
+    model = judged("j1", "j1", value=["safe", "harmful"], prompt_id=["short", "long"])
+    person = judged("j1").assign(judge_id="ann", judge_kind="human")
+    table = scores(score(pd.concat([model, person]), gold(j1="safe")), metrics=["accuracy"], draws=0).frame
+    mine = table[(table["missing"] == "wrong") & (table["judge_kind"] != "baseline")]
+    expected = [["gpt", "short", 1.0], ["gpt", "long", 0.0], ["ann", "", 1.0]]
+    assert mine[["judge", "prompt", "estimate"]].to_numpy().tolist() == expected
+
+
+SAFE = gold(j1="safe")
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels", "options", "message"),
+    [
+        (judged("j1", "j1"), SAFE, {}, "repeats an earlier judgment"),
+        (judged("j1"), pd.concat([SAFE] * 2), {}, "second label of the same set"),
+        (judged("j1"), SAFE.assign(label_set="x"), {}, "no label_set is a dim"),
+        (judged("j1"), gold(j2="safe"), {}, "nothing can be scored"),
+        (judged("j1").drop(columns="item_id"), SAFE, {}, "column 'item_id' is missing"),
+        (
+            judged("j1"), SAFE, {"covers": COVERS, "policy": {"refused": "harmfull"}},
+            r"'refused' counts as 'harmfull' \(did you mean 'harmful'",
+        ),
+        (
+            judged("j1"), SAFE, {"covers": {"harmful": ["safe"], "safe": ["safe"]}},
+            "'safe' counts as 'harmful' and as 'safe'",
+        ),
+    ],
+)  # fmt: skip
+def test_tables_that_cannot_be_scored_are_refused(answers, labels, options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        score(answers, labels, **options)
 
 
 def test_scores_of_nothing_are_refused() -> None:
     with pytest.raises(InputError, match="none is named"):
         scores(harm(), metrics=[])
-    empty = harm()
-    empty = replace(empty, frame=empty.frame.assign(region=None))
+    empty = replace(harm(), frame=harm().frame.assign(region=None))
     with pytest.raises(InputError, match="no answer has all of region"):
         scores(empty, by=["region"])
-
-
-def test_recall_on_covered_labels_and_specificity_of_the_covering_class_are_shown_by_default() -> None:
-    shown = set(scores(harm(), missing=["wrong"], draws=0).frame["metric"])
-    assert {"recall_implicit", "recall_explicit", "specificity_harmful"} <= shown
-    assert "recall_safe" not in shown
-
-
-def test_people_and_several_prompts_are_judges_of_their_own() -> None:
-    model = judged(item_id=["j1", "j1"], value=["safe", "harmful"], prompt_id=["short", "long"])
-    person = judged(item_id=["j1"], value=["safe"]).assign(judge_id="ann", judge_kind="human")
-    table = scores(score(pd.concat([model, person]), gold(j1="safe")), metrics=["accuracy"], draws=0).frame
-    mine = table[(table["missing"] == "wrong") & (table["judge_kind"] != "baseline")]
-    assert mine[["judge", "prompt", "estimate"]].to_numpy().tolist() == [
-        ["gpt", "short", 1.0],
-        ["gpt", "long", 0.0],
-        ["ann", "", 1.0],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("answers", "labels", "sentence"),
-    [
-        (judged(item_id=["j1", "j1"], value="safe"), gold(j1="safe"), "repeats an earlier judgment"),
-        (
-            judged(item_id=["j1"], value="safe"),
-            pd.concat([gold(j1="safe")] * 2),
-            "second label of the same set",
-        ),
-        (
-            judged(item_id=["j1"], value="safe"),
-            gold(j1="safe").assign(label_set="x"),
-            "no label_set is a dim",
-        ),
-        (judged(item_id=["j1"], value="safe"), gold(j2="safe"), "nothing can be scored"),
-        (judged(value=["safe"]), gold(j1="safe"), "column 'item_id' is missing"),
-    ],
-)
-def test_tables_that_cannot_be_scored_are_refused(
-    answers: pd.DataFrame, labels: pd.DataFrame, sentence: str
-) -> None:
-    with pytest.raises(InputError, match=sentence):
-        score(answers, labels)
-
-
-def test_where_and_of_choose_answers() -> None:
-    found = harm()
-    assert len(found.of(language="en").frame) == 2
-    assert len(found.where(found.frame["correct"].to_numpy()).frame) == 2
     with pytest.raises(InputError, match="does not contain 'eng'"):
-        found.of(language="eng")
+        harm().of(language="eng")
 
 
 def test_rules_are_compared_answer_by_answer() -> None:
     items = [f"j{number}" for number in range(5)]
-    strict = judged(item_id=items, value=["a", "a", "a", None, None], rule="label/strict@1")
-    lenient = judged(item_id=items, value=["a", "b", None, "b", None], rule="label/lenient@1")
+    strict = judged(*items, value=["a", "a", "a", None, None], rule="label/strict@1")
+    lenient = judged(*items, value=["a", "b", None, "b", None], rule="label/lenient@1")
     found = readings(strict, lenient)
     compared = found.extra["compared"].set_index("status")["n"].to_dict()
     assert compared == {"agree": 1, "different": 1, "only_strict": 1, "only_lenient": 1, "neither": 1}
@@ -218,36 +189,20 @@ def test_rules_are_compared_answer_by_answer() -> None:
     assert strict_rows.to_dict() == {"ok": 0.6, "missing": 0.4}
 
 
-def test_surplus_labels_are_no_judgments_and_have_a_number_of_their_own() -> None:
-    lenient = line_judgments(1, 2, 3, 4).assign(lines_shown=2, rule="line_labels/lenient@1")
-    strict = line_judgments(1, 2, value=None).assign(lines_shown=2, rule="line_labels/strict@1")
+def test_surplus_labels_are_no_judgments_and_have_a_count_of_their_own() -> None:
+    lenient = line_judgments(1, 2, 3, 4, lines_shown=2, rule="line_labels/lenient@1")
+    strict = line_judgments(1, 2, value=None, lines_shown=2, rule="line_labels/strict@1")
     found = readings(strict, lenient)
-    assert found.frame[["status", "n", "share", "n_surplus"]].to_numpy().tolist() == [
-        ["missing", 2, 1.0, 0],
-        ["ok", 2, 1.0, 2],
-    ]
+    rows = [["missing", 2, 1.0, 0], ["ok", 2, 1.0, 2]]
+    assert found.frame[["status", "n", "share", "n_surplus"]].to_numpy().tolist() == rows
     assert found.extra["compared"][["status", "n"]].to_numpy().tolist() == [["only_lenient", 2]]
     assert found.notes == ()
 
 
-def test_empty_conditions_of_judgments_are_those_of_the_items() -> None:
-    items = pd.DataFrame(
-        {"item_id": ["j1", "j1x"], "base_item_id": ["j1", "j1"], "condition": ["none", "drift"]}
-    )
-    answers = judged(item_id=["j1", "j1x"], value="safe", condition=["none", ""], base_item_id=["j1", None])
-    found = score(answers, gold(j1="safe"), items=items).frame
-    assert found[["condition", "base_item_id"]].to_numpy().tolist() == [["none", "j1"], ["drift", "j1"]]
-    with pytest.raises(
-        InputError, match=r"judgments: row 2 of column 'condition' is .* in items; make them agree"
-    ):
-        score(answers.assign(condition="none"), gold(j1="safe"), items=items)
-
-
-def test_copies_are_drawn_with_their_originals_and_said_to_be_pooled() -> None:
-    rng = np.random.default_rng(4)
-    value = rng.choice(["a", "b"], 60)
+def test_copies_are_drawn_with_their_originals_and_a_note_says_that_they_are_pooled() -> None:
+    value = np.random.default_rng(4).choice(["a", "b"], 60)
     names = pd.Series([f"j{number}" for number in range(60)])
-    plain = judged(item_id=names, value=value, condition="none", base_item_id=None)
+    plain = judged(*names, value=value, condition="none", base_item_id=None)
     copies = plain.assign(item_id=names + "x", condition="drift", base_item_id=names)
     labels = gold(**dict.fromkeys(names, "a"))
     alone, both = (
@@ -257,26 +212,19 @@ def test_copies_are_drawn_with_their_originals_and_said_to_be_pooled() -> None:
     one, two = (result.frame.query("judge == 'gpt'").iloc[0] for result in (alone, both))
     assert [two["n_items"], two["n_clusters"]] == [120, 60]
     assert two["std_error"] == pytest.approx(one["std_error"], rel=1e-9)
-    assert any("60 answers to perturbed items are pooled" in note for note in both.notes)
-    assert not any("pooled" in note for note in alone.notes)
+    assert noted(both, "60 answers to perturbed items are pooled")
+    assert not noted(alone, "pooled")
 
 
-def test_surplus_lines_are_told_apart_from_lines_without_gold() -> None:
-    answers = line_judgments(1, 2, 3, 4).assign(lines_shown=3)
-    found = score(answers, line_labels("setup", "setup"))
-    assert "line: 1 labels are of lines beyond those shown and are excluded." in found.notes
-    assert "line: 1 judgments are of units without a gold label and are excluded." in found.notes
-
-
-def test_macro_f1_of_answered_units_is_over_their_gold_classes_and_scikit_learn_gives_both() -> None:
-    types = list("abcdefghij")
+def test_macro_f1_of_answered_units_is_over_their_gold_classes_as_in_scikit_learn() -> None:
+    types, given = list("abcdefghij"), ["a", "c", *[None] * 8]  # of the first two jokes, one is right
     items = [f"j{k}" for k in range(10)]
-    given = ["a", "c", *[None] * 8]  # of the first two jokes, one is right
-    answers = judged(item_id=items, value=given, status=["ok", "ok", *["unparsed"] * 8])
+    answers = judged(*items, value=given, status=["ok", "ok", *["unparsed"] * 8])
     scored = score(answers, gold(**dict(zip(items, types, strict=True))), classes=types)
-    found = scores(scored, metrics=["macro_f1"], missing=["missing", "wrong"], draws=0).frame
-    own = found[found["judge"] == "gpt"].set_index("missing")["estimate"]
+    missing, wrong = (
+        of_gpt(scored, "macro_f1", missing=name)["estimate"].item() for name in ("missing", "wrong")
+    )
     both = {"y_true": types[:2], "y_pred": given[:2], "average": "macro", "zero_division": 0}
-    assert own["missing"] == pytest.approx(f1_score(labels=types[:2], **both)) == pytest.approx(0.5)
+    assert missing == pytest.approx(f1_score(labels=types[:2], **both)) == pytest.approx(0.5)
     assert f1_score(labels=types, **both) == pytest.approx(0.1)  # a mean over all types in gold
-    assert own["wrong"] == pytest.approx(0.1)  # answers that are missing count as wrong
+    assert wrong == pytest.approx(0.1)  # answers that are missing count as wrong

@@ -1,14 +1,15 @@
-"""Mixed logits: against lme4's glmer, against integration by brute force, and where nothing can be fitted."""
+"""Mixed logits: against lme4's glmer, against numerical integration, and where nothing can be fitted."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import draws_of, scored_of
+from made_up_answers import draws_of, noted, scored_of
 from scipy.special import expit
 
 from conjury.analysis.benchmark import differences, mixed_logit
@@ -20,16 +21,19 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "benchmark"
 
 
 def counted(name: str) -> tuple[np.ndarray, np.ndarray]:
-    answers = pd.read_csv(FIXTURES / "mixed_answers.csv")
-    own = answers[answers["data"] == name]
-    sides, side = np.unique(own["judge"], return_inverse=True)
-    made = tally(own["correct"].to_numpy() == 1, pd.factorize(own["item"])[0], side, tuple(sides))
+    answers = pd.read_csv(FIXTURES / "mixed_answers.csv").query("data == @name")
+    sides, side = np.unique(answers["judge"], return_inverse=True)
+    made = tally(answers["correct"].to_numpy() == 1, pd.factorize(answers["item"])[0], side, tuple(sides))
     return made.right, made.asked
 
 
 def of_glmer(name: str, nagq: int) -> pd.DataFrame:
     table = pd.read_csv(FIXTURES / "mixed_glmer.csv")
     return table[(table["data"] == name) & (table["nagq"] == nagq)].set_index("term")
+
+
+def first_row(right: dict[str, Any], samples: int = 1, **options: Any) -> pd.Series:
+    return mixed_logit(scored_of(right, samples=samples), **options).frame.iloc[0]
 
 
 @pytest.mark.parametrize("name", ["items", "lines", "pair"])
@@ -43,20 +47,16 @@ def test_fit_is_that_of_glmer_with_25_nodes(name: str) -> None:
     assert between == pytest.approx(theirs.loc["b-a", "std_error"], rel=1e-5)
 
 
-def test_one_node_as_in_laplaces_approximation_would_be_off() -> None:
-    laplace, adaptive = of_glmer("pair", 1), of_glmer("pair", 25)
-    assert abs(laplace.loc["sd", "estimate"] - adaptive.loc["sd", "estimate"]) > 0.1
-
-
-def test_likelihood_is_the_integral_over_intercepts() -> None:
+def test_likelihood_is_the_integral_over_intercepts_and_laplaces_approximation_differs() -> None:
     right, asked = counted("pair")
     fitted = fit_mixed_logit(right, asked)
-
     z = np.linspace(-9, 9, 4001)
     p = expit(fitted.log_odds[:, None] + fitted.sd * z)  # (K, nodes)
     answers = np.prod(p ** right[..., None] * (1 - p) ** (asked - right)[..., None], axis=1)
     by_force = np.log((answers * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)).sum(axis=1) * (z[1] - z[0])).sum()
     assert fitted.log_likelihood == pytest.approx(by_force, abs=1e-6)
+    laplace, adaptive = of_glmer("pair", 1), of_glmer("pair", 25)
+    assert abs(laplace.loc["sd", "estimate"] - adaptive.loc["sd", "estimate"]) > 0.1
 
 
 @pytest.mark.slow
@@ -66,22 +66,19 @@ def test_robust_errors_are_those_of_the_bootstrap_of_items() -> None:
     rng = np.random.default_rng(3)
     drawn = [rng.integers(0, len(right), len(right)) for _ in range(60)]
     again = np.array([fit_mixed_logit(right[own], asked[own]).log_odds for own in drawn])
-    theirs = (again[:, 3] - again[:, 0]).std(ddof=1)
     contrast = np.array([-1.0, 0, 0, 1])
-    assert np.sqrt(contrast @ fitted.robust @ contrast) == pytest.approx(theirs, rel=0.25)
+    error = np.sqrt(contrast @ fitted.robust @ contrast)
+    assert error == pytest.approx((again[:, 3] - again[:, 0]).std(ddof=1), rel=0.25)
 
 
-def test_answers_given_twice_tell_no_more_than_once() -> None:
+def test_answers_given_twice_contain_no_more_information() -> None:
     answers = draws_of(8, 2, 80)
     twice = {judge: np.repeat(own, 2).tolist() for judge, own in answers.items()}
-    once = mixed_logit(scored_of(answers)).frame.iloc[0]
-    copied = mixed_logit(scored_of(twice, samples=2)).frame.iloc[0]
-    assert copied["std_error"] / abs(copied["estimate"]) == pytest.approx(
-        once["std_error"] / abs(once["estimate"]), rel=0.1
-    )
+    once, copied = first_row(answers), first_row(twice, samples=2)
+    relative = once["std_error"] / abs(once["estimate"])
+    assert copied["std_error"] / abs(copied["estimate"]) == pytest.approx(relative, rel=0.1)
     assert copied["std_error_model"] < 0.8 * copied["std_error"]
-    by_model = mixed_logit(scored_of(twice, samples=2), errors="model").frame.iloc[0]
-    assert by_model["std_error"] == copied["std_error_model"]
+    assert first_row(twice, samples=2, errors="model")["std_error"] == copied["std_error_model"]
 
 
 def test_more_nodes_change_nothing_and_order_of_items_neither() -> None:
@@ -101,20 +98,17 @@ def test_without_variance_of_items_it_is_plain_logistic_regression() -> None:
     np.testing.assert_allclose(np.diag(fitted.vcov), 1 / (6 * share * (1 - share)))
 
 
-def test_table_holds_differences_from_the_reference() -> None:
+def test_a_table_contains_differences_from_the_reference_only() -> None:
     scored = scored_of(draws_of(1, 3, 80))
     found = mixed_logit(scored, reference="b")
+    table = found.frame
     assert found.kind == "mixed"
-    assert found.frame[["left", "right"]].to_numpy().tolist() == [["a", "b"], ["c", "b"]]
+    assert table[["left", "right"]].to_numpy().tolist() == [["a", "b"], ["c", "b"]]
     sides = found.extra["sides"].set_index("side")["log_odds"]
-    np.testing.assert_allclose(found.frame["estimate"], [sides["a"] - sides["b"], sides["c"] - sides["b"]])
-    np.testing.assert_allclose(found.frame["odds_ratio"], np.exp(found.frame["estimate"]))
-    assert (found.frame["odds_ratio_lower"] < found.frame["odds_ratio"]).all()
-    assert (found.frame["p_adjusted"] >= found.frame["p"]).all()
-
-
-def test_another_side_never_stands_in_for_the_reference() -> None:
-    scored = scored_of(draws_of(1, 3, 80))
+    np.testing.assert_allclose(table["estimate"], [sides["a"] - sides["b"], sides["c"] - sides["b"]])
+    np.testing.assert_allclose(table["odds_ratio"], np.exp(table["estimate"]))
+    assert (table["odds_ratio_lower"] < table["odds_ratio"]).all()
+    assert (table["p_adjusted"] >= table["p"]).all()
     of_c = scored.frame["judge"].to_numpy() == "c"
     part = np.where(of_c | (np.arange(len(of_c)) % 2 == 0), "first", "second")
     split = replace(scored, frame=scored.frame.assign(part=part))
@@ -124,70 +118,59 @@ def test_another_side_never_stands_in_for_the_reference() -> None:
 
 
 def test_a_pair_in_the_table_of_differences_is_the_fit_of_two() -> None:
-    scored = scored_of(draws_of(2, 2, 60))
-    alone = mixed_logit(scored, reference="b").frame.iloc[0]
-    row = differences(scored, tests=["mixed logit"], draws=0).frame.iloc[0]
+    answers = draws_of(2, 2, 60)
+    alone = first_row(answers, reference="b")
+    row = differences(scored_of(answers), tests=["mixed logit"], draws=0).frame.iloc[0]
     assert row["metric"] == "log_odds"
     assert row["estimate"] == pytest.approx(alone["estimate"], abs=1e-8)
     assert row["std_error"] == pytest.approx(alone["std_error"], rel=1e-6)
 
 
-def test_unbalanced_answers_are_all_used() -> None:
+def test_unbalanced_answers_are_all_used_and_missing_ones_are_wrong_or_excluded() -> None:
     answers = draws_of(3, 2, 60)
-    scored = scored_of({"a": answers["a"], "b": [None] * 20 + answers["b"][20:]})
-    row = mixed_logit(scored).frame.iloc[0]
+    row = first_row({"a": answers["a"], "b": [None] * 20 + answers["b"][20:]})
     assert (row["n_answers"], row["n_items"]) == (100, 60)
-
-
-def test_missing_answers_are_wrong_or_left_out() -> None:
     answers = draws_of(4, 2, 60)
     holes = [float("nan") if place % 3 == 0 else value for place, value in enumerate(answers["b"])]
-    scored = scored_of({"a": answers["a"], "b": holes})
-    assert mixed_logit(scored).frame["n_answers"].tolist() == [120]
-    left_out = mixed_logit(scored, missing="missing").frame.iloc[0]
-    assert left_out["n_answers"] == 100
-    assert left_out["estimate"] > mixed_logit(scored).frame["estimate"].iloc[0]
+    wrong = first_row({"a": answers["a"], "b": holes})
+    excluded = first_row({"a": answers["a"], "b": holes}, missing="missing")
+    assert (wrong["n_answers"], excluded["n_answers"]) == (120, 100)
+    assert excluded["estimate"] > wrong["estimate"]
 
 
 def test_judges_that_are_always_right_have_no_finite_log_odds() -> None:
-    answers = draws_of(5, 2, 40)
-    found = mixed_logit(scored_of({**answers, "sure": [1] * 40}))
-    rows = found.frame.set_index("left")
-    assert np.isnan(rows.loc["sure", "estimate"])
-    assert np.isfinite(rows.loc["b", "estimate"])
-    assert any("always or never right, so without finite log-odds: sure" in note for note in found.notes)
+    found = mixed_logit(scored_of({**draws_of(5, 2, 40), "sure": [1] * 40}))
+    rows = found.frame.set_index("left")["estimate"]
+    assert np.isnan(rows["sure"])
+    assert np.isfinite(rows["b"])
+    assert noted(found, "always or never right, so without finite log-odds: sure")
+
+
+NESTED = {"a": [1] * 20 + [0] * 10, "b": [1] * 12 + [0] * 18, "c": [1] * 3 + [0] * 27}
+LINES = {"a": [1, 0, 1, 1], "b": [0, 1, 0, 1]}
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "lines", "note"),
     [
-        ({"a": [1, 0, 1], "b": [1, 0, 1]}, "always right or always wrong"),
-        ({"a": [1], "b": [0]}, "without finite log-odds: a, b"),
-        ({"a": [1, 1], "b": [1, 1]}, "without finite log-odds"),
+        ({"a": [1, 0, 1], "b": [1, 0, 1]}, 0, "always right or always wrong"),
+        ({"a": [1], "b": [0]}, 0, "without finite log-odds: a, b"),
+        ({"a": [1, 1], "b": [1, 1]}, 0, "without finite log-odds"),
+        (LINES, 4, "a single item"),
+        (NESTED, 0, "also correct under all better ones"),
+        ({name: NESTED[name] for name in "cab"}, 0, "also correct under all better ones"),
     ],
 )
-def test_where_nothing_can_be_fitted_a_note_says_why(answers: dict, told: str) -> None:
-    found = mixed_logit(scored_of(answers))
+def test_where_nothing_can_be_fitted_a_note_gives_the_reason(answers: dict, lines: int, note: str) -> None:
+    found = mixed_logit(scored_of(answers, lines=lines))
     assert found.frame["estimate"].isna().all()
-    assert any(told in note for note in found.notes)
+    assert noted(found, note)
 
 
-def test_sides_that_are_right_on_nested_items_have_no_finite_variance_and_counts_say_so() -> None:
-    nested = {"a": [1] * 20 + [0] * 10, "b": [1] * 12 + [0] * 18, "c": [1] * 3 + [0] * 27}
-    for order in ("abc", "cab"):
-        found = mixed_logit(scored_of({name: nested[name] for name in order}))
-        assert found.frame["estimate"].isna().all()
-        assert any("also correct under all better ones" in note for note in found.notes)
-    crossed = {**nested, "b": [1] * 11 + [0] * 9 + [1] + [0] * 9}
-    found = mixed_logit(scored_of(crossed))
-    assert not any("also correct under all better ones" in note for note in found.notes)
-
-
-def test_a_single_item_with_many_lines_has_no_variance() -> None:
-    found = mixed_logit(scored_of({"a": [1, 0, 1, 1], "b": [0, 1, 0, 1]}, lines=4))
-    assert found.frame["estimate"].isna().all()
-    assert any("a single item" in note for note in found.notes)
-    each = mixed_logit(scored_of({"a": [1, 0, 1, 1], "b": [0, 1, 0, 1]}, lines=4), group="unit")
+def test_crossed_answers_and_lines_as_groups_can_be_fitted() -> None:
+    crossed = mixed_logit(scored_of({**NESTED, "b": [1] * 11 + [0] * 9 + [1] + [0] * 9}))
+    assert not noted(crossed, "also correct under all better ones")
+    each = mixed_logit(scored_of(LINES, lines=4), group="unit")
     assert each.frame["n_items"].tolist() == [4]
 
 
@@ -205,7 +188,7 @@ def test_intervals_cover_the_true_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"reference": "z"}, "does not contain 'z'"),
         ({"between": "model"}, "'model' is missing"),
@@ -216,7 +199,7 @@ def test_intervals_cover_the_true_difference() -> None:
         ({"errors": "HC3"}, "use robust or model"),
         ({"group": "topic"}, "'topic' is missing"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_fitted_is_refused(options: dict, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+)
+def test_invalid_options_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         mixed_logit(scored_of(draws_of(7, 2, 10)), **options)

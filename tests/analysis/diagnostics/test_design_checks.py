@@ -25,12 +25,7 @@ from conjury.analysis.diagnostics.design import (
 from conjury.analysis.diagnostics.judged import designs, split
 from conjury.analysis.diagnostics.units import clusters, effective_number, stimuli
 from conjury.inference.simulation import simulate
-from conjury.inference.study import Study, load_study
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
+from conjury.inference.study import Study
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from conjury.analysis.diagnostics import Check
 from conjury.analysis.diagnostics.check import Question
 from conjury.analysis.diagnostics.effects import difference_frame, judge_differences
 from conjury.analysis.diagnostics.judged import Judged, split
-from conjury.analysis.diagnostics.order import REMEDIES, SHOWN, SIDE
+from conjury.analysis.diagnostics.position import REMEDIES, SHOWN, SIDE
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 

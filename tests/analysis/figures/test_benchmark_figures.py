@@ -1,4 +1,4 @@
-"""Figures of benchmarks: what stands in panels, rows and lines, at real sizes."""
+"""Figures of benchmarks: what is in panels, rows and lines, at real sizes."""
 
 from __future__ import annotations
 
@@ -8,257 +8,63 @@ import made_up_benchmark as made
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import alt, draw, legend, row_labels, titles
+from matplotlib.axes import Axes
 
-from conjury.analysis.figures import alt, draw, has_figure, parts
+from conjury.analysis import figures
+from conjury.analysis.figures import parts
 from conjury.analysis.figures.benchmark.differences import with_the_best
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
+WORDS = {"labels": made.WORDS}
 
-def titles(figure: object) -> list[str]:
-    axes = getattr(figure, "axes")  # noqa: B009
-    return [one.get_title(loc="left").replace("\n", " ") for one in axes if one.get_title(loc="left")]
+
+def labelled(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_xticklabels()]
+
+
+def one_judge(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"judge": "gpt", "task": "harm", **columns})
 
 
 def test_scores_have_a_panel_for_each_metric_task_and_stratum_and_a_row_for_each_judge() -> None:
-    figure = draw(made.scores(), labels=made.WORDS)
+    result = made.scores()
+    figure = figures.draw(result, **WORDS)
     assert titles(figure)[:2] == ["Accuracy: Kind of joke, English", "Accuracy: Kind of joke, Spanish"]
     assert len(titles(figure)) == 8
-    rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    rows = row_labels(figure.axes[0])
     assert rows[0] == "Qwen3-8B"
     assert len(rows) == len(made.FEW)
     assert not any("_" in row for row in rows)
-
-
-def test_baselines_are_lines_at_their_score_and_no_rows() -> None:
-    figure = draw(made.scores(by=()), labels=made.WORDS)
-    at = {
-        round(float(line.get_xdata()[0]), 6)
-        for line in figure.axes[0].get_lines()
-        if line.get_linestyle() == "--"
-    }
-    assert 0.4 in at
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["Always the most frequent label", "Random label"]
-
-
-def test_judges_are_told_apart_by_prompt_only_where_they_have_several_in_a_panel() -> None:
-    result = made.scores(by=())
-    twice = pd.concat([result.frame, result.frame.assign(prompt="other")], ignore_index=True)
-    rows = [t.get_text() for t in draw(Result(twice, "scores")).axes[0].get_yticklabels()]
-    assert "Qwen3 8b, Joke" in rows
-    assert "Qwen3 8b, Other" in rows
-
-
-def test_missing_answers_are_drawn_under_each_rule_only_where_rules_differ() -> None:
-    result = made.scores()
     assert parts(result) == ["policies"]
     same = result.frame[result.frame["missing"] == "wrong"]
     both = pd.concat([same, same.assign(missing="missing")], ignore_index=True)
     assert parts(Result(both, "scores", settings=result.settings)) == []
-    legend = draw(made.harm(), part="policies").legends[0].get_texts()
-    assert len(legend) == 3
-
-
-def test_recalls_of_kinds_of_harm_are_a_figure_of_their_own() -> None:
-    assert "recalls" in parts(made.harm())
-    figure = draw(made.harm(), part="recalls", labels=made.WORDS)
-    assert len(titles(figure)) == 8
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Implicit", "Explicit"]
-    assert "implicit" in alt(made.harm(), made.WORDS, "recalls").lower()
-
-
-def test_cells_of_small_matrices_hold_their_percent() -> None:
-    figure = draw(made.confusion(labels=["safe", "harmful"], judges=["gpt"]))
-    shares = [int(text.get_text()) for text in figure.axes[0].texts]
-    assert all(0 < share <= 100 for share in shares)
-    assert len(shares) >= 3
-
-
-def test_answers_that_cover_a_gold_label_are_right() -> None:
-    frame = pd.DataFrame(
-        {"judge": "gpt", "task": "harm", "gold": ["implicit", "implicit", "safe"],
-         "predicted": ["harmful", "safe", "safe"], "n": [6, 4, 10], "share": 0.0}
-    )  # fmt: skip
-    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
-    result = Result(frame, "confusion", settings={"covers": covers})
-    assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in alt(result)
-
-
-def test_answers_that_nobody_gave_have_no_column() -> None:
-    frame = made.confusion(labels=["safe", "harmful"], judges=["gpt"]).frame
-    frame = frame.assign(n=frame["n"].where(frame["predicted"] != "no answer", 0))
-    figure = draw(Result(frame, "confusion"))
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Safe", "Harmful"]
-
-
-def test_labels_that_are_never_given_stand_at_the_edge() -> None:
-    frame = pd.DataFrame(
-        {"judge": "gpt", "task": "harm", "label": ["a", "b"], "n_gold": 10, "n_predicted": [0, 40],
-         "ratio": [0.0, 4.0], "ratio_lower": [0.0, 3.0], "ratio_upper": [0.0, 5.0]}
-    )  # fmt: skip
-    axes = draw(Result(frame, "by_label")).axes[0]
-    points = [line.get_xdata() for line in axes.get_lines() if line.get_marker() == "o"]
-    assert sorted(float(x) for x in np.concatenate(points)) == [-4.0, 2.0]
-
-
-def test_passes_have_a_row_of_panels_for_each_score_and_draw_baselines_without_markers() -> None:
-    result = made.passes(by=())
-    random = result.frame[result.frame["judge"] == made.JUDGES[0]].assign(judge="random")
-    both = Result(pd.concat([result.frame, random], ignore_index=True), "passes")
-    figure = draw(both, labels=made.WORDS)
-    assert len(figure.axes) == 3 * 2
-    bare = [line for line in figure.axes[0].get_lines() if line.get_marker() in ("None", "", None)]
-    assert len(bare) == 1
-    assert max(line.get_ydata().max() for line in figure.axes[0].get_lines()) < figure.axes[0].get_ylim()[1]
-
-
-def test_differences_are_marked_where_the_adjusted_p_is_small() -> None:
-    result = made.differences()
-    half = result.frame.assign(p_adjusted=[0.01, 0.9] * 3)
-    legend = draw(Result(half, "differences", settings=result.settings)).legends[0]
-    assert len(legend.get_texts()) == 2
-
-
-def test_prompts_get_panels_where_pairs_were_compared_under_several() -> None:
-    frame = pd.concat([made.differences(made.JUDGES[:2]).frame.assign(prompt=name, task="harm").iloc[:1]
-                       for name in ("text", "image")], ignore_index=True)  # fmt: skip
-    assert titles(draw(Result(frame, "differences"))) == ["Text", "Image"]
-
-
-def test_readings_show_shares_that_add_up() -> None:
-    figure = draw(made.readings(), labels=made.WORDS)
-    ends = [bar.get_x() + bar.get_width() for bar in figure.axes[0].patches]
-    assert max(ends) == pytest.approx(100)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "Answered", "Refused", "Empty", "Cut off", "Not parsed"
-    ]  # fmt: skip
-
-
-def test_printed_numbers_lie_on_the_diagonal_where_ours_are_the_same() -> None:
-    frame = pd.DataFrame({"metric": "accuracy", "printed": [0.1, 0.4], "recomputed": [0.1, 0.4]})
-    axes = draw(Result(frame, "beside_print")).axes[0]
-    points = next(line for line in axes.get_lines() if line.get_marker() == "o")
-    assert points.get_xdata().tolist() == points.get_ydata().tolist()
-    assert axes.get_xlim() == axes.get_ylim()
-
-
-def test_what_is_not_there_is_refused_with_what_there_is() -> None:
     with pytest.raises(InputError, match="no metric 'auc'"):
-        draw(made.scores(), metrics=["auc"])
-    with pytest.raises(InputError, match="have no figure"):
-        draw(Result(pd.DataFrame(), "cards"))
-    assert not has_figure(Result(pd.DataFrame(), "cards"))
+        figures.draw(result, metrics=["auc"])
 
 
-def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differences_hold() -> None:
-    names = [f"judge_{k}" for k in range(10)]
-    rows = [
-        {"left": left, "right": right, "prompt": "joke", "task": "joke_type", "metric": "accuracy", "p": 0.5}
-        | {"estimate": 0.1 * (i - j), "lower": -1.0, "upper": 0.5, "p_adjusted": 0.01 if j == 9 else 0.9}
-        | {"test": "bootstrap", "n_pairs": 20}
-        for i, left in enumerate(names)
-        for j, right in enumerate(names)
-        if i < j
-    ]
-    result = Result(pd.DataFrame(rows), "differences")
-    figure = draw(result, title="Judges")
-    matrix = figure.axes[0]
-    assert matrix.get_yticklabels()[0].get_text() == "Judge 9 1"
-    values = np.asarray(matrix.images[0].get_array().filled(0))
-    assert values[0, 9] == pytest.approx(0.9)
-    assert np.allclose(values, -values.T)
-    assert len(matrix.lines[0].get_xdata()) == 18
-    few = pd.DataFrame([row for row in rows if {row["left"], row["right"]} <= set(names[:8])])
-    assert not draw(Result(few, "differences")).axes[0].images
+def test_pooled_scores_have_dashed_lines_for_baselines_and_rows_by_prompt_where_there_are_several() -> None:
+    result = made.scores(by=())
+    figure = figures.draw(result, **WORDS)
+    dashed = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "--"]
+    assert 0.4 in {round(float(line.get_xdata()[0]), 6) for line in dashed}
+    assert legend(figure) == ["Always the most frequent label", "Random label"]
+    twice = pd.concat([result.frame, result.frame.assign(prompt="other")], ignore_index=True)
+    assert {"Qwen3 8b, Joke", "Qwen3 8b, Other"} <= set(row_labels(draw(twice, "scores").axes[0]))
 
 
-@pytest.mark.parametrize("best", ["left", "right"])
-def test_pairs_of_the_best_judge_put_it_first_on_whichever_side_it_was(best: str) -> None:
-    numbers = {"estimate": [0.3, 0.1], "lower": [0.2, 0.05], "upper": [0.4, 0.3]}
-    pairs = pd.DataFrame({"left": ["gpt", "pal"], "right": ["kim", "kim"], "_where": "texts", **numbers})
-    won = pairs.iloc[[0]].assign(right="pal")
-    if best == "right":
-        won = won.assign(left="pal", right="gpt", estimate=-0.3, lower=-0.4, upper=-0.2)
-    shown = with_the_best(pd.concat([won, pairs], ignore_index=True))
-    assert shown["left"].tolist() == ["gpt", "gpt"]
-    assert shown["right"].tolist() == ["pal", "kim"]
-    assert shown["estimate"].tolist() == [0.3, 0.3]
-    assert shown["lower"].tolist() == [0.2, 0.2]
-    assert shown["upper"].tolist() == [0.4, 0.4]
-
-
-def test_statuses_have_one_colour_whichever_of_them_occur() -> None:
-    result = made.readings()
-    few = Result(result.frame[result.frame["status"] != "refused"], "readings")
-    colors = []
-    for one in (result, few):
-        legend = draw(one).legends[0]
-        faces = [handle.get_facecolor() for handle in legend.get_patches()]
-        colors.append(dict(zip((text.get_text() for text in legend.get_texts()), faces, strict=True)))
-    assert {name: colors[0][name] for name in colors[1]} == colors[1]
-
-
-def test_a_judge_has_the_colour_of_its_label_in_curves_and_beside_the_truth() -> None:
-    words = {("judges", name): name for name in made.JUDGES}
-    drawn = draw(made.passes(), labels=words)
-    last = made.FEW[-1]
-    place = Names(words).place(last, [last])
-    lines = [line for line in drawn.axes[0].get_lines() if line.get_color() == LIGHT.color(place)]
-    assert [line.get_marker() for line in lines] == [LIGHT.marker(place)]
-    truth = pd.DataFrame(
-        {"quantity": "accuracy", "judge": [last], "truth": 0.5, "estimate": 0.5, "lower": 0.4, "upper": 0.6,
-         "inside": True}
-    )  # fmt: skip
-    axes = draw(Result(truth, "recovery"), labels=words).axes[0]
-    assert LIGHT.color(place) in {line.get_color() for line in axes.get_lines()}
-
-
-def test_heads_of_matrices_break_between_words_and_spare_places_are_at_the_end() -> None:
-    judges = [
-        "deepseek_reasoner",
-        "llama_3_1_8b",
-        "qwen2_5_14b",
-        "acegpt_v2_32b_chat",
-        "gpt_5_2",
-        "jais",
-        "kim",
-    ]
-    names = [
-        "DeepSeek-Reasoner",
-        "Llama-3.1-8B",
-        "Qwen2.5-14B",
-        "AceGPT-v2-32B-Chat",
-        "GPT-5.2",
-        "Jais",
-        "Kim",
-    ]
-    labels: dict[Any, str] = {("judges", key): name for key, name in zip(judges, names, strict=True)}
-    result = made.confusion(labels=["safe", "harmful"], judges=judges)
-    twice = pd.concat([result.frame, result.frame.assign(prompt="image")], ignore_index=True)
-    figure = draw(Result(twice, "confusion"), labels=labels)
-    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert len(shown) == 14
-    for axes in shown:
-        judge, prompt = axes.get_title(loc="left").replace("-\n", "-").replace(",\n", ", ").split(", ")
-        assert judge.replace("\n", " ") in names
-        assert prompt in ("Lines", "Image")
-    edges = [round(axes.get_position().y0, 3) for axes in shown]
-    across = edges.count(edges[0])
-    assert edges.count(edges[-1]) < across
-    named = [axes.texts[-1].get_text() == "No answer" or axes.get_xticklabels()[-1].get_text() == "No answer"
-             for axes in shown if axes.texts]  # fmt: skip
-    assert named == [False] * (len(shown) - across) + [True] * across
-
-
-def test_thirteen_labels_fit_on_a_page_with_spare_places_at_the_end() -> None:
-    figure = draw(made.confusion(), labels=made.WORDS)
-    first, *_, last = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert figure.get_figheight() <= 9.6
-    assert first.get_title(loc="left") == "Qwen3-8B"
-    assert last.get_position().x0 == pytest.approx(first.get_position().x0, abs=0.01)
+def test_policies_and_recalls_of_kinds_of_harm_are_figures_of_their_own() -> None:
+    result = made.harm()
+    assert "recalls" in parts(result)
+    assert len(legend(figures.draw(result, part="policies"))) == 3
+    figure = figures.draw(result, part="recalls", **WORDS)
+    assert len(titles(figure)) == 8
+    assert legend(figure) == ["Implicit", "Explicit"]
+    assert "implicit" in figures.alt(result, made.WORDS, "recalls").lower()
 
 
 def test_panels_of_few_judges_have_rows_of_their_own() -> None:
@@ -266,23 +72,154 @@ def test_panels_of_few_judges_have_rows_of_their_own() -> None:
     baseline = result.frame["judge_kind"] == "baseline"
     english, first = result.frame["language"] == "en", result.frame["judge"].isin(made.JUDGES[:3])
     frame = result.frame[baseline | (english & first) | (~english & ~first)]
-    figure = draw(Result(frame, "scores", settings=result.settings), labels=made.WORDS)
-    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert len(shown) == 8
-    for axes in shown:
-        points = [line for line in axes.get_lines() if line.get_marker() == "o"]
-        drawn = sum(len(np.atleast_1d(line.get_ydata())) for line in points)
+    figure = draw(frame, "scores", settings=result.settings, **WORDS)
+    panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(panels) == 8
+    for axes in panels:
+        lines = [line for line in axes.get_lines() if line.get_marker() == "o"]
+        drawn = sum(len(np.atleast_1d(line.get_ydata())) for line in lines)
         low, high = sorted(axes.get_ylim())
         assert high - low == drawn == (3 if "English" in axes.get_title(loc="left") else 4)
-    rows = {text.get_text() for axes in shown for text in axes.get_yticklabels()}
-    assert len(rows) == len(made.JUDGES)
+    assert len(set(row_labels(*panels))) == len(made.JUDGES)
 
 
-def test_labels_that_are_hardly_ever_gold_are_not_drawn() -> None:
-    frame = pd.DataFrame(
-        {"judge": "gpt", "task": "harm", "label": ["common", "irony"], "n_gold": [40, 2],
-         "n_predicted": [40, 12], "ratio": [1.0, 5.8], "ratio_lower": [0.8, 1.0], "ratio_upper": [1.2, 9.0]}
+def test_cells_of_small_matrices_contain_their_percent_and_unused_answers_have_no_column() -> None:
+    frame = made.confusion(labels=["safe", "harmful"], judges=["gpt"]).frame
+    shares = [int(text.get_text()) for text in draw(frame, "confusion").axes[0].texts]
+    assert all(0 < share <= 100 for share in shares)
+    assert len(shares) >= 3
+    answered = frame.assign(n=frame["n"].where(frame["predicted"] != "no answer", 0))
+    assert labelled(draw(answered, "confusion").axes[0]) == ["Safe", "Harmful"]
+
+
+def test_answers_that_cover_a_gold_label_are_right() -> None:
+    predicted = ["harmful", "safe", "safe"]
+    frame = one_judge(gold=["implicit", "implicit", "safe"], predicted=predicted, n=[6, 4, 10], share=0.0)
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    text = figures.alt(Result(frame, "confusion", settings={"covers": covers}))
+    assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in text
+
+
+def test_heads_of_matrices_break_between_words_and_empty_places_are_at_the_end() -> None:
+    names = {
+        "deepseek_reasoner": "DeepSeek-Reasoner", "llama_3_1_8b": "Llama-3.1-8B", "jais": "Jais",
+        "qwen2_5_14b": "Qwen2.5-14B", "acegpt_v2_32b_chat": "AceGPT-v2-32B-Chat", "gpt_5_2": "GPT-5.2",
+        "kim": "Kim",
+    }  # fmt: skip
+    labels: dict[Any, str] = {("judges", key): name for key, name in names.items()}
+    frame = made.confusion(labels=["safe", "harmful"], judges=list(names)).frame
+    twice = pd.concat([frame, frame.assign(prompt="image")], ignore_index=True)
+    figure = draw(twice, "confusion", labels=labels)
+    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(shown) == 14
+    for axes in shown:
+        judge, prompt = axes.get_title(loc="left").replace("-\n", "-").replace(",\n", ", ").split(", ")
+        assert judge.replace("\n", " ") in names.values()
+        assert prompt in ("Lines", "Image")
+    edges = [round(axes.get_position().y0, 3) for axes in shown]
+    across = edges.count(edges[0])
+    assert edges.count(edges[-1]) < across
+    last = [(axes.texts[-1].get_text(), labelled(axes)[-1]) for axes in shown if axes.texts]
+    named = ["No answer" in pair for pair in last]
+    assert named == [False] * (len(shown) - across) + [True] * across
+    figure = figures.draw(made.confusion(), **WORDS)  # thirteen labels
+    first, *_, end = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert figure.get_figheight() <= 9.6
+    assert first.get_title(loc="left") == "Qwen3-8B"
+    assert end.get_position().x0 == pytest.approx(first.get_position().x0, abs=0.01)
+
+
+def test_labels_that_are_never_given_are_at_the_edge_and_those_hardly_ever_gold_are_not_drawn() -> None:
+    counts = {"n_gold": 10, "n_predicted": [0, 40], "ratio": [0.0, 4.0]}
+    frame = one_judge(label=["a", "b"], **counts, ratio_lower=[0.0, 3.0], ratio_upper=[0.0, 5.0])
+    lines = [line for line in draw(frame, "by_label").axes[0].get_lines() if line.get_marker() == "o"]
+    assert sorted(float(x) for line in lines for x in line.get_xdata()) == [-4.0, 2.0]
+    counts = {"n_gold": [40, 2], "n_predicted": [40, 12], "ratio": [1.0, 5.8]}
+    frame = one_judge(label=["common", "irony"], **counts, ratio_lower=[0.8, 1.0], ratio_upper=[1.2, 9.0])
+    assert row_labels(draw(frame, "by_label").axes[0]) == ["Common"]
+    assert "Irony" not in alt(frame, "by_label")
+
+
+def test_passes_have_a_row_of_panels_for_each_score_and_draw_baselines_without_markers() -> None:
+    frame = made.passes(by=()).frame
+    random = frame[frame["judge"] == made.JUDGES[0]].assign(judge="random")
+    figure = draw(pd.concat([frame, random], ignore_index=True), "passes", **WORDS)
+    assert len(figure.axes) == 3 * 2
+    axes = figure.axes[0]
+    assert sum(line.get_marker() in ("None", "", None) for line in axes.get_lines()) == 1
+    assert max(line.get_ydata().max() for line in axes.get_lines()) < axes.get_ylim()[1]
+
+
+def test_differences_are_marked_where_the_adjusted_p_is_small_and_have_a_panel_per_prompt() -> None:
+    half = made.differences().frame.assign(p_adjusted=[0.01, 0.9] * 3)
+    assert len(legend(draw(half, "differences", settings=made.differences().settings))) == 2
+    pair = made.differences(made.JUDGES[:2]).frame.assign(task="harm").iloc[:1]
+    prompts = pd.concat([pair.assign(prompt=name) for name in ("text", "image")], ignore_index=True)
+    assert titles(draw(prompts, "differences")) == ["Text", "Image"]
+
+
+def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_p_is_small() -> None:
+    names = [f"judge_{k}" for k in range(10)]
+    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
+    rows = [(names[i], names[j], 0.1 * (i - j), 0.01 if j == 9 else 0.9) for i, j in pairs]
+    frame = pd.DataFrame(rows, columns=["left", "right", "estimate", "p_adjusted"]).assign(
+        prompt="joke", task="joke_type", metric="accuracy", p=0.5, lower=-1.0, upper=0.5, test="bootstrap",
+        n_pairs=20,
     )  # fmt: skip
-    axes = draw(Result(frame, "by_label")).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["Common"]
-    assert "Irony" not in alt(Result(frame, "by_label"))
+    matrix = draw(frame, "differences", title="Judges").axes[0]
+    assert row_labels(matrix)[0] == "Judge 9 1"
+    values = np.asarray(matrix.images[0].get_array().filled(0))
+    assert values[0, 9] == pytest.approx(0.9)
+    assert np.allclose(values, -values.T)
+    assert len(matrix.lines[0].get_xdata()) == 18
+    few = frame[frame["left"].isin(names[:8]) & frame["right"].isin(names[:8])]
+    assert not draw(few, "differences").axes[0].images
+
+
+@pytest.mark.parametrize("best", ["left", "right"])
+def test_pairs_of_the_best_judge_name_it_first_whichever_column_it_was_in(best: str) -> None:
+    numbers = {"estimate": [0.3, 0.1], "lower": [0.2, 0.05], "upper": [0.4, 0.3]}
+    pairs = pd.DataFrame({"left": ["gpt", "pal"], "right": ["kim", "kim"], "_where": "texts", **numbers})
+    won = pairs.iloc[[0]].assign(right="pal")
+    if best == "right":
+        won = won.assign(left="pal", right="gpt", estimate=-0.3, lower=-0.4, upper=-0.2)
+    shown = with_the_best(pd.concat([won, pairs], ignore_index=True))
+    columns = ["left", "right", "estimate", "lower", "upper"]
+    expected = [["gpt", name, 0.3, 0.2, 0.4] for name in ("pal", "kim")]
+    assert shown[columns].to_numpy().tolist() == expected
+
+
+def test_readings_show_shares_that_add_up_in_one_colour_per_status() -> None:
+    result = made.readings()
+    figure = figures.draw(result, **WORDS)
+    ends = [bar.get_x() + bar.get_width() for bar in figure.axes[0].patches]
+    assert max(ends) == pytest.approx(100)
+    assert legend(figure) == ["Answered", "Refused", "Empty", "Cut off", "Not parsed"]
+    few = draw(result.frame[result.frame["status"] != "refused"], "readings")
+    every, some = (
+        dict(zip(legend(one), (bar.get_facecolor() for bar in one.legends[0].get_patches()), strict=True))
+        for one in (figure, few)
+    )
+    assert {name: every[name] for name in some} == some
+
+
+def test_published_numbers_are_on_the_diagonal_where_ours_are_the_same() -> None:
+    frame = pd.DataFrame({"metric": "accuracy", "printed": [0.1, 0.4], "recomputed": [0.1, 0.4]})
+    axes = draw(frame, "beside_print").axes[0]
+    points = next(line for line in axes.get_lines() if line.get_marker() == "o")
+    assert points.get_xdata().tolist() == points.get_ydata().tolist()
+    assert axes.get_xlim() == axes.get_ylim()
+
+
+def test_a_judge_has_the_colour_of_its_label_in_curves_and_in_comparisons_with_the_truth() -> None:
+    labels = {("judges", name): name for name in made.JUDGES}
+    last = made.FEW[-1]
+    place = Names(labels).place(last, [last])
+    curves = figures.draw(made.passes(), labels=labels).axes[0].get_lines()
+    markers = [line.get_marker() for line in curves if line.get_color() == LIGHT.color(place)]
+    assert markers == [LIGHT.marker(place)]
+    truth = pd.DataFrame({"judge": [last], "quantity": "accuracy", "truth": 0.5, "estimate": 0.5}).assign(
+        lower=0.4, upper=0.6, inside=True
+    )
+    lines = draw(truth, "recovery", labels=labels).axes[0].get_lines()
+    assert LIGHT.color(place) in {line.get_color() for line in lines}

@@ -16,7 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from conjury.analysis import figures
+from conjury.analysis.diagnostics.check import NAMES
 from conjury.analysis.figures.theme import DARK
+from conjury.inference.errors import InputError
 
 CROWDED = ("contrast, groups", "dimension_model", "means, radar", "dimension_correlations", "design_shares")
 
@@ -60,18 +62,13 @@ def written(figure: Figure) -> list[Text]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_kind_is_drawn_without_identifiers_and_with_its_heading(name: str) -> None:
-    figure = drawn(name, is_long=False)
+def test_every_kind_is_drawn_and_described_with_labels_numbers_and_no_identifiers(name: str) -> None:
+    figure, shown = drawn(name, is_long=False), example(name)
     texts = {text.get_text() for text in figure.findobj(Text) if text.get_visible()}
     assert not [text for text in texts if "_" in text]
     assert "A heading" in texts
     assert figure.get_size_inches()[0] <= 7.21
     assert any(axes.has_data() for axes in figure.axes)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_alternative_texts_contain_numbers_and_labels_but_no_identifiers(name: str) -> None:
-    shown = example(name)
     text = figures.alt(shown.result, **shown.options)
     assert re.search(r"\d", text)
     assert not re.search(r"_|\bnan\b|  ", text)
@@ -83,53 +80,33 @@ def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> No
     figure = drawn(name, is_long=True)
     assert to_hex(figure.get_facecolor()) == DARK.background
     page = figure.bbox.padded(3)
-    outside = [
-        text.get_text()
-        for text in written(figure)
-        if not (
-            page.x0 <= (box := text.get_window_extent()).x0
-            and box.x1 <= page.x1
-            and page.y0 <= box.y0
-            and box.y1 <= page.y1
-        )
-    ]
-    assert outside == []
-    boxes = [
-        (label.get_text(), label.get_window_extent().padded(-1))
-        for label in tick_labels(figure)
-        if label.get_rotation() in (0, 90)
-    ]
-    clashes = [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]
-    assert clashes == []
+    boxes = [(text.get_text(), text.get_window_extent()) for text in written(figure)]
+    inside = [page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1) for _, box in boxes]
+    assert [text for (text, _), fits in zip(boxes, inside, strict=True) if not fits] == []
+    labels = [(label, label.get_window_extent().padded(-1)) for label in tick_labels(figure)]
+    straight = [(label.get_text(), box) for label, box in labels if label.get_rotation() in (0, 90)]
+    assert [(a, b) for (a, one), (b, other) in combinations(straight, 2) if one.overlaps(other)] == []
     for axes in figure.axes:
-        width, height = (axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())).size
-        assert min(width, height) > 0.05
-
-
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in CROWDED])
-def test_legends_and_headings_stay_apart_from_panels(name: str) -> None:
-    figure = drawn(name, is_long=True)
+        size = axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted()).size
+        assert min(size) > 0.05
+    if name in CROWDED:
+        return
     panels = [axes.get_window_extent().padded(-2) for axes in figure.axes if axes.get_visible()]
     for legend in figure.legends:
         assert not any(legend.get_window_extent().overlaps(panel) for panel in panels)
-    labels = [label.get_window_extent().padded(-1) for label in tick_labels(figure)]
     for axes in figure.axes:
         if axes.get_visible() and axes.get_title(loc="left"):
-            box = heading_of(axes).get_window_extent()
-            assert not any(box.overlaps(label) for label in labels), axes.get_title(loc="left")
+            head = heading_of(axes).get_window_extent()
+            assert not any(head.overlaps(box) for _, box in labels), axes.get_title(loc="left")
 
 
-def test_unknown_kinds_and_parts_are_refused() -> None:
+def test_unknown_kinds_and_parts_are_refused_and_every_check_has_a_figure() -> None:
     scores = example("scores").result
+    cards = type(scores)(scores.frame, "cards")
     assert figures.parts(scores) == ["policies"]
-    assert figures.has_figure(scores)
-    with pytest.raises(figures.registry.InputError, match="no part 'trace' of the figure of 'scores'"):
+    assert (figures.has_figure(scores), figures.has_figure(cards)) == (True, False)
+    with pytest.raises(InputError, match="no part 'trace' of the figure of 'scores'"):
         figures.draw(scores, part="trace")
-    with pytest.raises(figures.registry.InputError, match="no figure; print their table"):
-        figures.draw(type(scores)(scores.frame, "cards"))
-
-
-def test_every_check_has_a_figure() -> None:
-    from conjury.analysis.diagnostics.check import NAMES
-
+    with pytest.raises(InputError, match="no figure; print their table"):
+        figures.draw(cards)
     assert set(CHECKS) == set(NAMES)

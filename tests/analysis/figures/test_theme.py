@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
-from conjury.analysis.figures.labels import one_prompt, series_labels
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names, one_prompt, series_labels
 from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,
@@ -28,8 +27,6 @@ from conjury.analysis.figures.theme import (
     styled,
 )
 from conjury.inference.errors import InputError
-
-THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 
 
 def figure_of(name: str = "engines", **options: object) -> Figure:
@@ -47,23 +44,24 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@THEMES
-def test_colours_stand_out_from_the_background_and_none_are_alike(theme) -> None:
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_colours_contrast_with_the_background_and_none_are_alike(theme) -> None:
     assert contrast(theme.foreground, theme.background) > 12
     assert contrast(theme.muted, theme.background) > 4.5
     assert min(contrast(color, theme.background) for color in theme.palette) > 2.8
     assert len(set(colors_of(theme))) == len(colors_of(theme))
+    n_series = len(MARKERS) * len(theme.palette)
+    assert len({(theme.color(k), theme.marker(k)) for k in range(n_series)}) == n_series
 
 
-def test_no_two_of_sixty_three_series_share_colour_and_marker() -> None:
-    pairs = {(LIGHT.color(k), LIGHT.marker(k)) for k in range(len(MARKERS) * len(LIGHT.palette))}
-    assert len(pairs) == len(MARKERS) * len(LIGHT.palette)
-
-
-def test_drawing_leaves_the_global_settings_alone() -> None:
+def test_drawing_changes_no_global_settings_and_unknown_themes_and_formats_are_refused(tmp_path) -> None:
     before = dict(rcParams)
-    figure_of(theme="dark")
+    figure = figure_of(theme="dark")
     assert dict(rcParams) == before
+    with pytest.raises(InputError, match="no figure theme 'sepia'"):
+        figure_of(theme="sepia")
+    with pytest.raises(InputError, match="saved as 'bmp'"):
+        save(figure, tmp_path / "plot", formats=("bmp",))
 
 
 def test_saved_figures_can_be_printed(tmp_path: Path) -> None:
@@ -112,13 +110,6 @@ def test_dollar_signs_in_labels_are_text_and_not_mathematics(tmp_path: Path) -> 
     assert save(figure, tmp_path / "plot", formats=("svg",))[0].stat().st_size > 1000
 
 
-def test_an_unknown_theme_or_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no figure theme 'sepia'"):
-        figure_of(theme="sepia")
-    with pytest.raises(InputError, match="saved as 'bmp'"):
-        save(figure_of(), tmp_path / "plot", formats=("bmp",))
-
-
 def test_the_dark_variant_is_what_drawing_in_the_dark_gives(tmp_path: Path) -> None:
     (drawn,) = save(figure_of(theme="dark"), tmp_path / "drawn", formats=("svg",))
     exchanged = save_variants(figure_of(), tmp_path / "variants")["dark"]
@@ -147,58 +138,46 @@ def test_drawings_inside_a_page_take_its_colours_and_share_no_names(tmp_path: Pa
     assert color_variables().count(DARK.background) == 1
 
 
-def test_every_word_of_a_long_label_is_kept() -> None:
-    text = "City \u2013 downtown, with offices/apartments and shops (n = 1,047)"
-    broken = wrap(text, 1.6)
-    assert "".join(broken.split()) == "".join(text.split())
-    assert "(n = 1,047)" in broken
-
-
-@pytest.mark.parametrize("text", ["w" * 60, "word " * 12, "one/two/three/four/five/six/seven/eight/nine", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "w" * 60,
+        "word " * 12,
+        "one/two/three/four/five/six/seven/eight/nine",
+        "City \u2013 downtown, with offices/apartments and shops (n = 1,047)",
+        "",
+    ],
+)
 @pytest.mark.parametrize("width", [0.8, 2.6])
-def test_lines_fit_their_width(text: str, width: float) -> None:
+def test_lines_fit_their_width_and_keep_every_word(text: str, width: float) -> None:
     broken = wrap(text, width)
     assert inches(broken) <= width
     assert broken.replace("\n", "").replace(" ", "") == text.replace(" ", "")
+    assert "(n = 1,047)" in wrap("City \u2013 downtown, with offices/apartments and shops (n = 1,047)", 1.6)
 
 
-@pytest.mark.parametrize(
-    ("name", "columns"), [("human", 4), ("a name that is rather long", 3), ("long " * 20, 1)]
-)
-def test_legends_have_fewer_columns_where_names_are_long(name: str, columns: int) -> None:
-    assert legend_columns([name] * 6, 7.2, 4) == columns
+def test_legends_have_fewer_columns_where_names_are_long() -> None:
+    for name, columns in (("human", 4), ("a name that is rather long", 3), ("long " * 20, 1)):
+        assert legend_columns([name] * 6, 7.2, 4) == columns
 
 
-def test_series_are_named_by_the_columns_that_distinguish_them() -> None:
+def test_series_are_named_by_the_columns_that_distinguish_them_and_judges_have_one_prompt() -> None:
     frame = pd.DataFrame({"judge": ["human", "x"], "prompt": ["", "baseline"], "engine": "native"})
     assert set(series_labels(frame)) == {"human", "x"}
-
-
-def test_one_prompt_per_judge_prefers_the_baseline() -> None:
     rows = [("human", ""), ("a", "context"), ("a", "baseline"), ("b", "context"), ("b", "other")]
     kept = one_prompt(pd.DataFrame(rows, columns=["judge", "prompt"]))
-    assert dict(zip(kept["judge"], kept["prompt"], strict=True)) == {
-        "human": "",
-        "a": "baseline",
-        "b": "context",
-    }
+    assert kept.to_numpy().tolist() == [["human", ""], ["a", "baseline"], ["b", "context"]]
 
 
-def test_people_have_the_first_colour_and_single_ratings_the_last() -> None:
+def test_a_judge_has_one_colour_and_one_name_in_all_figures() -> None:
     place = Names(None).place
     assert place("human", ["gpt", "human"]) == 0
     assert [place(name, ["human", "gpt", "gemini"]) for name in ("gpt", "gemini")] == [1, 2]
     assert place("one person", ["human", "one person", "gpt"]) == 2
-
-
-def test_a_judge_has_one_colour_in_all_figures_whoever_else_is_shown() -> None:
     place = Names({("judges", name): name for name in ("gpt", "gemini", "claude", "human")}).place
     for shown in (["claude"], ["claude", "gpt"], ["human", "gemini", "claude"]):
         assert place("claude", shown) == 3
     assert place("new", ["new", "gpt"]) == 4
-
-
-def test_a_judge_has_one_name_in_every_column() -> None:
     names = Names({("judges", "m"): "Model M"})
     assert {names.of(column, "m") for column in ("judge", "group", "judges")} == {"Model M"}
     assert names.of("judge", "human") == "People"

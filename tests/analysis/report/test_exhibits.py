@@ -24,9 +24,11 @@ from snapshots import shown
 
 from conjury.analysis.figures.labels import Labels
 from conjury.analysis.report import Report
+from conjury.analysis.report import report as printing
 from conjury.analysis.report.exhibits.conjoint import reference_of
 from conjury.analysis.report.exhibits.diagnostics import engines_table
 from conjury.analysis.report.tables import interval, number, p_value, stars
+from conjury.inference.errors import InputError
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -36,14 +38,19 @@ def results(tmp_path_factory) -> Path:
     return write_results(tmp_path_factory.mktemp("made_up") / "results")
 
 
-@pytest.fixture(scope="module")
-def diagnosed(tmp_path_factory) -> Path:
-    return write_diagnosed(tmp_path_factory.mktemp("made_up") / "diagnosed")
-
-
 @pytest.fixture
 def copy(results, tmp_path) -> Path:
     return Path(shutil.copytree(results, tmp_path / "copy"))
+
+
+@pytest.fixture
+def diagnosed(tmp_path) -> Path:
+    return write_diagnosed(tmp_path / "diagnosed")
+
+
+@pytest.fixture(scope="module")
+def effects(results) -> pd.DataFrame:
+    return pd.read_parquet(results / "tables" / "amce.parquet")
 
 
 def change(folder: Path, name: str, frame: pd.DataFrame) -> Report:
@@ -51,46 +58,34 @@ def change(folder: Path, name: str, frame: pd.DataFrame) -> Report:
     return Report(folder)
 
 
-def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
-    frame = pd.read_parquet(results / "tables" / "amce.parquet")
+def test_table_cells_equal_the_numbers_in_the_file(results, effects) -> None:
     text = shown(Report(results), "amce")
-    rows = frame[(frame["variant"] == "") & (frame["prompt"] != "context") & frame["std_error"].notna()]
+    rows = effects[(effects["variant"] == "") & (effects["prompt"] != "context")].dropna(subset="std_error")
     assert len(rows) == 12
     for row in rows.itertuples():
-        cell = f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}".replace(NO_BREAK, " ")
-        assert cell in text
+        cell = f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}"
+        assert cell.replace(NO_BREAK, " ") in text
 
 
-def test_the_table_of_one_judge_has_both_kinds_of_inference(copy) -> None:
-    frame = pd.read_parquet(copy / "tables" / "amce.parquet").query("judge == 'human'")
+def test_the_table_of_one_judge_has_both_kinds_of_inference(copy, effects) -> None:
+    frame = effects.query("judge == 'human'")
     text = shown(change(copy, "amce", frame), "amce")
-    row = frame.iloc[1]
-    cells = [
-        number(row["estimate"]),
-        number(row["std_error"], 4),
-        interval(row["lower"], row["upper"]),
-        p_value(row["p"]),
-        number(row["boot_std_error"], 4),
-        interval(row["boot_lower"], row["boot_upper"]),
-        p_value(row["boot_p"]),
-    ]
+    cells = [number(frame.iloc[1]["estimate"])]
+    for kind in ("", "boot_"):
+        row = frame.iloc[1][[f"{kind}{name}" for name in ("std_error", "lower", "upper", "p")]]
+        cells += [number(row.iloc[0], 4), interval(row.iloc[1], row.iloc[2]), p_value(row.iloc[3])]
     assert "Level | Estimate | Normal approximation | Bootstrap" in text
     assert " | ".join(cells).replace(NO_BREAK, " ") in text
+    wide = effects.copy()
+    wide.loc[5, "boot_upper"] = wide.loc[5, "upper"] + 0.0123
+    assert "at most 0.0123 (human, Identity: Black male)" in shown(change(copy, "amce", wide), "amce")
 
 
-def test_a_note_names_the_largest_difference_between_both_kinds_of_intervals(copy) -> None:
-    frame = pd.read_parquet(copy / "tables" / "amce.parquet")
-    frame.loc[5, "boot_upper"] = frame.loc[5, "upper"] + 0.0123
-    assert "at most 0.0123 (human, Identity: Black male)" in shown(change(copy, "amce", frame), "amce")
-
-
-def test_more_than_six_judges_are_shared_between_labelled_tables(copy) -> None:
-    judges = {f"judge_{k}": [""] for k in range(8)}
-    text = shown(change(copy, "amce", amce_frame(judges)), "amce")
-    assert re.findall(r"^Level \| (.*)$", text, re.MULTILINE) == [
-        " | ".join(list(judges)[:4]),
-        " | ".join(list(judges)[4:]),
-    ]
+def test_more_than_six_judges_are_split_into_labelled_tables(copy) -> None:
+    judges = [f"judge_{k}" for k in range(8)]
+    text = shown(change(copy, "amce", amce_frame({name: [""] for name in judges})), "amce")
+    heads = re.findall(r"^Level \| (.*)$", text, re.MULTILINE)
+    assert heads == [" | ".join(judges[:4]), " | ".join(judges[4:])]
     assert "@tbl-amce and @tbl-amce-2" in text
     assert "Part 2 of 2." in text
 
@@ -102,14 +97,14 @@ def test_only_judges_with_several_prompts_have_a_figure_of_prompts(copy) -> None
 
 
 def test_differences_are_recognised_by_verb_and_groups_whatever_their_name(copy) -> None:
-    difference_frame("topic").to_parquet(copy / "tables" / "by_author.parquet")
     differences = record("by_author", "amce_diffs", "Topics", by=["topic"])
     write_manifest(copy, analyses=[record("amce", "amce", "All"), differences])
-    text = shown(Report(copy), "amce_diffs")
-    assert "::: {#tbl-by-author}" in text
-    assert "Differences in the effect of insult by topic. " in text
-    assert "compared with *Everyday*" in text
-    assert "these results have none" in text
+    text = shown(change(copy, "by_author", difference_frame("topic")), "amce_diffs")
+    for part in (
+        "::: {#tbl-by-author}", "Differences in the effect of insult by topic. ", "compared with *Everyday*",
+        "these results have none",
+    ):  # fmt: skip
+        assert part in text
 
 
 def test_the_reference_is_the_first_level_that_is_not_excluded(results, tmp_path) -> None:
@@ -128,9 +123,10 @@ def test_judges_with_few_answers_or_one_position_are_named(copy) -> None:
     assert "Model X chose position A in 90.0% of pairs" in text
 
 
-def test_intervals_that_miss_the_truth_are_counted(tmp_path) -> None:
+def test_intervals_that_miss_the_truth_are_counted_where_data_are_simulated(results, tmp_path) -> None:
     text = shown(Report(write_simulated_results(tmp_path / "results", error=0.05)), "recovery")
     assert "0.0% have their true value inside the 95% normal interval and 0.0% inside the bootstrap" in text
+    assert not shown(Report(results), "recovery").strip()
 
 
 @pytest.mark.parametrize(
@@ -148,106 +144,76 @@ def test_only_real_judges_of_a_published_study_are_compared(copy, given, sentenc
     assert sentence in text if sentence else not text
 
 
-def test_data_that_are_not_simulated_have_no_section_of_true_values(results) -> None:
-    assert not shown(Report(results), "recovery").strip()
-
-
-def test_a_check_whose_table_is_gone_keeps_its_words(diagnosed, tmp_path) -> None:
-    copy = shutil.copytree(diagnosed, tmp_path / "copy")
-    (copy / "tables" / "check_position_share.parquet").unlink()
-    text = shown(Report(copy, "diagnosed"), "checks")
+def test_a_check_without_its_table_or_without_counts_has_words_and_no_figure(diagnosed) -> None:
+    (diagnosed / "tables" / "check_position_share.parquet").unlink()
+    text = shown(Report(diagnosed, "diagnosed"), "checks")
     assert "The table of its figure is not in the results folder." in text
     assert "**Fails.**" in text
-
-
-def test_a_check_that_counted_nothing_has_no_figure(diagnosed, tmp_path) -> None:
-    copy = shutil.copytree(diagnosed, tmp_path / "copy")
-    checks = CHECKS[CHECKS["figure"]].assign(name="impossible_profiles")
+    change(diagnosed, "diagnosis", CHECKS[CHECKS["figure"]].assign(name="impossible_profiles"))
     table = pd.DataFrame({"judge": "gpt", "prompt": "", "rule": ["same", "other"], "n": 0, "of": 100})
-    change(copy, "diagnosis", checks)
     for counts, drawn in (([0, 0], False), ([0, 3], True)):
-        report = change(copy, "check_impossible_profiles", table.assign(n=counts))
+        report = change(diagnosed, "check_impossible_profiles", table.assign(n=counts))
         assert ("fig-checks-impossible-profiles" in shown(report, "checks")) is drawn
 
 
-def test_the_largest_ratio_in_words_is_that_of_the_table(diagnosed, tmp_path) -> None:
-    copy = shutil.copytree(diagnosed, tmp_path / "copy")
-    errors = pd.read_parquet(copy / "tables" / "errors.parquet")
-    wide = errors[errors["method"] == "CR2"].assign(method="pigeonhole", ratio=2.94, choice="pigeonhole")
-    text = shown(change(copy, "errors", pd.concat([errors, wide])), "standard_errors")
+def test_the_largest_ratio_in_words_is_that_of_the_table(diagnosed) -> None:
+    errors = pd.read_parquet(diagnosed / "tables" / "errors.parquet")
+    of_method = errors["method"]
+    wide = errors[of_method == "CR2"].assign(method="pigeonhole", ratio=2.94, choice="pigeonhole")
+    text = shown(change(diagnosed, "errors", pd.concat([errors, wide])), "standard_errors")
     assert "clustered standard errors the largest ratio is 1.7 (Model X, Context matters, " in text
     assert "among all standard errors it is 2.9 (human, " in text
     assert "pigeonhole), which tends to be too wide." in text
-    few = shown(change(copy, "errors", errors[errors["method"].isin(["CR2"])]), "standard_errors")
+    few = shown(change(diagnosed, "errors", errors[of_method == "CR2"]), "standard_errors")
     assert "among all" not in few
+    none = shown(change(diagnosed, "errors", errors[of_method == "survey"]), "standard_errors")
+    assert none.startswith("There are no standard errors by stimuli: ")
+    assert none.count(". ") == 0
 
 
-def test_without_stimuli_their_section_is_one_sentence(diagnosed, tmp_path) -> None:
-    copy = shutil.copytree(diagnosed, tmp_path / "copy")
-    errors = pd.read_parquet(copy / "tables" / "errors.parquet")
-    text = shown(change(copy, "errors", errors[errors["method"] == "survey"]), "standard_errors")
-    assert text.startswith("There are no standard errors by stimuli: ")
-    assert text.count(". ") == 0
-
-
-@pytest.mark.parametrize("kind", ["reliability", "standard_errors", "detectable"])
-def test_without_a_diagnosis_one_sentence_says_what_to_run(results, kind: str) -> None:
-    text = shown(Report(results), kind)
-    assert "run `conjury diagnose moderation --results FOLDER`" in text
-    assert len(text.splitlines()) == 1
-
-
-def test_tables_of_an_earlier_diagnosis_are_not_shown(diagnosed, tmp_path) -> None:
-    copy = shutil.copytree(diagnosed, tmp_path / "copy")
+def test_without_a_current_diagnosis_one_sentence_says_what_to_run(results, diagnosed) -> None:
+    for kind in ("reliability", "standard_errors", "detectable"):
+        text = shown(Report(results), kind)
+        assert "run `conjury diagnose moderation --results FOLDER`" in text
+        assert len(text.splitlines()) == 1
     note = "Reliability is not known: nothing was repeated."
-    write_manifest(copy, diagnosed={"robustness": ["errors"], "notes": [note]})
-    assert shown(Report(copy), "reliability").strip() == note
-    assert "its notes give the reason" in shown(Report(copy), "detectable")
+    write_manifest(diagnosed, diagnosed={"robustness": ["errors"], "notes": [note]})
+    assert shown(Report(diagnosed), "reliability").strip() == note
+    assert "its notes give the reason" in shown(Report(diagnosed), "detectable")
 
 
-@pytest.mark.parametrize(
-    ("given", "command"),
-    [
+def test_the_command_for_planning_names_the_study_as_it_was_given(diagnosed) -> None:
+    where = ", run in the folder of that study file."
+    towns = {"study": "towns", "study_argument": "my towns.yaml"}
+    for given, command in (
         ({}, "`conjury power moderation`."),
-        (
-            {"study": "towns", "study_argument": "my towns.yaml"},
-            "`conjury power 'my towns.yaml'`, run in the folder of that study file.",
-        ),
-        ({"study": "towns"}, "`conjury power STUDY`, run in the folder of that study file."),
-    ],
-)
-def test_the_command_for_planning_names_the_study_as_it_was_given(diagnosed, given, command) -> None:
-    report = Report(diagnosed)
-    report.manifest.update(given)
-    assert command in shown(report, "detectable")
+        ({"study": "towns"}, f"`conjury power STUDY`{where}"),
+        (towns, f"`conjury power 'my towns.yaml'`{where}"),
+    ):
+        report = Report(diagnosed)
+        report.manifest.update(given)
+        assert command in shown(report, "detectable")
 
 
-def test_a_record_of_engines_that_says_little_is_not_embroidered(copy) -> None:
-    write_manifest(copy, compared={"analysis": "amce"})
-    report = Report(copy, "compared")
-    assert "from the survey engine" in shown(report, "engines")
-    assert not re.search("yardstick|prompt|None|rows?|independent", report.methods())
-
-
-def test_methods_of_a_comparison_name_engines_yardstick_and_data(results) -> None:
+def test_methods_of_a_comparison_name_engines_yardstick_and_data_where_they_are_known(results, copy) -> None:
     text = Report(results, "compared").methods()
     for part in (
         "`chosen ~ slur + identity`", "choices of Model X under the prompt Context matters", "1,200 rows",
         "engines survey, native and cregg; survey is the yardstick", "clustered by `pair_id`", "cover 90%",
     ):  # fmt: skip
         assert part in text
-    assert Report(results, "compared").notes() == f"- {COMPARED['notes'][0]}".replace("<", "&lt;").replace(
-        ">", "&gt;"
-    )
+    note = COMPARED["notes"][0].replace("<", "&lt;").replace(">", "&gt;")
+    assert Report(results, "compared").notes() == f"- {note}"
+    write_manifest(copy, compared={"analysis": "amce"})
+    report = Report(copy, "compared")
+    assert "from the survey engine" in shown(report, "engines")
+    assert not re.search("yardstick|prompt|None|rows?|independent", report.methods())
 
 
 def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
-    missing = float("nan")
-    table = pd.DataFrame(
-        {"feature": "tone", "level": ["kind", "rude"], "estimate_native": [0.0, 0.1],
-         "std_error_native": [missing, 0.02], "estimate_survey": [0.0, 0.1],
-         "std_error_survey": [missing, 0.02]}
-    )  # fmt: skip
+    numbers = {"estimate": [0.0, 0.1], "std_error": [float("nan"), 0.02]}
+    columns = {f"{name}_{engine}": own for engine in ("native", "survey") for name, own in numbers.items()}
+    table = pd.DataFrame({"feature": "tone", "level": ["kind", "rude"], **columns})
     html = engines_table(table, Labels(None)).as_raw_html()
     assert html.count(">reference</td>") == 2
     assert "0.000000" not in html
@@ -258,9 +224,6 @@ def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
 
 
 def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> None:
-    from conjury.analysis.report import report as printing
-    from conjury.inference.errors import InputError
-
     def refuse(*_: object, **__: object) -> str:
         raise InputError("There is nothing to draw.")
 
@@ -270,9 +233,6 @@ def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> No
     assert "{#fig-amce}" not in text
 
 
-@pytest.mark.parametrize(
-    ("p", "text", "mark"),
-    [(0.0004, "<0.001", "***"), (0.001, "0.001", "**"), (0.04, "0.040", "*"), (0.5, "0.500", "")],
-)
-def test_p_values_and_stars_follow_one_rule(p: float, text: str, mark: str) -> None:
-    assert (p_value(p), stars(p)) == (text, mark)
+def test_p_values_and_stars_follow_one_rule() -> None:
+    texts = {p: (p_value(p), stars(p)) for p in (0.0004, 0.001, 0.04, 0.5)}
+    assert list(texts.values()) == [("<0.001", "***"), ("0.001", "**"), ("0.040", "*"), ("0.500", "")]

@@ -15,7 +15,7 @@ import pytest
 from made_up_results import write_items
 from snapshots import shown
 
-from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.labels import Names
 from conjury.analysis.raters import correlations, means
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
@@ -35,70 +35,63 @@ WORDS = {
 DOWN, DAGGER = "\N{DOWNWARDS ARROW}", "\N{DAGGER}"
 
 
-def text_of(folder: Path, result: Result, *kinds: str, **given: Any) -> str:
-    """What a report prints of one result."""
-    report = Report(write_items(folder, {result.kind: result}, labels=WORDS, **given))
-    return shown(report, *(kinds or [result.kind])).replace("\N{NO-BREAK SPACE}", " ")
+@pytest.fixture
+def text_of(tmp_path):
+    """What a report prints of one result, or of several by name."""
+
+    def text(result: Result | dict[str, Result], *kinds: str, **given: Any) -> str:
+        results = result if isinstance(result, dict) else {result.kind: result}
+        report = Report(write_items(tmp_path, results, **{"labels": WORDS, **given}))
+        named = kinds or [one.kind for one in results.values()]
+        return shown(report, *named).replace("\N{NO-BREAK SPACE}", " ")
+
+    return text
 
 
-@pytest.mark.parametrize(
-    ("settings", "note"),
-    [
-        ({"alpha": 0.05, "cluster": "topic_id"}, "95% intervals, whole topics resampled"),
-        ({"alpha": 0.1, "cluster": None}, "90% intervals, items resampled"),
-    ],
-)
-def test_notes_name_the_level_and_what_was_resampled(tmp_path, settings: dict[str, Any], note: str) -> None:
-    assert note in text_of(tmp_path, ratings.biases(**settings))
+def test_notes_name_the_level_and_what_was_resampled(text_of) -> None:
+    by_topic = text_of(ratings.biases(cluster="topic_id"))
+    assert "95% intervals, whole topics resampled" in by_topic
+    assert "90% intervals, items resampled" in text_of(ratings.biases(alpha=0.1, cluster=None))
+    assert "intervals with bootstrap" not in text_of(ratings.biases(draws=0))
 
 
-def test_without_a_bootstrap_captions_name_no_intervals(tmp_path) -> None:
-    assert "intervals with bootstrap" not in text_of(tmp_path, ratings.biases(draws=0))
-
-
-def test_a_model_without_priors_or_check_has_no_such_exhibits(tmp_path) -> None:
-    bare = replace(ratings.rater_model(), extra={})
-    text = text_of(tmp_path, bare)
-    assert "priors" not in text
-    assert "check" not in text
-
-
-def test_observed_shares_are_compared_with_posterior_and_prior(tmp_path) -> None:
-    result = ratings.rater_model(frequencies=ratings.shares(), prior_frequencies=ratings.shares(wide=0.3))
-    text = text_of(tmp_path, result)
+def test_observed_shares_are_compared_with_posterior_and_prior(text_of) -> None:
+    shares, wide = ratings.shares(), ratings.shares(wide=0.3)
+    text = text_of(ratings.rater_model(frequencies=shares, prior_frequencies=wide))
     assert "Of 10 observed shares, 10 are within what the fitted model predicts in 95%" in text
     assert "10.0 times as wide" in text
-    off = ratings.rater_model(frequencies=ratings.shares().assign(observed=0.5))
-    assert "10 of 10 observed shares are outside" in text_of(tmp_path / "off", off)
+    off = text_of(ratings.rater_model(frequencies=shares.assign(observed=0.5)))
+    assert "10 of 10 observed shares are outside" in off
+    bare = text_of(replace(ratings.rater_model(), extra={}))
+    assert not re.search("priors|check", bare)
 
 
 @pytest.mark.parametrize("prior", [True, False])
-def test_several_dimensions_have_a_table_of_what_priors_predict(tmp_path, prior: bool) -> None:
+def test_several_dimensions_have_a_table_of_what_priors_predict(text_of, prior: bool) -> None:
     table = ratings.shares().rename(columns={"category": "value"}).assign(statistic="share")
     check = pd.concat([table.assign(dimension=name) for name in ("fun", "wit")])
-    extra = {"check": check} | ({"prior_check": check.assign(lower=0.011, upper=0.987)} if prior else {})
     strongest = pd.DataFrame(
-        {"level": "total", "main": "fun", "dimension": ["wit"], "group": "human", "estimate": 0.5,
-         "lower": 0.4, "upper": 0.6, "probability": 0.9}
-    )  # fmt: skip
-    text = text_of(tmp_path, Result(check, "dimension_model", extra={**extra, "strongest": strongest}))
+        {"level": ["total"], "main": "fun", "dimension": "wit", "group": "human"}
+    ).assign(estimate=0.5, lower=0.4, upper=0.6, probability=0.9)
+    extra = {"check": check, "strongest": strongest}
+    if prior:
+        extra["prior_check"] = check.assign(lower=0.011, upper=0.987)
+    text = text_of(Result(check, "dimension_model", extra=extra))
     assert ("the priors alone" in text) is prior
     assert ("0.99]" in text) is prior
 
 
-def test_the_observed_share_of_equal_ratings_follows_the_expected_one(tmp_path) -> None:
+def test_the_observed_share_of_equal_ratings_follows_the_expected_one(text_of) -> None:
     same = {"group": "human", "quantity": "same_rating", "estimate": 0.38, "lower": 0.36, "upper": 0.41}
     frame = pd.concat([ratings.rater_model().frame, pd.DataFrame([same | {"observed": 0.493}])])
-    text = text_of(tmp_path, Result(frame, "rater_model", settings={"alpha": 0.05}))
-    rows = text.splitlines()
+    rows = text_of(Result(frame, "rater_model", settings={"alpha": 0.05})).splitlines()
     at = next(k for k, row in enumerate(rows) if row.startswith("The same: observed share"))
     assert "0.49" in rows[at]
     assert "0.38 [0.36, 0.41]" in rows[at - 1]
 
 
-def test_where_ratings_are_at_the_end_of_the_scale_their_correlation_leads(tmp_path) -> None:
-    result = replace(ratings.rater_model(), settings={"at_the_end": ["gpt_4_1"], "alpha": 0.05})
-    text = text_of(tmp_path, result)
+def test_where_ratings_are_at_the_end_of_the_scale_their_correlation_is_first(text_of) -> None:
+    text = text_of(replace(ratings.rater_model(), settings={"at_the_end": ["gpt_4_1"], "alpha": 0.05}))
     table = text[text.index("Quantity | ") :]
     assert table.index("Correlation of ratings with the consensus") < table.index("Latent correlation")
     assert table.count(f"[0.50, 0.70]{DAGGER}") == 1
@@ -115,20 +108,16 @@ def test_a_verdict_is_a_box_that_spells_options_as_they_are_typed(tmp_path, pass
     assert "9 draws of GPT-4.1 diverged; sample again with `--target-accept 0.95`." in text
 
 
-def test_both_answers_keep_intervals_and_models_that_have_both(tmp_path) -> None:
-    results = {"alt_test": ratings.alt_test(), "raters_fun": ratings.rater_model()}
-    text = shown(Report(write_items(tmp_path, results)), "both_answers").replace("\N{NO-BREAK SPACE}", " ")
+def test_both_answers_keep_intervals_and_models_that_have_both(text_of) -> None:
+    model = ratings.rater_model()
+    text = text_of({"alt_test": ratings.alt_test(), "raters_fun": model}, "both_answers")
     for part in ("0.40 [0.30, 0.45]", "0.30 [0.10, 0.60]", "0.20 [0.00, 0.40]", "1 behind", "Epsilon 0.1"):
         assert part in text
     assert "other" not in text.split("::: {#tbl")[1]
-    apart = {"alt_test": ratings.alt_test(dimension="wit"), "raters_fun": ratings.rater_model()}
-    assert not shown(Report(write_items(tmp_path / "apart", apart)), "both_answers").strip()
-
-
-def test_labels_answer_with_accuracy_minus_that_of_a_person(tmp_path) -> None:
-    test, model = ratings.alt_test(dimension=""), ratings.label_model()
-    text = shown(Report(write_items(tmp_path, {"alt_test": test, "labels": model})), "both_answers")
-    assert "Accuracy less a person's" in text
+    apart = {"alt_test": ratings.alt_test(dimension="wit"), "raters_fun": model}
+    assert not text_of(apart, "both_answers").strip()
+    of_labels = {"alt_test": ratings.alt_test(dimension=""), "labels": ratings.label_model()}
+    assert "Accuracy less a person's" in text_of(of_labels, "both_answers")
 
 
 @pytest.mark.parametrize("simulated", [True, False])
@@ -141,11 +130,12 @@ def test_only_real_judgments_are_compared_with_published_numbers(tmp_path, simul
     assert ("simulated and are not compared" in text) is simulated
 
 
-def test_published_numbers_are_checked_against_each_other_with_labels(tmp_path) -> None:
-    text = text_of(tmp_path, ratings.means(), "published_checks", study="oogiri")
+def test_published_numbers_of_a_study_are_checked_or_a_comparison_is_offered(text_of) -> None:
+    text = text_of(ratings.means(), "published_checks", study="oogiri")
     assert "whole ratings of 399 topics" in text.casefold()
     assert "gpt_4_1" not in text
-    assert not text_of(tmp_path / "other", ratings.means(), "published_checks", study="multiturn").strip()
+    assert not text_of(ratings.means(), "published_checks", study="multiturn").strip()
+    assert "--parser published" in text_of(labels.scores(), "beside_print", study="multiturn")
 
 
 def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, monkeypatch, capsys) -> None:
@@ -170,115 +160,97 @@ def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, mo
         ("in runs/my_study/design", "in runs/my_study/design"),
     ],
 )
-def test_ids_become_words_and_files_keep_their_names(text: str, expected: str) -> None:
+def test_ids_become_labels_and_files_keep_their_names(text: str, expected: str) -> None:
     assert in_words(text, ratings.LABELS) == expected
 
 
 def test_methods_name_columns_as_code_and_rules_in_words() -> None:
-    settings = {"cluster": "topic_id", "draws": 2000, "scoring": "neg_rmse", "multiplicity": "by",
-                "scale": [1.0, 2.0]}  # fmt: skip
-    text = settings_text(settings)
+    settings = {"cluster": "topic_id", "draws": 2000, "scoring": "neg_rmse", "multiplicity": "by"}
+    text = settings_text({**settings, "scale": [1.0, 2.0]})
     assert text.startswith("Clusters of items: `topic_id`, 2,000 draws")
     for part in ("Root mean squared error", "Benjamini-Yekutieli", "scale: 1, 2"):
         assert part in text
     assert settings_text({}) == ""
 
 
-@pytest.mark.parametrize(
-    "name", ["scores", "harm", "passes", "confusion", "by_label", "robustness", "differences", "readings"]
-)
-def test_tables_of_labels_name_judges_by_label(tmp_path, name: str) -> None:
-    text = text_of(tmp_path, getattr(labels, name)())
-    assert "Qwen3-8B" in text
-    assert "qwen3_8b" not in text
+def test_tables_of_labels_name_judges_by_label(text_of) -> None:
+    kinds = ("scores", "harm", "passes", "confusion", "by_label", "robustness", "differences", "readings")
+    for kind in kinds:
+        text = text_of(getattr(labels, kind)())
+        assert "Qwen3-8B" in text, kind
+        assert "qwen3_8b" not in text, kind
 
 
 @pytest.mark.parametrize("surplus", [True, False])
-def test_labels_beyond_the_lines_shown_are_a_column_of_parsed_answers(tmp_path, surplus: bool) -> None:
+def test_labels_beyond_the_lines_shown_are_a_column_of_parsed_answers(text_of, surplus: bool) -> None:
     result = labels.readings()
     last = result.frame["rule"] == result.frame["rule"].iloc[-1]
     frame = result.frame.assign(task="line", n_surplus=last * 7) if surplus else result.frame
-    text = text_of(tmp_path, replace(result, frame=frame))
+    text = text_of(replace(result, frame=frame))
     assert ("Surplus labels" in text) is surplus
     assert ("| 7\n" in text) is surplus
 
 
-def test_scores_are_compared_with_the_most_frequent_label(tmp_path) -> None:
+def test_scores_are_compared_with_the_most_frequent_label(text_of) -> None:
     result = labels.scores(by=())
     over = result.extra["over_baseline"].assign(lower=-0.3, upper=[-0.1, 0.1] * 6)
     over.loc[over["task"] == "line", ["lower", "upper"]] = [0.1, 0.2]
     settings = {**result.settings, "strata": ["language"]}
-    text = text_of(tmp_path, replace(result, extra={"over_baseline": over}, settings=settings))
+    text = text_of(replace(result, extra={"over_baseline": over}, settings=settings))
     below = over[(over["task"] == "joke_type") & (over["missing"] == "wrong") & (over["upper"] < 0)]
-    assert (
-        f"{len(below)} of 3 judges have lower accuracy than always answering the most frequent label" in text
-    )
+    lower = f"{len(below)} of 3 judges have lower accuracy than always answering the most frequent label"
+    assert lower in text
     assert "Purpose of a line: the highest share of right answers is that of" in text
     assert "; 0 of 3 judges are below that label, 3 above it." in text
+    nothing = text_of(replace(result, frame=result.frame.assign(estimate=float("nan"))))
+    assert "There is nothing to draw" in nothing
+    assert "@tbl-scores" in nothing
+    assert "{#fig-scores}" not in nothing
 
 
-def test_only_the_first_scores_show_what_missing_answers_count_as(tmp_path) -> None:
-    results = {"scores": labels.scores(by=()), "scores_language": labels.scores()}
-    text = shown(Report(write_items(tmp_path, results)), "scores")
-    assert re.findall(r"#fig-scores[\w-]*", text) == [
-        "#fig-scores", "#fig-scores-policies", "#fig-scores-language",
-    ]  # fmt: skip
-    assert re.findall(r"#tbl-scores[\w-]*", text) == ["#tbl-scores", "#tbl-scores-2", "#tbl-scores-language"]
-
-
-def test_scores_that_cannot_be_drawn_keep_their_table(tmp_path) -> None:
-    result = labels.scores(by=())
-    text = text_of(tmp_path, replace(result, frame=result.frame.assign(estimate=float("nan"))))
-    assert "There is nothing to draw" in text
-    assert "@tbl-scores" in text
-    assert "{#fig-scores}" not in text
+def test_only_the_first_scores_show_how_missing_answers_count(text_of) -> None:
+    text = text_of({"scores": labels.scores(by=()), "scores_language": labels.scores()}, "scores")
+    shown_of = {kind: re.findall(rf"#{kind}-scores[\w-]*", text) for kind in ("fig", "tbl")}
+    assert shown_of["fig"] == ["#fig-scores", "#fig-scores-policies", "#fig-scores-language"]
+    assert shown_of["tbl"] == ["#tbl-scores", "#tbl-scores-2", "#tbl-scores-language"]
 
 
 @pytest.mark.parametrize("name", ["scores", "passes"])
-def test_baselines_are_the_last_rows_of_each_group(tmp_path, name: str) -> None:
+def test_baselines_are_the_last_rows_of_each_group(text_of, name: str) -> None:
     result = getattr(labels, name)(by=())
     own = result.frame[~result.frame["judge"].isin(["majority class", "random"])]
     first, late = (own[own["task"] == task] for task in ("joke_type", "line"))
     one = own[own["judge"] == labels.FEW[0]]
     base = one.assign(judge="random", judge_kind="baseline", prompt="")
     early = pd.concat([first[first["judge"] == labels.FEW[0]], base, late], ignore_index=True)
-    rows = text_of(tmp_path, replace(result, frame=early, extra={})).splitlines()
+    rows = text_of(replace(result, frame=early, extra={})).splitlines()
     at = [k for k, row in enumerate(rows) if row.startswith("Random label | ")]
     assert at
     assert all(not re.match(r"(Qwen|OLMo|Falcon)", rows[k + 1]) for k in at)
 
 
-def test_only_labels_given_significantly_too_often_are_named(tmp_path) -> None:
+def test_labels_given_significantly_too_often_are_named_and_those_never_given_marked(
+    text_of,
+) -> None:
     result = labels.by_label(["setup", "tag", "timing"], ["gpt"])
-    frame = result.frame.assign(ratio=[3.0, 9.0, 5.0], n_predicted=[180, 45, 300], n_gold=[60, 5, 60],
-                                n_answers=[60, 5, 60], p_adjusted=[0.01, 0.01, 0.2])  # fmt: skip
-    reading = text_of(tmp_path, replace(result, frame=frame)).split("::: {")[0]
+    n, p = [60, 5, 60], [0.01, 0.01, 0.2]
+    often = {"ratio": [3.0, 9.0, 5.0], "n_predicted": [180, 45, 300], "n_gold": n, "n_answers": n}
+    reading = text_of(replace(result, frame=result.frame.assign(**often, p_adjusted=p))).split("::: {")[0]
     assert "Setup (3.0 times" in reading
-    assert "Tag" not in reading
-    assert "Timing" not in reading
-
-
-def test_labels_that_are_never_given_are_marked_in_the_table(tmp_path) -> None:
+    assert not re.search("Tag|Timing", reading)
     result = labels.by_label(["setup", "tag"], ["gpt"])
-    frame = result.frame.assign(ratio=0.0, n_predicted=0, n_gold=[60, 5], n_answers=[120, 10], p_adjusted=0.9)
-    text = text_of(tmp_path, replace(result, frame=frame))
+    never = {"ratio": 0.0, "n_predicted": 0, "n_gold": [60, 5], "n_answers": [120, 10], "p_adjusted": 0.9}
+    text = text_of(replace(result, frame=result.frame.assign(**never)))
     assert text.count(f"0.00 {DOWN}") == 1
     assert "120" in text
 
 
-def test_copies_among_answers_are_reported_in_bold(tmp_path) -> None:
-    samples = pd.DataFrame(
-        {"judge": ["a", "b", "b"], "stratum": ["", "", "language en"], "n_samples": 5, "n_silent": [0, 0, 1],
-         "n_distinct": [5, 5, 1], "groups": ["ABCDE", "ABCDE", "AAAA-"]}
-    )  # fmt: skip
-    result = replace(labels.passes(), extra={"samples": samples})
-    assert "**Some answers are copies of each other**: in 1 of 2 cells" in text_of(tmp_path, result)
-    assert "copies" not in text_of(tmp_path / "none", labels.passes())
-
-
-def test_results_that_could_be_compared_with_print_say_how(tmp_path) -> None:
-    text = text_of(tmp_path, labels.scores(), "beside_print", study="multiturn")
-    assert "--parser published" in text
+def test_copies_among_answers_are_reported_in_bold(text_of) -> None:
+    samples = pd.DataFrame({"judge": ["a", "b", "b"], "stratum": ["", "", "language en"], "n_samples": 5})
+    groups = {"n_silent": [0, 0, 1], "n_distinct": [5, 5, 1], "groups": ["ABCDE", "ABCDE", "AAAA-"]}
+    text = text_of(replace(labels.passes(), extra={"samples": samples.assign(**groups)}))
+    assert "**Some answers are copies of each other**: in 1 of 2 cells" in text
+    assert "copies" not in text_of(labels.passes())
 
 
 HOSTILE = [
@@ -296,43 +268,36 @@ HOSTILE = [
 ]
 
 
-def card(text: str, raw: str | None = "raw") -> pd.DataFrame:
-    return pd.DataFrame(
+def card(text: str, raw: str | None = "raw", **columns: Any) -> str:
+    """A card as Markdown, with the answers of two judges."""
+    frame = pd.DataFrame(
         {"card": 1, "reason": "hard", "task": "harm", "item_id": "j1", "text": text, "media": "",
          "gold": "implicit", "judge": ["gpt", "pal"], "prompt": "text", "answer": ["safe", ""],
          "status": ["ok", "refused"], "right": 0.0, "raw": [raw, None]}
     )  # fmt: skip
+    return card_markdown(frame.assign(**columns), Names({("harm", "implicit"): "Implicit harm"}))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_texts_are_shown_and_do_nothing(text: str, tmp_path: Path) -> None:
+def test_hostile_texts_are_shown_and_have_no_effect(text: str, tmp_path: Path) -> None:
     (tmp_path / "references.bib").touch()
-    page = to_html(card_markdown(card(text, text), Names(None)), tmp_path, "references.bib")
+    page = to_html(card(text, text), tmp_path, "references.bib")
     for markup in ("<script", "<img", "<h1", "<b>", "{{<", "class='callout", "\u202e", "\x00"):
         assert markup not in page
     assert page.count("<table") == 2
     assert ("taken" in page) == ("taken" in text)
-
-
-def test_shown_text_reads_as_it_was_written() -> None:
-    for text in HOSTILE[:5]:
+    if text in HOSTILE[:5]:
         assert unescape(shown_text(text).replace("<br>", "\n")) == text
 
 
 def test_cards_have_gold_answers_reasons_and_long_answers_cut() -> None:
-    text = card_markdown(card("A joke."), Names({("harm", "implicit"): "Implicit harm"}))
     for part in ("Implicit harm", "A joke.", "Safe", "(refused)", "raw", "rarely right"):
-        assert part in text
-    assert "verbatim" not in card_markdown(card("A joke.", None), Names(None))
+        assert part in card("A joke.")
+    assert "verbatim" not in card("A joke.", None)
     long = "abc " * LONGEST_ANSWER
-    assert f"({len(long) - LONGEST_ANSWER:,} more characters)" in card_markdown(
-        card("A joke.", long), Names(None)
-    )
-
-
-def test_lines_and_indents_of_cards_survive_where_spaces_are_collapsed() -> None:
-    frame = card("One.\n\n  Two.\n\tThree.").assign(gold="1 setup\n2 punchline", answer=["1 setup\n2 -", ""])
-    text = card_markdown(frame, Names(None))
+    assert f"({len(long) - LONGEST_ANSWER:,} more characters)" in card("A joke.", long)
+    lines = {"gold": "1 setup\n2 punchline", "answer": ["1 setup\n2 -", ""]}
+    text = card("One.\n\n  Two.\n\tThree.", **lines)
     assert "1 Setup<br>2 Punchline" in text
     assert "1 Setup<br>2 -" in text
     assert "One.<br><br>&nbsp;&nbsp;Two.<br>&nbsp;&nbsp;&nbsp;&nbsp;Three.</td>" in text

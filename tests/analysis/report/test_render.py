@@ -1,3 +1,5 @@
+"""Sources of reports, and reports rendered with a stand-in for Quarto and without Quarto."""
+
 from __future__ import annotations
 
 import json
@@ -5,23 +7,25 @@ import re
 import shutil
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import snapshots
 import yaml
 from hostile import chromium
 from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
 from typer.testing import CliRunner
 
 from conjury.analysis.report.markup import read_bibliography, to_html
-from conjury.analysis.report.render import cell_options, read_source, read_text, render, render_page, reports
+from conjury.analysis.report.render import cell_options, read_source, read_text, render, reports
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
 
-KNOWN_CELL_OPTIONS = {"tags", "output"}
-PRINTING = {"show", "versions"}
-SOURCES = sorted(QUARTO.glob("[!_]*.qmd"))
+SOURCES = pytest.mark.parametrize("source", sorted(QUARTO.glob("[!_]*.qmd")), ids=lambda path: path.stem)
+ORDER = ["moderation", "conjoint", "estimators", "diagnostics", "oogiri", "raters"]
+ORDER += ["multiturn", "harm_or_humor", "benchmark"]
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +40,51 @@ def page(results, tmp_path_factory) -> Path:
         return render("moderation", results, tmp_path_factory.mktemp("reports")).path
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_report_sources_use_known_cell_options_and_show_no_last_expression(source: Path) -> None:
+@pytest.fixture
+def no_quarto(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+@pytest.fixture
+def quarto(tmp_path, no_quarto) -> Callable[[str], None]:
+    """Put a program in the place of Quarto that runs the given lines of Python."""
+
+    def stand_in(body: str) -> None:
+        program = tmp_path / "quarto"
+        program.write_text(f"#!{sys.executable}\nimport json, os, pathlib, sys\n{body}\n")
+        program.chmod(0o755)
+
+    return stand_in
+
+
+@pytest.fixture
+def other_study(results, tmp_path) -> Path:
+    copy: Path = shutil.copytree(results, tmp_path / "other study")
+    (copy / "tables" / "published.parquet").unlink()
+    write_manifest(copy, study="towns", title='Towns: <b>"where"</b>', study_argument="towns.yaml")
+    return copy
+
+
+@SOURCES
+def test_cells_use_known_options_show_no_last_expression_and_name_a_results_folder(source: Path) -> None:
     _, notebook = read_source(source)
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     assert any("parameters" in cell_options(cell).get("tags", []) for cell in code)
     for cell in code:
         options = cell_options(cell)
-        assert set(options) <= KNOWN_CELL_OPTIONS
+        assert set(options) <= {"tags", "output"}
         assert options.get("output") in (None, "asis")
-        last = cell.splitlines()[-1].strip()
-        asked = re.match(r"(results|report) = |report\.(\w+)\(|print\(", last)
+        asked = re.match(r"(results|report) = |report\.(\w+)\(|print\(", cell.splitlines()[-1].strip())
         assert asked
-        assert asked[2] in PRINTING | {None}
+        assert asked[2] in {"show", "versions", None}
+    text = read_text(source)
+    folder = "demo" if source.stem in ("moderation", "diagnostics", "estimators") else source.stem
+    assert f'results = "../results/{folder}"\n' in text
+    assert re.search(r'^report = load\(results(, about="\w+")?\)$', text, re.MULTILINE)
+    assert "@sec-" not in text  # a section that can be absent
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+@SOURCES
 def test_every_reference_and_citation_has_its_target_and_blocks_are_closed(source: Path) -> None:
     text = read_text(source)
     assert "{{<" not in text
@@ -67,64 +100,38 @@ def test_every_reference_and_citation_has_its_target_and_blocks_are_closed(sourc
     assert sum(1 if "{" in fence else -1 for fence in fences) == 0
 
 
-def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> None:
+def test_the_project_file_asks_for_self_contained_pages_without_web_fonts_and_uncropped_prints() -> None:
     project = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
-    page = project["format"]["html"]
-    assert page["embed-resources"] is True
-    assert page["html-math-method"] == "mathml"
+    page, printed = project["format"]["html"], project["format"]["typst"]
+    options = ("embed-resources", "html-math-method", "format-links")
+    assert [page[option] for option in options] == [True, "mathml", False]
     assert page["theme"]["light"][0] == page["theme"]["dark"][0] == "default"
     assert project["number-sections"] is True
-    assert project["project"]["render"] == [
-        f"{name}.qmd"
-        for name in (
-            *("moderation", "conjoint", "estimators", "diagnostics", "oogiri", "raters"),
-            *("multiturn", "harm_or_humor", "benchmark"),
-        )
-    ]
-    assert reports() == sorted(page.removesuffix(".qmd") for page in project["project"]["render"])
+    assert project["project"]["render"] == [f"{name}.qmd" for name in ORDER]
+    assert reports() == sorted(ORDER)
     for style in QUARTO.glob("*.*css"):
-        assert "@import" not in style.read_text()
-        assert "url(" not in style.read_text()
+        assert not re.search(r"@import|url\(", style.read_text())
+    header = "".join(part["text"] for part in printed["include-in-header"])
+    assert '#show figure.where(kind: "quarto-float-tbl"): set block(breakable: true)' in header
+    assert '#set image(fit: "contain")' in header
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_each_document_names_a_folder_of_results_and_refers_to_no_section_that_can_be_absent(
-    source: Path,
-) -> None:
-    text = read_text(source)
-    folder = "demo" if source.stem in ("moderation", "diagnostics", "estimators") else source.stem
-    assert f'results = "../results/{folder}"\n' in text
-    assert re.search(r'^report = load\(results(, about="\w+")?\)$', text, re.MULTILINE)
-    assert "@sec-" not in text
-
-
-def test_a_document_without_results_is_a_page_that_says_how_to_make_them(tmp_path) -> None:
-    shutil.copytree(QUARTO, tmp_path / "quarto")
-    page = render_page(tmp_path / "quarto" / "raters.qmd", Path("../results/none"))
-    markup = page.read_text(encoding="utf-8")
-    assert "There are no results in <code>../results/none</code> yet" in markup
+def test_a_document_without_results_is_a_page_that_says_how_to_compute_them() -> None:
+    markdown = snapshots.document("raters", Path("../results/none"))
+    markup = to_html(markdown, QUARTO, "references.bib")
+    assert "There are no results in <code>RESULTS</code> yet" in markup
     assert re.findall(r"<h2[^>]*>(.*?)</h2>", markup) == ["References"]
 
 
-def test_pages_link_to_no_format_that_was_not_rendered() -> None:
-    project = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
-    assert project["format"]["html"]["format-links"] is False
-
-
-def test_every_reference_has_a_place_and_a_way_to_it() -> None:
+def test_references_are_complete_and_several_are_cited_in_one_pair_of_brackets(tmp_path) -> None:
     entries = read_bibliography(QUARTO / "references.bib")
     assert len(entries) > 10
     for key, entry in entries.items():
         assert {"author", "title", "year"} <= set(entry), key
         assert "howpublished" in entry or ("journal" in entry and ("doi" in entry or "url" in entry)), key
         assert not re.search(r"[{}]", entry["title"]), key
-
-
-def test_several_works_are_cited_in_one_pair_of_brackets(tmp_path) -> None:
-    shutil.copy(QUARTO / "references.bib", tmp_path)
-    page = to_html(
-        "By chance [@krippendorff2004; @gwet2008].\n\n::: {#refs}\n:::", tmp_path, "references.bib"
-    )
+    text = "By chance [@krippendorff2004; @gwet2008].\n\n::: {#refs}\n:::"
+    page = to_html(text, QUARTO, "references.bib")
     assert re.sub(r"<[^>]+>", "", page).startswith("By chance (Krippendorff 2004; Gwet 2008).")
     assert re.findall(r'<li id="ref-(\w+)">', page) == ["gwet2008", "krippendorff2004"]
 
@@ -135,62 +142,36 @@ def luminance(color: str) -> float:
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-@pytest.mark.parametrize("theme", ["theme.scss", "theme-dark.scss"])
-@pytest.mark.parametrize(
-    ("front", "back"), [("code-color", "code-bg"), ("body-color", "body-bg"), ("link-color", "body-bg")]
-)
-def test_text_and_inline_code_contrast_with_their_background_in_both_themes(
-    theme: str, front: str, back: str
-) -> None:
-    colors = dict(re.findall(r"^\$([\w-]+): (#\w{6});$", (QUARTO / theme).read_text(), re.MULTILINE))
-    low, high = sorted(luminance(colors[name]) for name in (front, back))
-    assert (high + 0.05) / (low + 0.05) >= 4.5
-
-
 @pytest.mark.parametrize("style", ["theme.scss", "theme-dark.scss", "fallback.css"])
-def test_figures_keep_their_size_and_captions_stand_left(style: str) -> None:
+def test_figures_keep_their_size_captions_are_left_aligned_and_text_has_contrast(style: str) -> None:
     text = (QUARTO / style).read_text()
     assert "max(100%, 560px)" in text
     assert not re.search(r"figure img \{[^}]*[ ;{]width: 100%", text)
-    assert style == "fallback.css" or "figcaption.quarto-float-caption { text-align: left" in text
+    if style == "fallback.css":
+        return
+    assert "figcaption.quarto-float-caption { text-align: left" in text
+    colors = dict(re.findall(r"^\$([\w-]+): (#\w{6});$", text, re.MULTILINE))
+    for front, back in (("code-color", "code-bg"), ("body-color", "body-bg"), ("link-color", "body-bg")):
+        low, high = sorted(luminance(colors[name]) for name in (front, back))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
 
 
-def test_tables_may_break_over_printed_pages_and_figures_are_not_cropped() -> None:
-    printed = yaml.safe_load((QUARTO / "_quarto.yml").read_text())["format"]["typst"]
-    header = "".join(part["text"] for part in printed["include-in-header"])
-    assert '#show figure.where(kind: "quarto-float-tbl"): set block(breakable: true)' in header
-    assert '#set image(fit: "contain")' in header
-
-
-def test_the_page_holds_figures_captions_tables_and_says_what_it_is(page) -> None:
+def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_no_script(page) -> None:
     markup = page.read_text(encoding="utf-8")
     assert "rendered without Quarto" in markup
-    assert re.findall(r'<figure id="(fig-[\w-]+)">', markup) == [
-        "fig-amce", "fig-amce-slur", "fig-amce-by-identity", "fig-mm", "fig-prompts-1", "fig-published",
-        "fig-frequencies",
-    ]  # fmt: skip
+    names = ["amce", "amce-slur", "amce-by-identity", "mm", "prompts-1", "published", "frequencies"]
+    assert re.findall(r'<figure id="fig-([\w-]+)">', markup) == names
     numbers = re.findall(r"<figcaption><b>(Figure|Table) (\d+)\.</b>", markup)
     assert [int(n) for kind, n in numbers if kind == "Figure"] == list(range(1, 8))
     assert markup.count('src="data:image/svg+xml;base64,') == 14
-    assert "conjurytoken" not in markup
-    assert ":::" not in markup
-    assert "{=html}" not in markup
-    assert not re.search(r"(?<![\w.])@(fig|tbl|sec)-", markup)
+    for unfinished in ("conjurytoken", ":::", "{=html}", "<script", LEVEL_WITH_MARKUP):
+        assert unfinished not in markup
+    assert not re.search(r"(?<![\w.])@(fig|tbl|sec)-|@import|url\(", markup)
     assert "Hainmueller et al. 2014" in markup
-
-
-def test_the_page_holds_nothing_external_and_no_script(page) -> None:
-    markup = page.read_text(encoding="utf-8")
-    assert "<script" not in markup
-    assert LEVEL_WITH_MARKUP not in markup
     sources = re.findall(r'(?:src|href)="([^"]+)"', markup)
     assert all(source.startswith(("data:", "#")) for source in sources)
-    assert not re.search(r"@import|url\(", markup)
     targets = {source[1:] for source in sources if source.startswith("#")}
     assert targets <= set(re.findall(r'id="([^"]+)"', markup))
-
-
-def test_rendering_writes_nothing_beside_the_sources(page) -> None:
     assert not (QUARTO / "conjury-figures").exists()
     assert not list(QUARTO.glob("*.html"))
     assert [path.name for path in page.parent.iterdir()] == ["moderation.html"]
@@ -198,56 +179,22 @@ def test_rendering_writes_nothing_beside_the_sources(page) -> None:
 
 
 @pytest.mark.long
-def test_the_report_on_engines_is_rendered_too(results, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_the_report_on_engines_is_rendered_too(results, tmp_path, no_quarto) -> None:
     made = render("estimators", results, tmp_path / "reports")
     assert made.renderer == "nbconvert"
     assert "Quarto is not on the PATH" in made.message
     assert "R is missing" in made.path.read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def other_study(results, tmp_path) -> Path:
-    copy: Path = shutil.copytree(results, tmp_path / "other study")
-    (copy / "tables" / "published.parquet").unlink()
-    write_manifest(copy, study="towns", title='Towns: <b>"where"</b>', study_argument="towns.yaml")
-    return copy
-
-
-def test_the_report_of_one_study_is_refused_for_another(other_study, tmp_path) -> None:
-    run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
-    with pytest.raises(InputError, match=rf"results are of the study 'towns'; {run}$"):
-        render("moderation", other_study, tmp_path / "reports")
-    assert not (tmp_path / "reports").exists()
-
-
 @pytest.mark.long
-def test_the_report_on_any_study_bears_its_title_and_speaks_of_no_other(
-    other_study, tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_the_report_on_any_study_has_its_title_and_names_no_other(other_study, tmp_path, no_quarto) -> None:
     markup = render("conjoint", other_study, tmp_path / "reports").path.read_text(encoding="utf-8")
     title = "Towns: &lt;b&gt;&quot;where&quot;&lt;/b&gt;"
     assert f"<title>{title}</title>" in markup
     assert f"<h1>{title}</h1>" in markup
     assert markup.count("run <code>conjury diagnose towns.yaml --results FOLDER</code>") == 3
-    told = read_text(QUARTO / "conjoint.qmd")
-    assert not re.search(r"\bposts?\b|insult|slur|davidson|moderat", told, re.IGNORECASE)
-
-
-def test_quarto_gets_the_title_of_the_study_as_plain_text_in_the_front_matter(
-    other_study, tmp_path, monkeypatch
-) -> None:
-    stand_in_for_quarto(
-        tmp_path,
-        "out = pathlib.Path('../reports'); out.mkdir()\n"
-        "(out / 'conjoint.html').write_text(pathlib.Path('conjoint.qmd').read_text())",
-    )
-    monkeypatch.setenv("PATH", str(tmp_path))
-    made = render("conjoint", other_study, tmp_path / "reports").path
-    front = yaml.safe_load(made.read_text(encoding="utf-8").split("---\n")[1])
-    assert front["title"] == r"Towns: &lt;b&gt;\"where\"&lt;/b&gt;"
-    assert front["subtitle"] == "What each attribute does to the choice"
+    source = read_text(QUARTO / "conjoint.qmd")
+    assert not re.search(r"\bposts?\b|insult|slur|davidson|moderat", source, re.IGNORECASE)
 
 
 def test_both_reports_on_effects_share_their_sections() -> None:
@@ -259,75 +206,72 @@ def test_both_reports_on_effects_share_their_sections() -> None:
     assert sections[0] == sections[1]
 
 
-def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, no_quarto) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     write_manifest(copy, compared=COMPARED | {"data": 3})
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "estimators.html").write_text("old")
-    told = r"^The cell `print\(report.opening\(\)\)` of estimators.qmd failed. TypeError: .*again with this"
-    with pytest.raises(ConjuryError, match=told):
+    message = (
+        r"^The cell `print\(report.opening\(\)\)` of estimators.qmd failed. TypeError: .*again with this"
+    )
+    with pytest.raises(ConjuryError, match=message):
         render("estimators", copy, tmp_path / "reports")
     assert (tmp_path / "reports" / "estimators.html").read_text() == "old"
 
 
-def test_results_that_do_not_fit_are_refused_before_rendering(results, tmp_path, monkeypatch) -> None:
-    stand_in_for_quarto(tmp_path, "sys.exit(1)")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="has no results on ratings; run "):
-        render("raters", results, tmp_path / "reports")
-    with pytest.raises(InputError, match="has no diagnosis; run `conjury diagnose"):
-        render("diagnostics", results, tmp_path / "reports")
-
-
-def test_unknown_reports_and_formats_and_pdf_without_quarto_are_refused(
-    results, tmp_path, monkeypatch
+def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
+    results, other_study, tmp_path, no_quarto, quarto
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="no report 'novel'; use one of: benchmark, conjoint, diagnostics"):
-        render("novel", results, tmp_path)
-    with pytest.raises(InputError, match="html or pdf"):
-        render("moderation", results, tmp_path, to="docx")  # type: ignore[arg-type]
-    with pytest.raises(MissingDependency, match="PDF reports need Quarto"):
-        render("moderation", results, tmp_path, to="pdf")
-    with pytest.raises(InputError, match=r"manifest.json is missing"):
-        render("moderation", tmp_path, tmp_path)
+    out = tmp_path / "reports"
+    run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
+    for report, folder, to, error, message in (
+        ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, conjoint, diag"),
+        ("moderation", results, "docx", InputError, "html or pdf"),
+        ("moderation", results, "pdf", MissingDependency, "PDF reports need Quarto"),
+        ("moderation", tmp_path, "html", InputError, r"manifest.json is missing"),
+        ("moderation", other_study, "html", InputError, rf"results are of the study 'towns'; {run}$"),
+    ):
+        with pytest.raises(error, match=message):
+            render(report, folder, out, to=to)  # type: ignore[arg-type]
+    quarto("sys.exit(1)")
+    for report, message in (
+        ("raters", "has no results on ratings; run "),
+        ("diagnostics", "has no diagnosis; run `conjury diagnose"),
+    ):
+        with pytest.raises(InputError, match=message):
+            render(report, results, out)
+    assert not out.exists()
 
 
-def stand_in_for_quarto(folder: Path, body: str) -> None:
-    program = folder / "quarto"
-    program.write_text(f"#!{sys.executable}\nimport json, os, pathlib, sys\n{body}\n")
-    program.chmod(0o755)
+def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path, quarto) -> None:
+    quarto(
+        "out = pathlib.Path('../reports'); out.mkdir()\n"
+        "(out / 'conjoint.html').write_text(pathlib.Path('conjoint.qmd').read_text())"
+    )
+    made = render("conjoint", other_study, tmp_path / "reports").path
+    front = yaml.safe_load(made.read_text(encoding="utf-8").split("---\n")[1])
+    assert front["title"] == r"Towns: &lt;b&gt;\"where\"&lt;/b&gt;"
+    assert front["subtitle"] == "What each attribute does to the choice"
 
 
-def test_quarto_gets_any_path_as_parameter_the_python_and_the_format(results, tmp_path, monkeypatch) -> None:
+def test_quarto_gets_any_path_as_parameter_the_python_and_the_format(results, tmp_path, quarto) -> None:
     odd = shutil.copytree(results, tmp_path / 'results: #1 of Kim\'s "run"')
-    stand_in_for_quarto(
-        tmp_path,
+    quarto(
         "out = pathlib.Path('../reports'); out.mkdir()\n"
         "kind = sys.argv[sys.argv.index('--to') + 1]\n"
-        "told = json.dumps([sys.argv[1:], os.environ['QUARTO_PYTHON'], os.path.exists('_quarto.yml'),\n"
+        "given = json.dumps([sys.argv[1:], os.environ['QUARTO_PYTHON'], os.path.exists('_quarto.yml'),\n"
         "    pathlib.Path(sys.argv[-1]).read_text()])\n"
-        "(out / ('estimators.pdf' if kind == 'typst' else 'estimators.html')).write_text(told)",
+        "(out / ('estimators.pdf' if kind == 'typst' else 'estimators.html')).write_text(given)"
     )
-    monkeypatch.setenv("PATH", str(tmp_path))
     made = render("estimators", odd, tmp_path / "reports", to="pdf")
     arguments, python, has_project, parameters = json.loads(made.path.read_text())
     assert arguments[:5] == ["render", "estimators.qmd", "--to", "typst", "--execute-params"]
     assert yaml.safe_load(parameters) == {"results": str(odd)}
-    assert python == sys.executable
-    assert has_project
+    assert (python, has_project) == (sys.executable, True)
     assert (made.renderer, made.path.name) == ("quarto", "estimators.pdf")
 
 
-def test_an_error_of_quarto_ends_with_its_own_words(results, tmp_path, monkeypatch) -> None:
-    stand_in_for_quarto(tmp_path, "print('ERROR: no such theme', file=sys.stderr); sys.exit(1)")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConjuryError, match=r"could not render estimators.qmd: .*no such theme$"):
-        render("estimators", results, tmp_path / "reports")
-
-
-FAILING_CELL = r"""print('''
+FAILING_CELL = r"""
 Executing 'estimators.quarto_ipynb'
 An error occurred while executing the following cell:
 ------------------
@@ -341,70 +285,72 @@ report.disagreement()
 \x1b[31mKeyError\x1b[39m: 'left'
 During handling of the above exception, another exception occurred:
 \x1b[31mValueError\x1b[39m: nan is not in list
-''', file=sys.stderr); sys.exit(1)"""
+"""
 
 
-def test_a_failing_cell_under_quarto_is_one_line_without_colours(results, tmp_path, monkeypatch) -> None:
-    stand_in_for_quarto(tmp_path, FAILING_CELL)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    told = (
-        r"^The cell `report.disagreement\(\)` of estimators.qmd failed. ValueError: nan is not in list. "
-        r"Compute the results again [^|\n\x1b]*$"
-    )
-    with pytest.raises(ConjuryError, match=told):
+@pytest.mark.parametrize(
+    ("printed", "message"),
+    [
+        ("ERROR: no such theme", r"could not render estimators.qmd: .*no such theme$"),
+        (
+            FAILING_CELL,
+            r"^The cell `report.disagreement\(\)` of estimators.qmd failed. ValueError: nan is not in list. "
+            r"Compute the results again [^|\n\x1b]*$",
+        ),
+    ],
+    ids=["error", "failing cell"],
+)
+def test_an_error_of_quarto_is_one_line_without_colours(results, tmp_path, quarto, printed, message) -> None:
+    quarto(f"print('''{printed}''', file=sys.stderr); sys.exit(1)")
+    with pytest.raises(ConjuryError, match=message):
         render("estimators", results, tmp_path / "reports")
 
 
-def test_what_quarto_warns_of_is_passed_on(results, tmp_path, monkeypatch) -> None:
-    stand_in_for_quarto(
-        tmp_path,
+def test_warnings_of_quarto_are_reported(results, tmp_path, quarto) -> None:
+    quarto(
         "out = pathlib.Path('../reports'); out.mkdir(); (out / 'estimators.html').write_text('page')\n"
         "print('warning: unknown font family: sans-serif\\n' * 29, 'pandoc \\n', file=sys.stderr)\n"
         "print('\\x1b[33mWARN: Unable to resolve crossref @sec-none\\x1b[39m', 'estimators.qmd', sep='\\n')\n"
-        "assert os.environ['NO_COLOR']",
+        "assert os.environ['NO_COLOR']"
     )
-    monkeypatch.setenv("PATH", str(tmp_path))
     made = render("estimators", results, tmp_path / "reports")
-    assert set(made.warnings) == {
-        "warning: unknown font family: sans-serif (29 times)",
-        "WARN: Unable to resolve crossref @sec-none",
-    }
+    warning = "WARN: Unable to resolve crossref @sec-none"
+    assert set(made.warnings) == {"warning: unknown font family: sans-serif (29 times)", warning}
     run = CliRunner().invoke(app, ["report", "estimators", "--results", str(results), "--out", str(tmp_path)])
     assert run.exit_code == 0
-    assert "Quarto warned: WARN: Unable to resolve crossref @sec-none" in run.stderr
+    assert f"Quarto warned: {warning}" in run.stderr
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, scheme: str) -> None:
+def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> None:
+    visible = "return [...document.images].filter(i => i.checkVisibility())"
+    phone = {"width": 375, "height": 700, "deviceScaleFactor": 2, "mobile": True}
     with chromium(tmp_path) as browser:
-        browser.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        )
-        browser.get(page.as_uri())
-        assert browser.get_log("browser") == []
-        asked = [
-            message["params"]["request"]["url"]
-            for entry in browser.get_log("performance")
-            if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"
-        ]
-        assert {url for url in asked if not url.startswith(("data:", "chrome:"))} == {page.as_uri()}
-        sizes = browser.execute_script(
-            "return [...document.images].filter(i => i.checkVisibility())"
-            ".map(i => [i.naturalWidth, i.clientWidth, i.clientHeight, i.closest('div').className])"
-        )
-        assert len(sizes) == 7
-        assert all(natural > 0 and width > 300 and height > 100 for natural, width, height, _ in sizes)
-        assert {block for *_, block in sizes} == {f"{scheme}-content"}
-        assert browser.title == "Which post goes to review?"
-        phone = {"width": 375, "height": 700, "deviceScaleFactor": 2, "mobile": True}
-        for device in (None, phone):
-            if device:
-                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
-            wide = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
-            assert wide <= 0
-            widths = browser.execute_script(
-                "return [...document.images].filter(i => i.checkVisibility())"
-                ".map(i => [+i.getAttribute('width'), i.clientWidth])"
-            )
-            assert all(min(own, 560) <= shown <= own for own, shown in widths)
+        for scheme in ("light", "dark"):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            browser.get(page.as_uri())
+            assert browser.get_log("browser") == []
+            asked = [
+                message["params"]["request"]["url"]
+                for entry in browser.get_log("performance")
+                if (message := json.loads(entry["message"])["message"])["method"]
+                == "Network.requestWillBeSent"
+            ]
+            assert {url for url in asked if not url.startswith(("data:", "chrome:"))} == {page.as_uri()}
+            measures = "i.naturalWidth, i.clientWidth, i.clientHeight, i.closest('div').className"
+            sizes = browser.execute_script(f"{visible}.map(i => [{measures}])")
+            assert len(sizes) == 7
+            assert all(natural > 0 and width > 300 and height > 100 for natural, width, height, _ in sizes)
+            assert {block for *_, block in sizes} == {f"{scheme}-content"}
+            assert browser.title == "Which post goes to review?"
+            for device in (None, phone):
+                if device:
+                    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
+                root = "document.documentElement.scrollWidth"
+                assert browser.execute_script(f"return {root} - window.innerWidth") <= 0
+                widths = browser.execute_script(
+                    f"{visible}.map(i => [+i.getAttribute('width'), i.clientWidth])"
+                )
+                assert all(min(own, 560) <= shown <= own for own, shown in widths)

@@ -23,7 +23,8 @@ from snapshots import shown
 
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.results_folder import describe_run, with_folders
-from conjury.analysis.report import Report, load
+from conjury.analysis.report import Report, load, markup
+from conjury.analysis.report.markup import new_mark, to_html
 from conjury.analysis.report.methods import describe_analysis, plain
 from conjury.analysis.report.report import versions_table
 from conjury.analysis.report.tables import picture
@@ -44,14 +45,17 @@ def copy(results, tmp_path) -> Path:
 
 
 @pytest.fixture
-def away_from_home(tmp_path, monkeypatch) -> Path:
+def elsewhere(tmp_path, monkeypatch) -> Path:
     (tmp_path / "place").mkdir()
     monkeypatch.chdir(tmp_path / "place")
     return tmp_path / "place"
 
 
-def test_a_folder_without_results_is_refused_with_a_remedy(tmp_path) -> None:
+def test_a_folder_without_results_or_with_a_broken_manifest_is_refused(tmp_path) -> None:
     with pytest.raises(InputError, match="write a results folder with `conjury fit`"):
+        Report(tmp_path)
+    (tmp_path / "manifest.json").write_text("{oops")
+    with pytest.raises(InputError, match=r"manifest.json is not readable as JSON"):
         Report(tmp_path)
 
 
@@ -70,21 +74,12 @@ def test_results_of_another_kind_are_refused_with_a_remedy(tmp_path, about: str,
     assert "-P results:FOLDER" in load(str(tmp_path), about).opening()
 
 
-def test_a_broken_manifest_is_named(tmp_path) -> None:
-    (tmp_path / "manifest.json").write_text("{oops")
-    with pytest.raises(InputError, match=r"manifest.json is not readable as JSON"):
-        Report(tmp_path)
-
-
-def test_a_missing_table_names_those_that_are_there_and_a_damaged_one_is_named(copy) -> None:
+def test_missing_and_damaged_tables_are_named_without_the_folder(copy) -> None:
     with pytest.raises(InputError, match=r"no table 'anova'; it has: amce, amce_by_identity"):
         Report(copy).table("anova")
     (copy / "tables" / "mm.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"mm.parquet: .*file"):
         Report(copy).table("mm")
-
-
-def test_a_result_without_its_table_becomes_a_sentence_without_the_folder(copy) -> None:
     (copy / "tables" / "amce_slur.parquet").unlink()
     text = shown(Report(copy), "further_amce")
     assert text.startswith("*Not shown:")
@@ -92,15 +87,12 @@ def test_a_result_without_its_table_becomes_a_sentence_without_the_folder(copy) 
     assert str(copy) not in text
 
 
-def test_sections_without_content_are_not_printed(tmp_path, capsys) -> None:
+def test_only_sections_with_content_are_printed_below_their_headings(tmp_path, capsys, results) -> None:
     write_manifest(tmp_path, analyses=[], study="towns")
     report = Report(tmp_path)
     with report.section("## Outer {#sec-outer}"), report.section("### Inner {#sec-inner}\n\nA lead."):
         report.show(*PARTS)
     assert capsys.readouterr().out == ""
-
-
-def test_sections_with_content_are_printed_below_their_heads(capsys, results) -> None:
     report = Report(results)
     with report.section("## Outer {#sec-outer}"):
         with report.section("### Empty {#sec-empty}"):
@@ -119,55 +111,45 @@ def test_sections_with_content_are_printed_below_their_heads(capsys, results) ->
         ("compared", ["conjury fit", "conjury compare STUDY --results ../results/none"]),
     ],
 )
-def test_a_document_without_results_says_how_to_compute_them_and_nothing_else(
+def test_a_document_without_results_says_only_how_to_compute_them(
     about, commands, capsys, monkeypatch
 ) -> None:
     monkeypatch.setenv("QUARTO_DOCUMENT_FILE", "any.qmd")
     report = load("../results/none", about)
-    assert "There are no results in `../results/none` yet" in report.opening()
-    assert all(command in report.opening() for command in commands)
-    assert "quarto render any.qmd -P results:FOLDER" in report.opening()
+    for part in (*commands, "There are no results in `../results/none` yet", "any.qmd -P results:FOLDER"):
+        assert part in report.opening()
     with report.section("## Effects {#sec-effects}"):
         report.show("amce")
         print(report.methods())
     assert capsys.readouterr().out == ""
 
 
-def test_further_variants_of_the_same_rows_are_not_counted_again(tmp_path) -> None:
+def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_path) -> None:
+    frame = pd.read_parquet(results / "tables" / "amce.parquet")
+    frame = frame.query("variant == '' and prompt != 'context'")
+    largest = frame.loc[frame["estimate"].abs().idxmax(), "estimate"]
+    number = f"{largest:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert Report(results).opening().startswith(f"The largest effect is {number} (")
     write_manifest(tmp_path, data=[{"rows": 4000, "variant": ""}, {"rows": 4000, "variant": "as_published"}])
     assert "from 4,000 rows of data" in Report(tmp_path).opening()
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
+def test_the_opening_names_the_judges_with_simulated_data(copy) -> None:
+    for given, sentence in (
+        ({}, ""),
         ({"simulated": True}, "**The data are simulated.**"),
         (
             {"simulated": True, "real_judges": ["model_x"]},
             "**The data of all judges except Model X are simulated.**",
         ),
-        ({}, None),
-    ],
-)
-def test_the_opening_says_whose_data_are_simulated(copy, given, sentence) -> None:
-    write_manifest(copy, **given)
-    opening = Report(copy).opening()
-    assert sentence in opening if sentence else "simulated" not in opening
-
-
-def test_the_mark_of_simulation_is_that_of_the_compared_choices(copy) -> None:
+    ):
+        write_manifest(copy, **given)
+        opening = Report(copy).opening()
+        assert sentence in opening
+        assert ("simulated" in opening) is bool(sentence)
     for of_fit, of_comparison in ((True, False), (False, True)):
         write_manifest(copy, simulated=of_fit, compared=COMPARED | {"simulated": of_comparison})
         assert ("are simulated" in Report(copy, "compared").opening()) is of_comparison
-
-
-def test_the_opening_begins_with_findings(results) -> None:
-    frame = pd.read_parquet(results / "tables" / "amce.parquet").query(
-        "variant == '' and prompt != 'context'"
-    )
-    largest = frame.loc[frame["estimate"].abs().idxmax(), "estimate"]
-    number = f"{largest:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert Report(results).opening().startswith(f"The largest effect is {number} (")
 
 
 def test_the_first_effects_of_all_levels_are_the_main_ones(tmp_path) -> None:
@@ -179,9 +161,8 @@ def test_the_first_effects_of_all_levels_are_the_main_ones(tmp_path) -> None:
 
 
 def test_commands_and_files_are_named_without_their_folder_unless_names_repeat() -> None:
-    command = describe_run(
-        ["conjury", "fit", "moderation", "--data", "/a/b c/d.csv", "--variant", "x=/a/e.csv"]
-    )
+    typed = ["conjury", "fit", "moderation", "--data", "FILE", "--variant", "x=/a/e.csv"]
+    command = describe_run([part.replace("FILE", "/a/b c/d.csv") for part in typed])
     assert command["command"] == "conjury fit moderation --data d.csv --variant x=e.csv"
     files = [{"name": "choices", "file": "choices.parquet"}] * 2
     described = with_folders(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
@@ -191,7 +172,7 @@ def test_commands_and_files_are_named_without_their_folder_unless_names_repeat()
     assert "folder" not in with_folders(files[:1], ["a/choices.parquet"])[0]
 
 
-def test_markup_of_a_study_is_escaped_in_cells_titles_and_notes(results, capsys) -> None:
+def test_text_of_a_study_cannot_become_markdown_or_html(results, capsys) -> None:
     report = Report(results)
     report.show("amce", "published")
     printed = capsys.readouterr().out
@@ -200,22 +181,19 @@ def test_markup_of_a_study_is_escaped_in_cells_titles_and_notes(results, capsys)
     assert "<b>" not in report.opening()
     assert "&lt;refused&gt;" in report.notes()
     assert LEVEL_WITH_MARKUP not in report.opening()
+    assert plain("<i>*a* [b](c) `d` @fig-x</i>") == "&lt;i&gt;\\*a\\* \\[b\\](c) \\`d\\` \\@fig-x&lt;/i&gt;"
 
 
 def test_tables_are_printed_as_raw_html_blocks_with_label_and_caption(results, capsys) -> None:
     Report(results).show("answers")
     printed = capsys.readouterr().out
-    block = (
-        r"::: \{#tbl-answers\}\n+```\{=html\}\n<div id=\"gt-answers\".*</div>\n\n?```\n+Answers by .*\n+:::"
-    )
-    assert re.search(block, printed, re.DOTALL)
+    html = r"```\{=html\}\n<div id=\"gt-answers\".*</div>\n\n?```"
+    assert re.search(rf"::: \{{#tbl-answers\}}\n+{html}\n+Answers by .*\n+:::", printed, re.DOTALL)
     assert "99.50%" in printed
     assert "font-family" not in printed
 
 
-def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(
-    results, away_from_home, capsys
-) -> None:
+def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(results, elsewhere, capsys) -> None:
     Report(results).show("amce")
     printed = capsys.readouterr().out
     frame = pd.read_parquet(results / "tables" / "amce.parquet")
@@ -224,20 +202,15 @@ def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(
     for theme in ("light", "dark"):
         (figure,) = set(re.findall(rf"!\[\]\((\S+/amce-{theme}\.svg)\)", printed))
         assert Path(figure).is_file()
-    assert list(away_from_home.iterdir()) == []
-
-
-def test_figures_of_a_quarto_project_are_written_to_its_working_folder(
-    results, away_from_home, capsys
-) -> None:
-    (away_from_home / "_quarto.yml").write_text("project:\n  type: default\n")
+    assert list(elsewhere.iterdir()) == []
+    (elsewhere / "_quarto.yml").write_text("project:\n  type: default\n")
     Report(results).show("amce")
     assert "![](.quarto/conjury-figures/amce-light.svg)" in capsys.readouterr().out
-    assert (away_from_home / ".quarto" / "conjury-figures" / "amce-dark.svg").is_file()
-    assert sorted(path.name for path in away_from_home.iterdir()) == [".quarto", "_quarto.yml"]
+    assert (elsewhere / ".quarto" / "conjury-figures" / "amce-dark.svg").is_file()
+    assert sorted(path.name for path in elsewhere.iterdir()) == [".quarto", "_quarto.yml"]
 
 
-def test_figures_keep_their_size_on_screen_and_fit_on_paper(away_from_home) -> None:
+def test_figures_keep_their_size_on_screen_and_fit_on_paper(elsewhere) -> None:
     with styled(LIGHT):
         small, tall = new_figure(4.0, 2.0), new_figure(7.2, 9.6)
     markdown = picture("small", small, "A line.")
@@ -251,17 +224,9 @@ def test_figures_keep_their_size_on_screen_and_fit_on_paper(away_from_home) -> N
 def test_all_figures_of_a_run_are_named_by_their_results(results, tmp_path) -> None:
     names = [name for name, _ in Report(results).figures()]
     assert names == ["amce", "amce_slur", "amce_by_identity", "mm", "frequencies", "published"]
-    diagnosed = write_diagnosed(tmp_path / "results")
-    names = [name for name, _ in Report(diagnosed).figures("diagnosed")]
-    assert names == [
-        "corrected_1",
-        "corrected_2",
-        "errors_1",
-        "errors_2",
-        "power_1",
-        "power_2",
-        "reliability",
-    ]
+    names = [name for name, _ in Report(write_diagnosed(tmp_path / "results")).figures("diagnosed")]
+    by_judge = [f"{name}_{k}" for name in ("corrected", "errors", "power") for k in (1, 2)]
+    assert names == [*by_judge, "reliability"]
 
 
 def test_a_kind_without_an_exhibit_is_shown_as_a_table(tmp_path) -> None:
@@ -276,11 +241,8 @@ def test_notes_that_several_results_share_are_listed_once_with_labels(tmp_path) 
     results = {name: Result(means().frame, "x", notes=(shared,)) for name in "bcde"}
     results = {"a": Result(means().frame, "x", notes=(shared, alone)), **results}
     notes = Report(write_items(tmp_path, results, notes=["Of the run."])).notes().splitlines()
-    assert notes == [
-        "- Of the run.",
-        "- Intervals resample items; GPT-4.1 too. (A; B; C; and 2 more)",
-        "- Alone. (A)",
-    ]
+    several = "- Intervals resample items; GPT-4.1 too. (A; B; C; and 2 more)"
+    assert notes == ["- Of the run.", several, "- Alone. (A)"]
 
 
 def test_all_runs_have_their_commands_in_order_and_each_file_once(tmp_path, capsys) -> None:
@@ -298,43 +260,76 @@ def test_all_runs_have_their_commands_in_order_and_each_file_once(tmp_path, caps
     assert page.count("abababababababab") == 1
 
 
-def test_methods_give_estimand_engine_clusters_intervals_and_rows(results) -> None:
-    text = Report(results).methods()
+def test_methods_give_estimand_engine_clusters_intervals_rows_and_what_was_chosen(results) -> None:
+    chosen = {"exclude": {"slur": ["none"]}, "h0": 0.0, "family": "gaussian", "weights": "w"}
+    text = Report(results).methods() + describe_analysis({"verb": "amce", **chosen, "repeats_left_out": 1854})
     for part in (
         "`chosen ~ slur + identity + curse`", "native engine", "`judge_id` or `pair_id` (1,990 clusters)",
         "95%", "percentile bootstrap", "500 times (seed 7)", "Of 4,000 rows", "3,980 were used",
-    ):  # fmt: skip
-        assert part in text
-
-
-def test_methods_give_exclusions_repeats_null_value_family_and_weights() -> None:
-    text = describe_analysis(
-        {
-            "verb": "amce", "exclude": {"slur": ["none"]}, "h0": 0.0, "family": "gaussian", "weights": "w",
-            "repeats_left_out": 1854,
-        }
-    )  # fmt: skip
-    for part in (
         "where `slur` is `none`.", "1,854 rows of swapped repeats", "of family `gaussian`", "weighted by `w`",
         "null value 0.00",
     ):  # fmt: skip
         assert part in text
 
 
-@pytest.mark.parametrize("verb", ["cj_freqs", "cj_props"])
-def test_methods_of_counts_name_neither_clusters_nor_tests(verb: str) -> None:
-    text = describe_analysis(
-        {"verb": verb, "id": "pair_id", "n_clusters": 9, "h0": 0.0, "family": "gaussian", "alpha": 0.05}
-    )
-    assert not re.search("luster|null|family|ntervals", text)
-
-
 def test_methods_do_not_mention_what_was_not_run() -> None:
+    for verb in ("cj_freqs", "cj_props"):
+        given = {
+            "verb": verb,
+            "id": "pair_id",
+            "n_clusters": 9,
+            "h0": 0.0,
+            "family": "gaussian",
+            "alpha": 0.05,
+        }
+        assert not re.search("luster|null|family|ntervals", describe_analysis(given))
     text = describe_analysis({"verb": "mm", "formula": "y ~ a", "alpha": 0.1, "draws": None, "id": None})
     assert not re.search("bootstrap|excluded|family|weighted|null value", text)
     assert "treat every row as independent" in text
     assert "Intervals cover 90%" in text
 
 
-def test_text_from_outside_cannot_become_markdown_or_html() -> None:
-    assert plain("<i>*a* [b](c) `d` @fig-x</i>") == "&lt;i&gt;\\*a\\* \\[b\\](c) \\`d\\` \\@fig-x&lt;/i&gt;"
+PAGE = """# {text} {{#sec-a}}
+
+{text} and **bold** by [@key2020], see @sec-a.
+
+```{{=html}}
+<table><tr><td>{text}</td></tr></table>
+```
+
+::: {{.callout-note title="{text}"}}
+
+{text}
+
+:::
+
+::: {{#refs}}
+:::
+"""
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    entry = "@article{key2020,\n  author = {Key, A.},\n  title = {A title},\n  year = {2020},\n}\n"
+    (tmp_path / "references.bib").write_text(entry, encoding="utf-8")
+    return lambda text: to_html(PAGE.format(text=text), tmp_path, "references.bib")
+
+
+def test_text_that_looks_like_a_placeholder_stays_text(page_of) -> None:
+    usual = page_of("W")
+    for text in (*(f"conjurytoken{n}end" for n in range(8)), "conjuryreferences"):
+        page = page_of(text)
+        assert page.replace(text, "W") == usual
+        assert page.count(text) == usual.count("W") >= 5
+
+
+def test_placeholders_differ_between_pages_and_none_remains(page_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks: list[str] = []
+    monkeypatch.setattr(markup, "new_mark", lambda text: marks.append(new_mark(text)) or marks[-1])
+    pages = [page_of("W") for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert len(set(marks)) == 2
+    assert not any(mark in pages[0] for mark in marks)
+    letters = iter("a" * 20 + "b" * 20)
+    monkeypatch.setattr("secrets.choice", lambda _: next(letters))
+    assert new_mark("x CONJURY" + "A" * 20 + "0end") == "conjury" + "b" * 20

@@ -20,7 +20,7 @@ from conjury.analysis.conjoint.power.design_card import (
     make_card,
 )
 from conjury.inference.design.profiles import attribute_cells
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import Study
 from conjury.inference.study.parts import Analysis, Combination, Design
 
 NEVER = Combination(levels={"identity": ["anonymous"], "reply": ["agree", "disagree"]})
@@ -28,35 +28,41 @@ CALM = Combination(levels={"topic": ["politics"], "curse": ["no_curse"]}, becaus
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
+def shown(study) -> pd.DataFrame:
+    return drawn(study, 600, 1)
 
 
-def changed(study: Study, pairs: int = 600, formula: str = "", **design: list[Combination]) -> Study:
+@pytest.fixture(scope="module")
+def card(study, shown) -> DesignCard:
+    return card_of(study)
+
+
+@pytest.fixture(scope="module")
+def contrasts(card) -> pd.DataFrame:
+    return card.contrasts.set_index(["plan", "level"])
+
+
+def changed(study: Study, formula: str = "", **design: list[Combination]) -> Study:
     """The study with other combinations, and one analysis if a formula is given."""
-    made = Design(pairs=pairs, respondents=50, tasks=4, **design)  # type: ignore[arg-type]
+    made = Design(pairs=600, respondents=50, tasks=4, **design)  # type: ignore[arg-type]
     analyses = [Analysis(name="amce", verb="amce", title="Effects", formula=formula)] if formula else []
     return study.model_copy(update={"design": made, "analyses": analyses or study.analyses})
 
 
 def drawn(study: Study, pairs: int, seed: int) -> pd.DataFrame:
-    """Profiles of independent draws, two rows a pair."""
+    """Profiles of independent draws, two rows per pair."""
     cells = attribute_cells(study)
     rows = np.random.default_rng(seed).choice(len(cells), 2 * pairs, p=cells["probability"])
     return cells.drop(columns="probability").iloc[rows].reset_index(drop=True)
 
 
-def card_of(study: Study, pairs: int = 600, seed: int = 1) -> DesignCard:
-    plans = [
-        Plan(MODELS, "Each model", pairs, {}),
-        Plan("human", "Panel", 200, {"tasks": 4}),
-    ]
-    return make_card(study, drawn(study, pairs, seed), plans)
+def card_of(study: Study) -> DesignCard:
+    plans = [Plan(MODELS, "Each model", 600, {}), Plan("human", "Panel", 200, {"tasks": 4})]
+    return make_card(study, drawn(study, 600, 1), plans)
 
 
-def test_levels_are_counted_and_expected(study: Study) -> None:
-    shown = drawn(study, 600, 1)
-    levels = card_of(study).levels.set_index(["feature", "level"])
+def test_levels_are_counted_and_expected(shown, card) -> None:
+    levels = card.levels.set_index(["feature", "level"])
     assert levels.loc[("reply", "agree"), "shown"] == (shown["reply"] == "agree").sum()
     assert levels.loc[("speech", "benign"), "shown"] == (shown["slur"] == "none").sum()
     assert levels.loc[("reply", "agree"), "expected"] == pytest.approx(400)
@@ -66,31 +72,35 @@ def test_levels_are_counted_and_expected(study: Study) -> None:
     assert (levels["drawn"] == levels["probability"]).all()
 
 
-def test_restrictions_move_the_shares_of_levels(study: Study) -> None:
-    restricted = changed(study, restrictions=[NEVER])
-    card = card_of(restricted)
-    levels = card.levels.set_index(["feature", "level"])
-    anonymous = levels.loc[("identity", "anonymous")]
+def test_restrictions_change_the_shares_of_levels_and_relate_attributes(study: Study) -> None:
+    card = card_of(changed(study, restrictions=[NEVER]))
+    anonymous = card.levels.set_index(["feature", "level"]).loc[("identity", "anonymous")]
     assert (anonymous["drawn"], anonymous["probability"]) == (pytest.approx(1 / 5), pytest.approx(1 / 13))
     (row,) = card.restrictions.to_dict("records")
     assert (row["cells"], row["probability"]) == (280, pytest.approx(2 / 15))
     (tie,) = card.ties.to_dict("records")
     assert (tie["feature"], tie["partner"]) == ("identity", "reply")
+    rules = [
+        Combination(levels={"identity": ["anonymous"], "reply": ["agree"]}),
+        Combination(levels={"reply": ["agree"], "curse": ["curse"]}),
+    ]
+    ties = card_of(changed(study, restrictions=rules)).ties
+    pairs = [["identity", "reply"], ["identity", "curse"], ["reply", "curse"]]
+    assert ties[["feature", "partner"]].to_numpy().tolist() == pairs
+    assert ties["cramers_v"].iloc[1] < ties["cramers_v"].iloc[0]
+    counts = np.array([[40, 10, 5], [15, 30, 20]])
+    assert cramers_v(counts / counts.sum()) == pytest.approx(association(counts, method="cramer"))
 
 
-def test_effective_sizes_are_twice_the_harmonic_mean_where_levels_combine_freely(study: Study) -> None:
-    card = card_of(study)
-    model = card.contrasts[card.contrasts["plan"] == MODELS].set_index("level")
-    n = 1200
-    assert model.loc["agree", "effective"] == pytest.approx(2 * n / 3)
-    assert model.loc["curse", "effective"] == pytest.approx(n)
-    assert model.loc["slur", "effective"] == pytest.approx(4 / (7 / (6 * n) + 7 / n))
-    panel = card.contrasts[card.contrasts["plan"] == "human"].set_index("level")
-    assert panel.loc["curse", "effective"] == pytest.approx(400)
+def test_effective_sizes_are_twice_the_harmonic_mean_where_levels_combine_freely(contrasts) -> None:
+    effective, n = contrasts["effective"], 1200
+    assert effective[MODELS, "agree"] == pytest.approx(2 * n / 3)
+    assert effective[MODELS, "curse"] == pytest.approx(n)
+    assert effective[MODELS, "slur"] == pytest.approx(4 / (7 / (6 * n) + 7 / n))
+    assert effective["human", "curse"] == pytest.approx(400)
 
 
-def test_what_is_found_is_what_power_says(study: Study) -> None:
-    card = card_of(study)
+def test_detectable_effects_and_power_are_those_of_power_for_every_level(study, card) -> None:
     for name, options in ((MODELS, {"pairs": 600}), ("human", {"respondents": 50, "tasks": 4})):
         rows = card.contrasts[card.contrasts["plan"] == name]
         wanted = power(study, power=0.8, **options).frame  # type: ignore[arg-type]
@@ -98,17 +108,20 @@ def test_what_is_found_is_what_power_says(study: Study) -> None:
         small = power(study, amce=SMALL, **options).frame  # type: ignore[arg-type]
         np.testing.assert_allclose(rows["power"], small["power"])
     assert [found.solved for found in card.powers] == ["effect", "effect"]
+    wanted = {
+        (plan, name, level)
+        for plan, (name, part) in product((MODELS, "human"), study.features.items())
+        for level in [own.id for own in part.levels][1:]
+    }
+    assert {(row.plan, row.feature, row.level) for row in card.contrasts.itertuples()} == wanted
 
 
-def test_meetings_of_a_level_with_its_reference_are_pairs(study: Study) -> None:
-    shown = drawn(study, 600, 1)
+def test_meetings_of_a_level_with_its_reference_are_pairs(shown, contrasts) -> None:
     sides = shown["reply"].astype(str).to_numpy().reshape(-1, 2)
-    by_hand = sum(set(pair) == {"no_reply", "agree"} for pair in sides)
-    row = card_of(study).contrasts.set_index(["plan", "level"]).loc[(MODELS, "agree")]
-    assert row["meetings_drawn"] == by_hand
+    row = contrasts.loc[(MODELS, "agree")]
+    assert row["meetings_drawn"] == sum(set(pair) == {"no_reply", "agree"} for pair in sides)
     assert row["meetings"] == pytest.approx(600 * 2 / 9)
-    panel = card_of(study).contrasts.set_index(["plan", "level"]).loc[("human", "agree")]
-    assert np.isnan(panel["meetings_drawn"])
+    assert np.isnan(contrasts.loc[("human", "agree"), "meetings_drawn"])
 
 
 @pytest.mark.parametrize("joined", [False, True])
@@ -132,19 +145,15 @@ def test_estimates_vary_between_studies_as_the_effective_size_says(study: Study,
 
 
 def test_joins_are_those_of_the_main_analysis_of_a_restricted_study(study: Study) -> None:
-    additive = changed(study, formula="chosen ~ identity + reply", restrictions=[NEVER])
-    crossed = changed(study, formula="chosen ~ identity * reply + curse", restrictions=[NEVER])
-    worth = [
-        card_of(made).contrasts.set_index(["plan", "level"]).loc[(MODELS, "black_male"), "effective"]
-        for made in (additive, crossed)
-    ]
-    assert worth[1] < worth[0] < 1200 * 2 / 5
+    sizes = []
+    for formula in ("chosen ~ identity * reply + curse", "chosen ~ identity + reply"):
+        made = card_of(changed(study, formula=formula, restrictions=[NEVER]))
+        sizes.append(made.contrasts.set_index(["plan", "level"])["effective"][MODELS, "black_male"])
+    assert sizes[0] < sizes[1] < 1200 * 2 / 5
 
 
-def test_implausible_combinations_are_counted_in_profiles_and_pairs(study: Study) -> None:
-    doubtful = changed(study, implausible=[CALM, NEVER])
-    shown = drawn(doubtful, 600, 1)
-    (calm, never) = card_of(doubtful).implausible.to_dict("records")
+def test_implausible_combinations_are_counted_in_profiles_and_pairs(study: Study, shown) -> None:
+    (calm, never) = card_of(changed(study, implausible=[CALM, NEVER])).implausible.to_dict("records")
     here = ((shown["topic"] == "politics") & (shown["curse"] == "no_curse")).to_numpy()
     assert calm["profiles_drawn"] == here.sum()
     assert calm["pairs_drawn"] == here.reshape(-1, 2).any(axis=1).sum()
@@ -157,37 +166,8 @@ def test_implausible_combinations_are_counted_in_profiles_and_pairs(study: Study
     assert (gone["probability"], gone["profiles_drawn"], gone["pairs"]) == (0, 0, 0)
 
 
-def test_cramers_v_is_that_of_scipy() -> None:
-    counts = np.array([[40, 10, 5], [15, 30, 20]])
-    assert cramers_v(counts / counts.sum()) == pytest.approx(association(counts, method="cramer"))
-
-
-def test_attributes_tied_through_a_third_are_told(study: Study) -> None:
-    rules = [
-        Combination(levels={"identity": ["anonymous"], "reply": ["agree"]}),
-        Combination(levels={"reply": ["agree"], "curse": ["curse"]}),
-    ]
-    ties = card_of(changed(study, restrictions=rules)).ties
-    assert list(zip(ties["feature"], ties["partner"], strict=True)) == [
-        ("identity", "reply"),
-        ("identity", "curse"),
-        ("reply", "curse"),
-    ]
-    assert ties["cramers_v"].iloc[1] < ties["cramers_v"].iloc[0]
-
-
 def test_a_card_without_plans_has_levels_alone(study: Study) -> None:
     card = make_card(study, drawn(study, 5, 1), [])
     assert card.contrasts.empty
     assert card.n_pairs == 5
     assert len(card.levels) == 26
-
-
-def test_every_level_but_the_reference_has_a_contrast(study: Study) -> None:
-    contrasts = card_of(study).contrasts
-    wanted = {
-        (plan, name, level)
-        for plan, (name, part) in product((MODELS, "human"), study.features.items())
-        for level in [own.id for own in part.levels][1:]
-    }
-    assert {(row.plan, row.feature, row.level) for row in contrasts.itertuples()} == wanted

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_answers import noted
 
 from conjury.analysis.benchmark import Scored, probabilities, score
 from conjury.analysis.benchmark.probabilities import mean_auc, unit_log_loss, weighted_auc
@@ -17,18 +20,11 @@ def scored(probability: np.ndarray, gold: np.ndarray, *, own_only: bool = False)
     """Judgments with the probabilities of all classes, or of the label that is given."""
     names = CLASSES[: probability.shape[1]]
     items = [f"j{number:03d}" for number in range(len(gold))]
-    given = probability.argmax(axis=1)
+    value = [names[code] for code in probability.argmax(axis=1)]
+    judged = pd.DataFrame({"item_id": items, "value": value})
+    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
     columns = {f"probability_{name}": probability[:, code] for code, name in enumerate(names)}
-    judged = pd.DataFrame(
-        {
-            "judge_id": "gpt",
-            "judge_kind": "model",
-            "item_id": items,
-            "dimension": "harm",
-            "value": [names[code] for code in given],
-            **({"probability": probability.max(axis=1)} if own_only else columns),
-        }
-    )
+    judged = judged.assign(**({"probability": probability.max(axis=1)} if own_only else columns))
     labels = pd.DataFrame({"item_id": items, "label_set": "harm", "label": [names[code] for code in gold]})
     return score(judged, labels, classes=names)
 
@@ -55,21 +51,20 @@ def test_log_loss_and_auc_equal_scikit_learn(k: int) -> None:
     options = {"multi_class": "ovr", "average": "macro"} if k > 2 else {}
     expected = theirs.roc_auc_score(gold, given if k > 2 else given[:, 1], **options)
     assert found["auc"] == pytest.approx(expected, abs=1e-12)
+    if k == 2:
+        own = of_judge(scored(given, gold, own_only=True), draws=0)["estimate"]
+        np.testing.assert_allclose(own, found, atol=1e-12)
 
 
-def test_probability_of_the_label_is_enough_for_two_classes() -> None:
-    given, gold = draws(2)
-    whole, own = (of_judge(scored(given, gold, own_only=flag), draws=100) for flag in (False, True))
-    np.testing.assert_allclose(own["estimate"], whole["estimate"], atol=1e-12)
-
-
-def test_weights_of_the_auc_stand_for_repeated_units() -> None:
+def test_weights_of_the_auc_are_numbers_of_units_and_one_class_has_no_auc() -> None:
     theirs = pytest.importorskip("sklearn.metrics")
     given, gold = draws(2)
-    times = np.random.default_rng(7).integers(0, 4, len(gold))
-    again = np.repeat(np.arange(len(gold)), times)
-    found = weighted_auc(given[:, 1], gold == 1, times[None, :].astype(float), np.arange(len(gold)))
+    n = len(gold)
+    times = np.random.default_rng(7).integers(0, 4, n)
+    again = np.repeat(np.arange(n), times)
+    found = weighted_auc(given[:, 1], gold == 1, times[None, :].astype(float), np.arange(n))
     assert found[0] == pytest.approx(theirs.roc_auc_score(gold[again], given[again, 1]), abs=1e-12)
+    assert np.isnan(mean_auc(given, np.zeros(n, dtype=np.int64), np.ones((1, n)), np.arange(n))[0])
 
 
 def test_interval_of_the_auc_is_about_that_of_hanley_and_mcneil() -> None:
@@ -82,51 +77,25 @@ def test_interval_of_the_auc_is_about_that_of_hanley_and_mcneil() -> None:
     assert found["lower"] < auc < found["upper"]
 
 
-def test_labels_without_probabilities_are_refused() -> None:
-    given, gold = draws(2)
-    made = scored(given, gold)
-    hard = Scored(made.frame.drop(columns=["probability_a", "probability_b"]), made.classes, made.levels)
-    with pytest.raises(InputError, match="a label alone has neither log-loss nor AUC"):
-        probabilities(hard)
-
-
-def test_judges_without_probabilities_are_left_out_beside_others() -> None:
+def test_judges_and_answers_without_probabilities_are_excluded_and_counted() -> None:
     given, gold = draws(2)
     made = scored(given, gold)
     hard = made.frame.assign(judge="hard", probability_a=np.nan, probability_b=np.nan)
     both = pd.concat([made.frame.assign(judge="gpt"), hard], ignore_index=True)
-    both = both.assign(item_id=both["item_id"].astype("category"), judge=both["judge"].astype("category"))
-    found = probabilities(Scored(both, made.classes, made.levels), draws=0)
+    both = both.astype({"item_id": "category", "judge": "category"})
+    found = probabilities(replace(made, frame=both), draws=0)
     assert set(found.frame["judge"]) == {"gpt", "majority class", "random"}
-    assert any(
-        note.startswith("hard, harm: excluded, since no answer has probabilities") for note in found.notes
-    )
-
-
-def test_probability_of_the_label_is_not_enough_for_more_classes() -> None:
-    with pytest.raises(InputError, match="harm has 3 classes and the probability of the label"):
-        probabilities(scored(*draws(3), own_only=True))
-
-
-def test_probabilities_that_do_not_sum_to_one_are_refused() -> None:
-    given, gold = draws(3)
-    with pytest.raises(InputError, match=r"sum to 1\.5 in a row"):
-        probabilities(scored(given * 1.5, gold))
-
-
-def test_answers_without_probabilities_are_left_out_and_counted() -> None:
-    given, gold = draws(2)
-    made = scored(given, gold)
+    assert noted(found, "hard, harm: excluded, since no answer has probabilities")
     frame = made.frame.copy()
     frame.loc[:9, ["probability_a", "probability_b"]] = np.nan
-    found = probabilities(Scored(frame, made.classes, made.levels), draws=0)
-    mine = found.frame[found.frame["judge"] == "gpt"].set_index("metric")
-    assert mine.loc["log_loss", "estimate"] == pytest.approx(unit_log_loss(given[10:], gold[10:]).mean())
-    assert mine.loc["log_loss", "n_units"] == len(gold) - 10
-    assert any("10 of 120 answers have no probabilities" in note for note in found.notes)
+    some = replace(made, frame=frame)
+    row = of_judge(some, draws=0).loc["log_loss"]
+    assert row["estimate"] == pytest.approx(unit_log_loss(given[10:], gold[10:]).mean())
+    assert row["n_units"] == len(gold) - 10
+    assert noted(probabilities(some, draws=0), "10 of 120 answers have no probabilities")
 
 
-def test_certain_and_wrong_answers_cost_a_bounded_log_loss() -> None:
+def test_certain_and_wrong_answers_have_a_bounded_log_loss() -> None:
     loss = unit_log_loss(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
     assert loss.tolist() == pytest.approx([0.0, -np.log(1e-15)])
 
@@ -140,25 +109,29 @@ def test_baselines_are_the_shares_of_gold_and_equal_probabilities() -> None:
     assert frame["majority class", "auc"] == frame["random", "auc"] == 0.5
 
 
-def test_auc_of_one_class_is_missing() -> None:
-    given, _ = draws(2)
-    n = len(given)
-    assert np.isnan(mean_auc(given, np.zeros(n, dtype=np.int64), np.ones((1, n)), np.arange(n))[0])
+def test_invalid_probabilities_are_refused() -> None:
+    made, (given, gold) = scored(*draws(2)), draws(3)
+    hard = replace(made, frame=made.frame.drop(columns=["probability_a", "probability_b"]))
+    for table, message in (
+        (hard, "a label alone has neither log-loss nor AUC"),
+        (scored(given, gold, own_only=True), "harm has 3 classes and the probability of the label"),
+        (scored(given * 1.5, gold), r"sum to 1\.5 in a row"),
+    ):
+        with pytest.raises(InputError, match=message):
+            probabilities(table)
 
 
-def test_probabilities_beside_no_label_are_left_out_with_the_judge_named() -> None:
+def test_probabilities_without_a_label_are_excluded_with_the_judge_named() -> None:
     judged = pd.DataFrame(
         {"judge_id": ["gpt"] * 3 + ["pal"] * 3, "judge_kind": "model", "item_id": ["j1", "j2", "j3"] * 2,
          "dimension": "harm", "value": ["safe", "harmful", "harmful", None, None, None],
          "status": ["ok"] * 3 + ["refused"] * 3, "probability": [0.9, 0.6, 0.8] * 2}
     )  # fmt: skip
-    gold = pd.DataFrame(
-        {"item_id": ["j1", "j2", "j3"], "label_set": "harm", "label": ["safe", "harmful", "safe"]}
-    )
+    gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label": ["safe", "harmful", "safe"]})
+    gold = gold.assign(label_set="harm")
     found = probabilities(score(judged, gold), draws=0)
     assert "pal" not in set(found.frame["judge"])
     assert any(note.startswith("pal") and "excluded" in note for note in found.notes)
+    alone = score(judged[judged["judge_id"] == "pal"], gold, classes={"harm": ["safe", "harmful"]})
     with pytest.raises(InputError, match="no answer to harm has a label with its probability"):
-        probabilities(
-            score(judged[judged["judge_id"] == "pal"], gold, classes={"harm": ["safe", "harmful"]}), draws=0
-        )
+        probabilities(alone, draws=0)

@@ -1,6 +1,8 @@
-"""Intervals of scores: coverage, clusters, and where percentiles of draws say nothing."""
+"""Intervals of scores and of labels: coverage, clusters, and where percentiles of draws are uninformative."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,29 +11,40 @@ import pytest
 from conjury.analysis.benchmark import by_label, confusion, score, scores
 from conjury.analysis.benchmark.intervals import Plan, bounds_of, cluster_sums
 from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 
-def table(right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+def table(right: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judgments that are right where ``right`` is true, and gold of two classes in turn."""
     items = [f"j{number:03d}" for number in range(len(right))]
     labels = np.where(np.arange(len(right)) % 2, "a", "b")
     answers = np.where(right, labels, np.where(labels == "a", "b", "a"))
-    judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": items,
-                           "dimension": "harm", "value": answers, **columns})  # fmt: skip
+    judged = pd.DataFrame({"item_id": items, "value": answers})
+    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
     return judged, pd.DataFrame({"item_id": items, "label_set": "harm", "label": labels})
 
 
-def row(frame: pd.DataFrame, metric: str = "accuracy", judge: str = "gpt") -> pd.Series:
-    found = frame[(frame["metric"] == metric) & (frame["judge"] == judge) & (frame["missing"] == "wrong")]
-    assert len(found) == 1
-    return found.iloc[0]
+def five_times(judged: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([judged.assign(sample=number) for number in range(1, 6)])
+
+
+def row(result: Result, metric: str = "accuracy", judge: str = "gpt") -> pd.Series:
+    frame = result.frame
+    (found,) = np.flatnonzero(
+        (frame["metric"] == metric) & (frame["judge"] == judge) & (frame["missing"] == "wrong")
+    )
+    return frame.iloc[found]
+
+
+def accuracy(judged: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | None = None, **options: Any
+             ) -> Result:  # fmt: skip
+    return scores(score(judged, labels, items=items), metrics=["accuracy"], **options)
 
 
 def test_bootstrap_error_of_accuracy_is_that_of_a_share() -> None:
-    rng = np.random.default_rng(1)
-    right = rng.random(400) < 0.7
-    found = row(scores(score(*table(right)), metrics=["accuracy"], draws=4_000).frame)
+    right = np.random.default_rng(1).random(400) < 0.7
+    found = row(accuracy(*table(right), draws=4_000))
     share = right.mean()
     assert found["std_error"] == pytest.approx(np.sqrt(share * (1 - share) / 400), rel=0.05)
     assert found["interval"] == "bootstrap"
@@ -56,13 +69,10 @@ def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
 
 
 def test_clusters_of_alike_items_widen_the_interval_by_the_design_effect() -> None:
-    rng = np.random.default_rng(2)
-    right = np.repeat(rng.random(100) < 0.6, 5)
-    judged, labels = table(right)
+    judged, labels = table(np.repeat(np.random.default_rng(2).random(100) < 0.6, 5))
     topics = pd.DataFrame({"item_id": judged["item_id"], "topic": np.repeat(np.arange(100), 5).astype(str)})
-    made = score(judged, labels, items=topics)
     alone, together = (
-        row(scores(made, metrics=["accuracy"], cluster=cluster).frame) for cluster in ("item_id", "topic")
+        row(accuracy(judged, labels, topics, cluster=cluster)) for cluster in ("item_id", "topic")
     )
     assert together["std_error"] / alone["std_error"] == pytest.approx(np.sqrt(5), rel=0.08)
     assert (alone["n_clusters"], together["n_clusters"]) == (500, 100)
@@ -70,20 +80,15 @@ def test_clusters_of_alike_items_widen_the_interval_by_the_design_effect() -> No
 
 def test_copied_samples_do_not_narrow_the_interval() -> None:
     judged, labels = table(np.random.default_rng(3).random(100) < 0.5)
-    five = pd.concat([judged.assign(sample=number) for number in range(1, 6)])
-    one, many = (row(scores(score(given, labels), metrics=["accuracy"]).frame) for given in (judged, five))
-    assert many[["estimate", "lower", "upper"]].to_list() == pytest.approx(
-        one[["estimate", "lower", "upper"]].to_list()
-    )
-    assert many["n_answers"] == 500
-    assert many["n_units"] == 100
+    one, many = (row(accuracy(given, labels)) for given in (judged, five_times(judged)))
+    numbers = ["estimate", "lower", "upper"]
+    assert many[numbers].to_list() == pytest.approx(one[numbers].to_list())
+    assert (many["n_answers"], many["n_units"]) == (500, 100)
 
 
 @pytest.mark.parametrize(("share", "limits"), [(0.0, (0.0, 0.0369935)), (1.0, (0.9630065, 1.0))])
-def test_shares_of_none_and_all_have_the_interval_of_wilson(
-    share: float, limits: tuple[float, float]
-) -> None:
-    found = row(scores(score(*table(np.full(100, share == 1.0)))).frame)
+def test_shares_of_none_and_all_have_wilsons_interval(share: float, limits: tuple[float, float]) -> None:
+    found = row(scores(score(*table(np.full(100, share == 1.0)))))
     assert (found["lower"], found["upper"]) == pytest.approx(limits, abs=1e-6)  # 3.8415 / 103.8415 of 100
     assert found["interval"] == "wilson"
 
@@ -93,29 +98,26 @@ def test_shares_of_none_and_all_have_the_interval_of_wilson(
     [("accuracy", 40), ("recall_a", 20), ("precision_b", 10), ("specificity_b", 30), ("specificity_a", 20)],
 )
 def test_trials_of_wilson_are_the_clusters_of_the_denominator(name: str, trials: int) -> None:
-    judged, labels = table(np.ones(40, dtype=bool))  # a and b in turn, 20 each
+    judged, labels = table([True] * 40)  # a and b in turn, 20 each
     labels.loc[::4, "label"] = judged.loc[::4, "value"] = "c"  # of which 10 b become c
-    found = row(scores(score(judged, labels), metrics=[name]).frame, name)
+    found = row(scores(score(judged, labels), metrics=[name]), name)
     assert found["lower"] == pytest.approx(trials / (trials + 3.8414588), abs=1e-6)
 
 
-def test_statistics_that_never_change_and_single_items_have_no_interval() -> None:
-    all_right = scores(score(*table(np.ones(30, dtype=bool)))).frame
-    assert row(all_right, "macro_f1")[["estimate", "interval"]].to_list() == [1.0, "none"]
-    assert np.isnan(row(all_right, "macro_f1")["lower"])
-    one = scores(score(*table(np.array([True])))).frame
+def test_constant_statistics_single_items_and_no_draws_give_no_interval() -> None:
+    all_right = row(scores(score(*table([True] * 30))), "macro_f1")
+    assert all_right[["estimate", "interval"]].to_list() == [1.0, "none"]
+    assert np.isnan(all_right["lower"])
+    one = scores(score(*table([True])))
     assert row(one, "macro_f1")["interval"] == "none"
-    assert row(one, "accuracy")["interval"] == "wilson"
-
-
-def test_without_draws_there_are_no_intervals() -> None:
-    found = scores(score(*table(np.ones(30, dtype=bool))), draws=0)
+    assert row(one)["interval"] == "wilson"
+    found = scores(score(*table([True] * 30)), draws=0)
     assert set(found.frame["interval"]) == {"none"}
     assert "No intervals: there were no draws." in found.notes
 
 
-def test_all_missing_answers_leave_no_number_when_they_are_left_out() -> None:
-    judged, labels = table(np.ones(10, dtype=bool))
+def test_missing_answers_only_are_wrong_or_give_no_number() -> None:
+    judged, labels = table([True] * 10)
     found = scores(score(judged.assign(value=None, status="refused"), labels)).frame
     found = found[found["judge"] == "gpt"].set_index(["missing", "metric"])
     assert found.loc[("wrong", "accuracy"), "estimate"] == 0
@@ -124,7 +126,7 @@ def test_all_missing_answers_leave_no_number_when_they_are_left_out() -> None:
     assert found.loc[("missing", "missing_rate"), "estimate"] == 1
 
 
-def test_baselines_stand_beside_every_task_and_stratum() -> None:
+def test_every_task_and_stratum_has_baselines_where_all_judges_have_the_same_units() -> None:
     judged, labels = table(np.arange(60) % 3 > 0)
     items = pd.DataFrame({"item_id": judged["item_id"], "language": np.repeat(["en", "es"], 30)})
     found = scores(score(judged, labels, items=items), by=["language"]).frame
@@ -134,10 +136,16 @@ def test_baselines_stand_beside_every_task_and_stratum() -> None:
     random = found[found["judge"] == "random"]
     assert random["lower"].isna().all()
     assert (random.loc[random["metric"] == "accuracy", "estimate"] == 0.5).all()
+    judged.loc[::5, "value"] = None
+    result = accuracy(judged, labels, draws=0)
+    held = result.frame.groupby("judge_kind")["missing"].unique().map(list)
+    assert held.to_dict() == {"baseline": ["wrong"], "model": ["wrong", "missing", "study"]}
+    over = result.extra["over_baseline"].set_index("missing")
+    assert over.loc["missing", "n_units"] == 48
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ({"draws": 1}, "draws is 1"),
         ({"alpha": 1.5}, "alpha is 1.5"),
@@ -147,9 +155,9 @@ def test_baselines_stand_beside_every_task_and_stratum() -> None:
         ({"by": ["topic"]}, "column 'topic' is missing"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        scores(score(*table(np.ones(4, dtype=bool))), **options)
+def test_invalid_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        scores(score(*table([True] * 4)), **options)
 
 
 def test_labels_given_too_often_have_a_ratio_above_one() -> None:
@@ -163,10 +171,26 @@ def test_labels_given_too_often_have_a_ratio_above_one() -> None:
 
 
 def test_a_label_that_is_never_given_has_no_precision() -> None:
-    judged, labels = table(np.ones(20, dtype=bool))
+    judged, labels = table([True] * 20)
     found = by_label(score(judged.assign(value="a"), labels)).frame.set_index("label")
     assert np.isnan(found.loc["b", "precision"])
     assert found.loc["b", ["recall", "ratio", "recall_interval"]].to_list() == [0.0, 0.0, "wilson"]
+
+
+def test_gold_units_are_counted_once_and_answers_of_all_samples() -> None:
+    judged, labels = table(np.arange(40) % 3 > 0)
+    found = by_label(score(five_times(judged), labels), draws=50).frame.set_index("label")
+    assert found.loc["a", ["n_gold", "n_answers"]].to_list() == [20, 100]
+    assert found.loc["a", "ratio"] == found.loc["a", "n_predicted"] / 100
+
+
+def test_use_of_labels_is_tested_with_adjustment_for_all_labels_and_judges_of_a_task() -> None:
+    judged, labels = table(np.random.default_rng(5).random(100) < 0.6)
+    judged.loc[:20, "value"] = "a"
+    many = pd.concat([judged.assign(judge_id=f"m{number}") for number in range(10)])
+    one, ten = (by_label(score(given, labels), draws=400).frame for given in (judged, many))
+    assert one["p_adjusted"].tolist() == pytest.approx((one["p"] * 2).clip(upper=1).tolist())
+    assert ten["p_adjusted"].min() == pytest.approx(min(1, ten["p"].min() * 20))
 
 
 def test_shares_of_a_confusion_matrix_sum_to_one_in_each_row() -> None:
@@ -179,69 +203,33 @@ def test_shares_of_a_confusion_matrix_sum_to_one_in_each_row() -> None:
 
 
 def test_sums_by_cluster_are_those_of_its_rows() -> None:
-    parts = np.arange(12.0).reshape(6, 2)
-    found = cluster_sums(parts, np.array([2, 0, 2, 2, 0, 0]), 4)
-    np.testing.assert_array_equal(found, [[2 + 8 + 10, 3 + 9 + 11], [0, 0], [0 + 4 + 6, 1 + 5 + 7], [0, 0]])
-
-
-def in_two_languages() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Gold mostly a in English and mostly b in Spanish; the judge is right in half of each."""
-    judged, labels = table(np.arange(80) % 2 == 0)
-    language = np.repeat(["en", "es"], 40)
-    rare = np.arange(80) % 10 == 0
-    labels["label"] = np.where((language == "en") != rare, "a", "b")
-    labels.loc[0, "label"] = "a"  # so that no label is as frequent as the other
-    judged["value"] = np.where(np.arange(80) % 2, labels["label"], np.where(labels["label"] == "a", "b", "a"))
-    return judged, labels, pd.DataFrame({"item_id": judged["item_id"], "language": language})
+    found = cluster_sums(np.arange(12.0).reshape(6, 2), np.array([2, 0, 2, 2, 0, 0]), 4)
+    np.testing.assert_array_equal(found, [[20, 23], [0, 0], [10, 13], [0, 0]])
 
 
 def test_the_most_frequent_label_of_each_stratum_is_a_baseline_of_pooled_scores() -> None:
-    judged, labels, items = in_two_languages()
-    made = score(judged, labels, items=items)
-    found = scores(made, metrics=["accuracy"], strata=["language"], draws=200)
+    """Gold is mostly a in English and mostly b in Spanish; the judge is right in half of each."""
+    judged, labels = table([True] * 80)
+    language = np.repeat(["en", "es"], 40)
+    labels["label"] = np.where((language == "en") != (np.arange(80) % 10 == 0), "a", "b")
+    labels.loc[0, "label"] = "a"  # so that no label is as frequent as the other
+    judged["value"] = np.where(np.arange(80) % 2, labels["label"], np.where(labels["label"] == "a", "b", "a"))
+    items = pd.DataFrame({"item_id": judged["item_id"], "language": language})
+    found = accuracy(judged, labels, items, strata=["language"], draws=200)
     reached = found.frame[found.frame["missing"] == "wrong"].set_index("judge")["estimate"]
     assert reached["majority class by stratum"] == 73 / 80
     assert reached["majority class"] == 41 / 80
     over = found.extra["over_baseline"].query("missing == 'wrong'").iloc[0]
     assert over["estimate"] == pytest.approx(40 / 80 - 73 / 80)
-    alone = scores(made, metrics=["accuracy"], draws=0).frame["judge"]
-    assert "majority class by stratum" not in set(alone)
+    assert "majority class by stratum" not in set(accuracy(judged, labels, items, draws=0).frame["judge"])
 
 
 def test_accuracy_over_the_baseline_is_drawn_with_the_same_units() -> None:
-    judged, labels = table(np.arange(90) % 3 > 0)
+    judged, labels = table([True] * 90)
     labels["label"] = np.where(np.arange(90) % 4 > 0, "a", "b")
     judged["value"] = "a"
     judged.loc[[1, 2], "value"] = "b"
-    found = scores(score(judged, labels), metrics=["accuracy"], missing=["wrong"], draws=500)
-    over, own = found.extra["over_baseline"].iloc[0], row(found.frame)
+    found = accuracy(judged, labels, missing=["wrong"], draws=500)
+    over = found.extra["over_baseline"].iloc[0]
     assert over["estimate"] == pytest.approx(-2 / 90)
-    assert over["std_error"] < own["std_error"] / 2  # all other answers are those of the baseline
-
-
-def test_baselines_stand_only_where_all_judges_have_the_same_units() -> None:
-    judged, labels = table(np.arange(60) % 3 > 0)
-    judged.loc[::5, "value"] = None
-    found = scores(score(judged, labels), metrics=["accuracy"], draws=0)
-    held = found.frame.groupby("judge_kind")["missing"].unique().map(list)
-    assert held["baseline"] == ["wrong"]
-    assert held["model"] == ["wrong", "missing", "study"]
-    over = found.extra["over_baseline"].set_index("missing")
-    assert over.loc["missing", "n_units"] == 48
-
-
-def test_gold_units_are_counted_once_and_answers_of_all_samples() -> None:
-    judged, labels = table(np.arange(40) % 3 > 0)
-    five = pd.concat([judged.assign(sample=number) for number in range(1, 6)])
-    found = by_label(score(five, labels), draws=50).frame.set_index("label")
-    assert found.loc["a", ["n_gold", "n_answers"]].to_list() == [20, 100]
-    assert found.loc["a", "ratio"] == found.loc["a", "n_predicted"] / 100
-
-
-def test_use_of_labels_is_tested_with_adjustment_for_all_labels_and_judges_of_a_task() -> None:
-    judged, labels = table(np.random.default_rng(5).random(100) < 0.6)
-    judged.loc[:20, "value"] = "a"
-    many = pd.concat([judged.assign(judge_id=f"m{number}") for number in range(10)])
-    one, ten = (by_label(score(given, labels), draws=400).frame for given in (judged, many))
-    assert one["p_adjusted"].tolist() == pytest.approx((one["p"] * 2).clip(upper=1).tolist())
-    assert ten["p_adjusted"].min() == pytest.approx(min(1, ten["p"].min() * 20))
+    assert over["std_error"] < row(found)["std_error"] / 2  # all other answers are those of the baseline

@@ -1,0 +1,270 @@
+"""Estimates compared: with published ones, between engines, and between repeated answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..dots import draw_dots, handles_of, stripe, table_of, tidy
+from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
+from ..labels import words
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, Theme, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PRINTED = "printed"
+SOURCE_NAMES = {PRINTED: "Published", "": "Ours, right join", "as_published": "Ours, published join"}
+
+
+def _published_alt(result: Drawable, style: Style) -> str:
+    """Give the largest difference of our estimates from the published ones."""
+    both = result.frame
+    texts = []
+    for source in (name for name in dict.fromkeys(both["source"]) if name != PRINTED):
+        furthest = both.loc[both.loc[both["source"] == source, "difference"].abs().idxmax()]
+        texts.append(
+            f"{SOURCE_NAMES.get(source, words(source))}: at most "
+            f"{abs(100 * furthest['difference']):.2f} percentage points from the published estimate, at "
+            f"{style.words.both(furthest['feature'], furthest['level'])}"
+        )
+    n_levels = len(both[["feature", "level"]].drop_duplicates())
+    return f"Published estimates and ours for {n_levels} levels. {'; '.join(texts)}."
+
+
+@figure("published", alt=_published_alt)
+def published(result: Drawable, style: Style, *, judge: str | None = None) -> Figure:
+    """Published estimates and ours on the left, ours minus published on the right.
+
+    By default the judge with most variants, else the first.
+    """
+    both = result.frame
+    judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
+    shown = both[both["judge"] == judge]
+    if shown.empty:
+        raise InputError(f"The published table and the estimates share no level of judge {judge!r}.")
+    look = style.look
+    rows = list(dict.fromkeys(zip(shown["feature"], shown["level"], strict=True)))
+    sources = [name for name in SOURCE_NAMES if name in set(shown["source"])]
+    sources += [name for name in dict.fromkeys(shown["source"]) if name not in SOURCE_NAMES]
+    texts = [wrap(style.words.both(f, v), LONGEST_LABEL) for f, v in rows]
+    legend = [SOURCE_NAMES.get(source, words(source)) for source in sources]
+    title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
+    high = max(0.34, 0.06 + max(map(lines_high, texts)))
+    drawn = new_figure(TWO_COLUMNS, 0.88 + high * len(rows) + above)
+    left, right = drawn.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
+    for position, source in enumerate(sources):
+        one = shown[shown["source"] == source].set_index(["feature", "level"]).reindex(rows)
+        y = np.arange(len(rows)) + (position - (len(sources) - 1) / 2) * 0.25
+        draw_dots(left, one, y, look, position, size=4.2, line=1.2)
+        if source != PRINTED:
+            points = 100 * one["difference"].to_numpy(float)
+            bars = table_of(pd.DataFrame({"estimate": points, "lower": 0.0 * points, "upper": points}))
+            draw_dots(right, bars, y, look, position, size=4.2, line=1.6)
+    left.set_yticks(range(len(rows)), texts)
+    left.set_ylim(len(rows) - 0.5, -0.5)
+    right.tick_params(axis="y", labelleft=False)
+    headings = (
+        ("Estimates", "Average marginal component effect"),
+        ("Ours minus published", "Percentage points"),
+    )
+    for axes, (head, xlabel) in zip((left, right), headings, strict=True):
+        axes.set_title(head, loc="left", fontweight="bold")
+        axes.set_xlabel(xlabel)
+        stripe(axes, rows, look)
+        axes.axvline(0, color=look.muted, linewidth=0.9, zorder=1)
+        axes.locator_params(axis="x", nbins=5)
+        tidy(axes)
+    add_legend(drawn, handles_of(range(len(sources)), look), legend, columns, title, look)
+    return drawn
+
+
+FLOOR = 1e-17
+
+
+TOLERANCE = 1e-8
+
+
+MEASURES = {
+    "max_abs_difference_estimate": "Estimates (absolute)",
+    "max_rel_difference_std_error": "Standard errors (relative)",
+}
+
+
+def _engines_alt(result: Drawable, style: Style) -> str:
+    """Describe the comparison of engines in words."""
+    summary = result.frame
+    yardstick = _yardstick(result, None)
+    texts = [
+        f"{row.engine}: estimates {row.max_abs_difference_estimate:.1e}, "
+        f"standard errors {row.max_rel_difference_std_error:.1e}"
+        if row.available
+        else f"{row.engine}: not available"
+        for row in compared_engines(summary, yardstick).itertuples()
+    ]
+    return (
+        f"Largest differences from the {yardstick} engine. {'; '.join(texts) or 'No other engine was run'}."
+    )
+
+
+@figure("engines", alt=_engines_alt)
+def engines(
+    result: Drawable, style: Style, *, yardstick: str | None = None, tolerance: float = TOLERANCE
+) -> Figure:
+    """Draw the largest disagreement of each engine with the yardstick."""
+    from matplotlib.transforms import blended_transform_factory
+
+    summary, look = result.frame, style.look
+    yardstick = _yardstick(result, yardstick)
+    compared = compared_engines(summary, yardstick)
+    title, above, _ = room_above(style.title, TWO_COLUMNS, ["", ""])
+    drawn = new_figure(TWO_COLUMNS, 0.93 + 0.36 * len(compared) + above)
+    axes = drawn.add_subplot()
+    for position, (measure, label) in enumerate(MEASURES.items()):
+        values = compared[measure].to_numpy(float)
+        known = np.isfinite(values) & compared["available"].to_numpy(bool)
+        y = np.flatnonzero(known) + (position - 0.5) * 0.24
+        axes.plot(
+            np.maximum(values[known], FLOOR), y, look.marker(position), markersize=5.5, label=label,
+            color=look.color(position), linestyle="none", zorder=3,
+        )  # fmt: skip
+    for place, available in enumerate(compared["available"].to_numpy(bool)):
+        if not available:
+            axes.text(FLOOR * 2, place, "not available", va="center", style="italic", color=look.muted)
+    largest = np.nanmax(np.append(compared[list(MEASURES)].to_numpy(float), tolerance))
+    axes.axvline(tolerance, color=look.muted, linestyle="--", linewidth=1)
+    axes.text(
+        tolerance, 1.0, f" tolerance {tolerance:.0e}", va="bottom", fontsize=8, color=look.muted,
+        transform=blended_transform_factory(axes.transData, axes.transAxes),
+    )  # fmt: skip
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0e}")
+    axes.set_xlim(FLOOR / 3, largest * 30)
+    axes.set_yticks(range(len(compared)), list(compared["engine"].astype(str)))
+    axes.set_ylim(len(compared) - 0.5, -0.5)
+    axes.set_xlabel(f"Largest difference from the {yardstick} engine")
+    tidy(axes)
+    handles, names = axes.get_legend_handles_labels()
+    add_legend(drawn, handles, names, 2, title, look)
+    return drawn
+
+
+def _yardstick(result: Drawable, asked: str | None) -> str:
+    """The engine to compare with: the one asked for, that of the settings, else the first."""
+    return asked or str(result.settings.get("yardstick") or yardstick_of(result.frame))
+
+
+def yardstick_of(summary: pd.DataFrame) -> str:
+    """Return the engine that the others are compared with where nothing else names it: the first."""
+    if summary.empty or "engine" not in summary:
+        raise InputError("The summary of engines names no engine; run `conjury compare` again.")
+    return str(summary["engine"].iloc[0])
+
+
+def compared_engines(summary: pd.DataFrame, yardstick: str) -> pd.DataFrame:
+    """Every engine but the yardstick, in the order of the table."""
+    for name in ("engine", "available", *MEASURES):
+        if name not in summary.columns:
+            raise InputError(f"The summary of engines has no column {name!r}.")
+    return summary[summary["engine"].astype(str) != yardstick].reset_index(drop=True)
+
+
+SIDES = {"swapped": "positions swapped", "same": "as before", "either": "both kinds"}
+
+
+SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "Always B"}
+
+
+def _reliability_alt(result: Drawable, style: Style) -> str:
+    """Give the agreement of each judge."""
+    names = _row_names(result.frame, style)
+    texts = [
+        f"{name}, {SIDES[row['sides']]}: {row['agreement']:.1%} [{row['lower']:.1%}, "
+        f"{row['upper']:.1%}] of {row['n_compared']:,} repeats."
+        for name, row in zip(names, result.frame.to_dict("records"), strict=True)
+    ]
+    return " ".join(["Agreement of repeated answers.", *texts])
+
+
+@figure("reliability", alt=_reliability_alt)
+def reliability(result: Drawable, style: Style) -> Figure:
+    """Agreement (left), and the decomposition of swapped repeats, ``extra["position"]`` (right)."""
+    frame, position, look = result.frame, result.extra["position"], style.look
+    if frame.empty:
+        raise InputError("There is nothing to draw: the table of agreement has no rows.")
+    rows = _row_names(position, style)
+    frame = frame.assign(row=_row_names(frame, style))
+    unanswered = frame[frame["sides"] != "either"].groupby("row")["n_unanswered"].sum()
+    shown = [
+        wrap(row, 2.0) + (f"\n({lost} unanswered)" if (lost := int(unanswered.get(row, 0))) else "")
+        for row in rows
+    ]
+    high = max(0.42, 0.1 + max(map(lines_high, shown)))
+    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
+    drawn = new_figure(TWO_COLUMNS, 1.35 + high * len(rows) + above)
+    left, right = drawn.subplots(1, 2, sharey=True)
+    _draw_agreement(left, frame, rows, look)
+    _draw_shares(right, position, look)
+    left.set_yticks(range(len(rows)), shown)
+    left.set_ylim(len(rows) - 0.5, -0.5)
+    for axes in (left, right):
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=7.5,
+                    handlelength=0.9, handletextpad=0.4, columnspacing=0.8,
+                    labelcolor=look.foreground)  # fmt: skip
+    add_legend(drawn, [], [], 1, title, look)
+    return drawn
+
+
+def _row_names(table: pd.DataFrame, style: Style) -> list[str]:
+    """The judge of each row, with the prompt where there are several."""
+    numbers = ("sides", "n_repeats", "n_swapped", "agreement", "same_profile")
+    first = min(list(table.columns).index(name) for name in numbers if name in table)
+    keys = [str(name) for name in table.columns[:first]]
+    used = [name for name in keys if name != "prompt" or table[name].nunique() > 1]
+    return [
+        ", ".join(style.series_label(name, str(row[name])) for name in used if str(row[name]))
+        for row in table[keys].to_dict("records")
+    ]
+
+
+def _draw_agreement(axes: Axes, frame: pd.DataFrame, rows: list[str], look: Theme) -> None:
+    kinds = [name for name in SIDES if name in set(frame["sides"])]
+    for number, sides in enumerate(kinds):
+        one = frame[(frame["sides"] == sides) & frame["agreement"].notna()]
+        y = one["row"].map(rows.index).to_numpy(float) + (number - (len(kinds) - 1) / 2) * 0.24
+        color = look.color(number)
+        axes.hlines(y, 100 * one["lower"], 100 * one["upper"], color=color, linewidth=1.3, zorder=3)
+        axes.plot(100 * one["agreement"], y, look.marker(number), color=color, markersize=4.6, zorder=4,
+                  linestyle="none", label=SIDES[sides].capitalize())  # fmt: skip
+    axes.axvline(50, color=look.muted, linewidth=0.9, zorder=1)
+    axes.annotate("chance", (50, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
+                  fontsize=7.5, style="italic", color=look.muted)  # fmt: skip
+    lowest = float(np.nanmin([45.0, *(100 * frame["lower"] - 3)]))
+    axes.set_xlim(max(lowest, -2.0), 102)
+    axes.grid(axis="x", zorder=0)
+    axes.set_xlabel("Repeats with the same profile chosen (%)")
+
+
+def _draw_shares(axes: Axes, position: pd.DataFrame, look: Theme) -> None:
+    start = np.zeros(len(position))
+    for (name, label), color in zip(SHARES.items(), (0, 1, 4), strict=True):
+        width = 100 * position[name].fillna(0).to_numpy(float)
+        axes.barh(np.arange(len(position)), width, 0.55, left=start, color=look.color(color), label=label,
+                  edgecolor=look.background, linewidth=0.8)  # fmt: skip
+        start += width
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("Repeats with swapped positions (%)")

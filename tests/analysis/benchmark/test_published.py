@@ -1,0 +1,223 @@
+"""Published numbers: the protocol on a few jokes counted by hand, and comparisons with ours."""
+
+from __future__ import annotations
+
+import made_up_benchmark as made
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.audit import compare_harm, compare_multiturn, published_numbers
+from conjury.analysis.audit.harm_or_humor import harm_checks, implied
+from conjury.analysis.audit.multiturn import accuracy_of_k, gold_string, hard_label_auc, published, union_f1
+from conjury.analysis.figures import draw
+from conjury.analysis.results import Result
+from conjury.inference.errors import InputError
+
+
+def judged(values: dict[str, str | None], dimension: str = "joke_type", sample: int = 1) -> pd.DataFrame:
+    frame = pd.DataFrame({"item_id": list(values), "value": list(values.values())}).assign(
+        judge_id="gpt", judge_kind="model", dimension=dimension, sample=sample
+    )
+    position = frame["item_id"].str[2:].astype(int)
+    return frame.assign(language=frame["item_id"].str[:2], position=position)
+
+
+def gold(values: dict[str, str], dimension: str = "joke_type") -> pd.DataFrame:
+    return pd.DataFrame({"item_id": list(values), "label_set": dimension, "label": list(values.values())})
+
+
+def of_lines(make, values: list[str]) -> pd.DataFrame:
+    return pd.concat([make({"en1": value}, f"line_{line}") for line, value in enumerate(values, 1)])
+
+
+def estimates(answers: pd.DataFrame, labels: pd.DataFrame, **options: object) -> dict:
+    frame = published(answers, labels, **{"k": [1], **options}).frame
+    return frame.set_index(["set", "metric", "k"])["estimate"].to_dict()
+
+
+def accuracy(answers: pd.DataFrame, labels: pd.DataFrame, **options: object) -> float:
+    return estimates(answers, labels, **options)["en", "accuracy", 1]
+
+
+THREE = judged({"en1": "dark", "en2": "dry", "en3": "witty"})
+
+
+def test_every_answer_is_scored_on_the_next_joke_and_the_last_on_none() -> None:
+    labels = gold({"en1": "witty", "en2": "dark", "en3": "dry"})
+    assert accuracy(THREE, labels) == pytest.approx(2 / 3)
+    assert accuracy(THREE, labels, shifted=False) == 0
+    answers = {
+        "en1": "dark",
+        "en2": "dry",
+        "en3": "witty",
+        "es1": "topical",
+        "es2": "wordplay",
+        "es3": "dark",
+    }
+    late = ["aggressive", "dark", "dry", "witty", "aggressive", "topical"]
+    right = estimates(judged(answers), gold(dict(zip(answers, late, strict=True))))
+    assert right["full", "accuracy", 1] == pytest.approx(4 / 6)  # all but the two with an empty answer
+    assert right["en", "accuracy", 1] == pytest.approx(2 / 3)
+    assert right["es", "accuracy", 1] == 0  # there it is one joke late
+
+
+def test_order_is_that_of_the_prompts_and_of_the_labels_without_positions() -> None:
+    labels = gold({"en3": "aggressive", "en1": "witty", "en2": "dark"})
+    assert accuracy(THREE, labels) == pytest.approx(1 / 3)  # dark is compared with en2
+    without = accuracy(THREE.drop(columns="position"), labels)
+    assert without == pytest.approx(2 / 3)  # en3, en1, en2: witty is compared with en1, too
+
+
+def test_samples_are_pooled_for_f1_and_any_of_them_counts_for_accuracy() -> None:
+    two = pd.concat([judged({"en1": "dark", "en2": "dark"}), judged({"en1": "dry", "en2": "dark"}, sample=2)])
+    numbers = estimates(two, gold({"en1": "dark", "en2": "dark"}), k=[1, 2], shifted=False)
+    assert numbers["en", "accuracy", 1] == numbers["en", "accuracy", 2] == 1
+    assert numbers["en", "macro_f1", 1] == 1
+    assert numbers["en", "macro_f1", 2] == pytest.approx((6 / 7 + 0) / 2)  # dark, and dry, never gold
+    assert set(published(judged({"en1": "dry"}), gold({"en1": "dry"})).frame["k"]) == {1}
+
+
+def test_f1_is_a_mean_that_includes_strings_that_are_no_labels() -> None:
+    answers = judged({"en1": "dark", "en2": None, "en3": "so funny"})
+    labels = gold({"en1": "dark", "en2": "dark", "en3": "dark"})
+    numbers = estimates(answers, labels, shifted=False)
+    assert numbers["en", "macro_f1", 1] == pytest.approx((2 / (3 + 1) + 0 + 0) / 3)  # dark, "", "so funny"
+
+
+def test_hard_labels_have_the_area_under_one_point() -> None:
+    sk = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(8)
+    truth, given = rng.integers(0, 3, 50), rng.integers(0, 4, (50, 2))
+    pooled, answers = np.tile(truth, 2), given.T.ravel()
+    each = [sk.roc_auc_score(pooled == code, answers == code) for code in range(3)]
+    assert hard_label_auc(truth, given) == pytest.approx(np.mean(each), abs=1e-12)
+    theirs = sk.f1_score(pooled, answers, average="macro", labels=range(4), zero_division=0)
+    assert union_f1(truth, given) == pytest.approx(theirs, abs=1e-12)
+    assert accuracy_of_k(truth, given) == np.mean((given == truth[:, None]).any(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels", "share", "n_units"),
+    [
+        # setup, and the blank label for which there is no answer
+        (["Setup ", "punchline", "extra"], ["setup", "witty", "Punchline", ""], 2 / 4, 4),
+        (["setup"], None, 1 / 3, 3),
+    ],
+)
+def test_lines_are_scored_up_to_the_last_gold_label(answers, labels, share: float, n_units: int) -> None:
+    truth = of_lines(gold, labels) if labels else gold({"en1": "setup"}, "line_3")
+    frame = published(of_lines(judged, answers), truth, k=[1], shifted=False).frame
+    row = frame.loc[frame["metric"] == "accuracy"].iloc[0]
+    assert (row["estimate"], row["n_units"]) == (share, n_units)
+
+
+@pytest.mark.parametrize(
+    ("label", "task", "v1", "v2"),
+    [
+        ("Satire", "joke_type", "NA", "satire/parody/irony"),
+        ("parody", "joke_type", "parody", "satire/parody/irony"),
+        (" absurdism", "joke_type", "surreal/absurdism", "surreal/absurdism"),
+        ("absurdist", "joke_type", "NA", "NA"),
+        ("anecdotal", "joke_type", "observational/anecdotal", "observational/anecdotal"),
+        ("probing escalation", "line", "escalation", "escalation"),
+        ("wrap-up punchline", "line", "punchline", "punchline"),
+        ("clarification / setup", "line", "setup", "setup"),
+        ("Timing", "line", "NA", "timing"),
+        ("Punchiline", "line", "NA", "NA"),
+        ("", "line", "NA", "NA"),
+    ],
+)
+def test_gold_labels_are_named_by_both_versions(label: str, task: str, v1: str, v2: str) -> None:
+    assert (gold_string(label, task, 1), gold_string(label, task, 2)) == (v1, v2)
+
+
+def test_raw_gold_labels_are_taken_from_their_column() -> None:
+    labels = gold({"en1": "surreal_absurdism"}).assign(raw="Absurdism")
+    assert accuracy(judged({"en1": "surreal/absurdism"}), labels, shifted=False) == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "language"),
+    [(["en1", "es1"], ["en", "es"]), (["xx1"], ["en"]), (["en1", "es1"], ["en", None])],
+)
+def test_the_language_is_that_of_judgments_or_of_items(items: list[str], language: list[str | None]) -> None:
+    answers, labels = judged({"en1": "dry", "es1": "dry"}), gold({"en1": "dry", "es1": "dry"})
+    table = pd.DataFrame({"item_id": items, "language": language})
+    complete = len(items) == language.count("en") + language.count("es") == 2
+    given = answers.drop(columns="language") if complete else answers
+    pd.testing.assert_frame_equal(
+        published(given, labels, items=table).frame, published(answers, labels).frame
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [({}, {"rules": "v3"}, "rules are 'v3'"), ({"language": pd.NA}, {}, "item 'en1' has no language")],
+)
+def test_answers_that_cannot_be_scored_are_refused(change: dict, options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        published(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
+
+
+def test_published_macro_f1_and_agreement_are_checked() -> None:
+    found = implied(published_numbers("harm_or_humor_metrics"), published_numbers("harm_or_humor_counts"))
+    apart = (found["implied_macro_f1"] - found["macro_f1"]).abs()[found["table"] < 6]
+    assert len(apart) == 42
+    assert (apart < 0.001).sum() == 40
+    clips = found[found["table"] == 6]
+    assert (clips["macro_f1"] > clips["accuracy"]).all()
+    assert clips.loc[clips["judge"] == "GPT-5 Pro", "specificity"].item() > 1
+    findings = harm_checks().set_index("check")["finding"]
+    assert "6 of 6 cells" in findings["agreement above chance"]
+    assert "6 of 6 models" in findings["macro-F1 of clips"]
+
+
+def test_scores_of_published_judges_are_compared_with_their_published_numbers() -> None:
+    frame = made.harm().frame.assign(judge=lambda rows: rows["judge"].replace("qwen3_8b", "gpt_5_2"))
+    results = {"scores_modality_language": Result(frame, "scores")}
+    found = compare_harm(results, {"gpt_5_2": "GPT-5.2"}).frame
+    assert set(found["judge"]) == {"gpt_5_2"}
+    text = found[(found["set"] == "text en") & (found["metric"] == "accuracy")]
+    assert text["printed"].item() == pytest.approx(0.903)
+    for given, judges in ((results, {"qwen3_32b": "Another"}), (results, {}), ({}, {})):
+        with pytest.raises(InputError, match="no published number"):
+            compare_harm(given, judges)
+    with pytest.raises(InputError, match="no published number"):
+        compare_multiturn({}, pd.DataFrame())
+
+
+def test_answers_to_perturbed_items_are_compared_with_published_numbers_by_condition() -> None:
+    labels = gold({"j1": "dry", "j2": "dry", "j3": "dry"})
+    plain = pd.DataFrame({"item_id": labels["item_id"]}).assign(
+        judge_id="qwen3_8b", judge_kind="model", dimension="joke_type", value="dry", language="en"
+    )
+    copies = plain.assign(
+        item_id=plain["item_id"] + "__drift", base_item_id=plain["item_id"], value="dark", condition="drift"
+    )
+    both = pd.concat([plain.assign(condition="none"), copies], ignore_index=True)
+    found = compare_multiturn({"v1": both}, labels)
+    right = found.frame[found.frame["metric"] == "accuracy"].set_index("condition")
+    assert right["table"].to_dict() == {"none": 9, "drift": 15}
+    assert right["aligned"].to_dict() == {"none": 1, "drift": 0}
+    assert any("252 published numbers are not compared" in n and "cultural" in n for n in found.notes)
+    alone = compare_multiturn({"v1": plain}, labels)
+    assert set(alone.frame["condition"]) == {"none"}
+    assert any("336 published numbers" in note and "drift" in note for note in alone.notes)
+    as_published = compare_multiturn({"v1": both.replace({"condition": {"drift": "sem_drift"}})}, labels)
+    pd.testing.assert_frame_equal(as_published.frame, found.frame)
+    other = compare_multiturn({"v1": both.replace({"condition": {"drift": "shuffled"}})}, labels)
+    (note,) = (note for note in other.notes if "Answers under shuffled are not compared" in note)
+    assert "drift" in note
+    assert "sem_drift" in note
+    without_bases = compare_multiturn({"v1": plain.assign(condition="none")}, labels)
+    assert without_bases.frame["aligned"].equals(alone.frame["aligned"])
+
+
+def test_the_dashed_line_of_pooled_scores_is_the_most_frequent_label_of_each_stratum() -> None:
+    frame = made.scores(by=()).frame.query("metric == 'accuracy' and task == 'line'")
+    stratum = {"judge": "majority class by stratum", "estimate": 0.45}
+    frame = pd.concat([frame, frame[frame["judge"] == "majority class"].assign(**stratum)], ignore_index=True)
+    legend = draw(Result(frame, "scores", settings={"by": []})).legends[0]
+    names = {text.get_text() for text in legend.get_texts()}
+    assert names == {"Always the most frequent label of each stratum", "Random label"}
