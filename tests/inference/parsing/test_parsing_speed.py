@@ -16,40 +16,10 @@ FORMS = (
 )
 LONG = 40_000
 UNITS = (
-    *(
-        "x",
-        "é",
-        "A ",
-        "A\n",
-        "{",
-        '{"',
-        '{"a":',
-        "[[",
-        "[{",
-        '"',
-        ' "a',
-        '"{',
-        "“{",
-        "`",
-        "'a ",
-        "> q\n",
-        "<a>",
-        "*",
-    ),
-    *(
-        "\n",
-        " ",
-        "- ",
-        "answer ",
-        "answer: a ",
-        "answer is",
-        "the the ",
-        "post a ",
-        "1. setup\n",
-        "humor: ",
-        "3 ",
-    ),
-    *('{"a": 1}', '{"\\"', "setup, ", "i would choose ", "says that the ", "Answer: A or B. ", "humor 3/"),
+    *("x", "é", "A ", "A\n", "{", '{"', '{"a":', "[[", "[{", '"', ' "a', '"{', "“{", "`", "'a ", "> q\n"),
+    *("<a>", "*", "\n", " ", "- ", "answer ", "answer: a ", "answer is", "the the ", "post a "),
+    *("1. setup\n", "humor: ", "3 ", '{"a": 1}', '{"\\"', "setup, ", "i would choose ", "says that the "),
+    *("Answer: A or B. ", "humor 3/"),
 )
 
 
