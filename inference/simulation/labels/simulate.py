@@ -30,11 +30,11 @@ from .asking import (
     categories,
     persistent,
     statuses_of,
+    true_labels,
     under,
     uniforms,
 )
 from .items import FILE, LabelTruth, Units, columns_of, make_up, perturbed, read_label_truth
-from .truth import true_labels
 
 OK = STATUSES.index("ok")
 NO_ANSWER = -1

@@ -13,7 +13,7 @@ from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, 
 from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
-from conjury.inference.parsing.reader import full_rules
+from conjury.inference.parsing.rules import full_rules
 from conjury.inference.requests.building import Builder
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import validate

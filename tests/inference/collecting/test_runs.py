@@ -17,7 +17,7 @@ from pandas.testing import assert_frame_equal
 
 from conjury.cli.commands.planning import card as design_card
 from conjury.cli.commands.runs import parse, retry, status, verify
-from conjury.inference.backends.simulated import SimulatedBackend
+from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.simulation import simulate

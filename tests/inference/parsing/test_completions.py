@@ -10,9 +10,9 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.completions import Completions, read_completions
-from conjury.inference.parsing.reader import response_spec
-from conjury.inference.parsing.values.names import Names, label_names
-from conjury.inference.parsing.values.published import joke_type
+from conjury.inference.parsing.labels import joke_type
+from conjury.inference.parsing.names import Names, label_names
+from conjury.inference.parsing.rules import response_spec
 from conjury.inference.readers.labels import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
