@@ -15,11 +15,8 @@ from ...study.asking import Label, LineLabels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, as_text
 from ...tables.schema import STATUSES, require_columns
-from ..truth_table import HUMAN
+from ..truth_table import HUMAN, Floats, Integers
 from .items import LabelTruth, Units
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 NODES = 400  # of the grids over which expectations are taken, at equal steps of probability
 CERTAIN = 1e-12  # consistency is kept this far from 1, where a step takes the place of a curve
@@ -227,16 +224,13 @@ def answering(world: World, question: Question) -> Answering:
     for at in asked:
         keys = {"judge": judge, "judge_kind": truth.judges[judge], "task": task, **cells[at]}
         accuracy = np.array([truth.value("accuracy", {**keys, "gold": level}) for level in gold])
-        pull = np.array([[_pull(truth, keys, level, name) for name in answers] for level in gold])
+        labelled = [[{**keys, "gold": level, "label": name} for name in answers] for level in gold]
+        pull = np.array([[truth.value("pull", cells, 0.0) for cells in of] for of in labelled])
         made.probability[at], made.answers[:] = confusion(accuracy, pull, right)
         made.missing[at] = [truth.value("missing", {**keys, "label": name}, 0.0) for name in statuses]
         made.consistency[at] = truth.value("consistency", keys, 0.0)
         made.shared[at] = truth.value("shared_difficulty", keys, 0.0)
     return made
-
-
-def _pull(truth: LabelTruth, keys: Mapping[str, str], gold: str, label: str) -> float:
-    return truth.value("pull", {**keys, "gold": gold, "label": label}, 0.0)
 
 
 def statuses_of(truth: LabelTruth) -> list[str]:
@@ -248,15 +242,9 @@ def under(world: World, question: Question, plain: Answering, condition: str) ->
     """How a judge answers for copies of a condition."""
     if condition == UNPERTURBED:
         return plain
-    keys = {
-        "judge": question.judge,
-        "judge_kind": world.truth.judges[question.judge],
-        "task": question.task,
-        "condition": condition,
-    }
-    effect = np.array(
-        [world.truth.value("effect", {**keys, **levels}, 0.0) for levels, _ in world.truth.cells()]
-    )
+    truth, judge = world.truth, question.judge
+    keys = {"judge": judge, "judge_kind": truth.judges[judge], "task": question.task, "condition": condition}
+    effect = np.array([truth.value("effect", {**keys, **levels}, 0.0) for levels, _ in truth.cells()])
     return replace(plain, probability=shifted(plain.probability, effect))
 
 
