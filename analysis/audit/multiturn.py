@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.parsing.values.published import joke_type, line_purpose
+from conjury.inference.parsing.labels import joke_type, line_purpose
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 from conjury.inference.tables.schema import require_columns
 

@@ -76,7 +76,9 @@ def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
     tally = Tally()
     try:
         for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally):
-            if not ledger.is_settled(outcome) and not _is_known_answer(outcome, ledger):
+            if ledger.is_settled(outcome):
+                continue
+            if outcome.body is None or outcome.body not in ledger.answer_bodies(outcome.key):
                 recorder.record(outcome)
     except (OSError, EOFError) as error:
         raise InputError(f"{path} cannot be read ({error}); check the path and that it is whole.") from None
@@ -92,10 +94,6 @@ class _Registered:
 
     def __contains__(self, key: object) -> bool:
         return self._ledger.knows(str(key))
-
-
-def _is_known_answer(outcome: Outcome, ledger: Ledger) -> bool:
-    return outcome.body is not None and outcome.body in ledger.answer_bodies(outcome.key)
 
 
 LogProbs = Mapping[str, float]

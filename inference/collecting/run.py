@@ -10,7 +10,7 @@ from pathlib import Path
 from ..backends.base import Backend
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
-from ..parsing.reader import full_rules
+from ..parsing.rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
@@ -41,19 +41,19 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
 
         return VLLMBackend(ask.model, weights, ask.engine)
     if ask.backend == "ray":
-        from ..backends.ray import RayBackend
+        from ..backends.vllm import RayBackend
 
         return RayBackend(ask.model, weights, ask.engine)
     if ask.backend == "replay":
-        from ..backends.replay import ReplayBackend
+        from ..backends.lookup import ReplayBackend
 
         if running.recorded is None:
             raise InputError("--backend replay needs a table of recorded responses; name it with --recorded.")
         return ReplayBackend(running.recorded, job.judge_id)
-    from ..backends.simulated import SimulatedBackend
+    from ..backends.lookup import SimulatedBackend
 
     if isinstance(job.study, ItemStudy):
-        from ..backends.simulated import SimulatedItemsBackend
+        from ..backends.lookup import SimulatedItemsBackend
 
         return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
     if folder.design is None:

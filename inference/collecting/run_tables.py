@@ -18,7 +18,7 @@ from ..backends.base import COMPOSED
 from ..design.profiles import factor
 from ..ledger import Answered
 from ..parsing import Answer, Reading, read_completion
-from ..parsing.reader import AnswerReader
+from ..parsing.rules import AnswerReader
 from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study

@@ -1,8 +1,7 @@
 """Reading answers: from the JSON of a chat completion to values with a status and the rule that read them."""
 
-from .completion import Answer, read_completion
 from .rules import explain, read_answer, refusal_version, rules
-from .spec import LabelSpec, Reading, ResponseSpec, ScaleSpec, dimensions
+from .spec import Answer, LabelSpec, Reading, ResponseSpec, ScaleSpec, dimensions, read_completion
 
 __all__ = [
     "Answer",

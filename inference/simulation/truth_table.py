@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..errors import InputError, listed
 from ..study.base import suggestion
@@ -18,6 +20,8 @@ from ..tables.schema import JUDGE_KINDS
 HUMAN, MODEL = JUDGE_KINDS
 EVERYWHERE = ("judge", "judge_kind")
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Values = dict[str, dict[tuple[str, str], float]]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fakes.recorder import MemoryRecorder
 
-from conjury.inference.backends.ray import RayBackend
+from conjury.inference.backends.vllm import RayBackend
 from conjury.inference.ledger.exchanges import Request, request_key
 
 ENGINE = {

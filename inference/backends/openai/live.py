@@ -15,11 +15,14 @@ from ..base import Recorder
 from .client import (
     NO_ANSWER,
     NO_CONNECTION,
+    NO_KEY,
     PATIENT,
     VERSION,
     Endpoint,
     NotAgain,
+    Pace,
     StatusError,
+    Stopped,
     TimedOut,
     Unreachable,
     find_endpoint,
@@ -35,20 +38,17 @@ from .failures import (
     kind_of,
     mask_bytes,
     read_failure,
+    redact,
 )
-from .pace import Pace, Stopped
 
 
 def served_model(base_url: str, key_variable: str) -> str:
     """Name the one model of a server."""
     import openai  # after the client, which says how to install it
 
-    from .client import find_endpoint
-    from .failures import redact
-
     endpoint = find_endpoint(base_url, key_variable)
     client = openai.OpenAI(
-        api_key=endpoint.key or "none", base_url=endpoint.base_url, timeout=30, max_retries=2
+        api_key=endpoint.key or NO_KEY, base_url=endpoint.base_url, timeout=30, max_retries=2
     )
     try:
         models = [redact(str(model.id), endpoint.secrets) for model in client.models.list()]

@@ -8,15 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...study.base import suggestion
 from ...study.models import Study
-from ..truth_table import HUMAN, MODEL, Rule, TruthRow, Values, read_rows
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from ..truth_table import HUMAN, MODEL, Floats, Integers, Rule, TruthRow, Values, read_rows, selected_judges
 
 COLUMNS = ["judge", "judge_kind", "prompt_id", "parameter", "feature", "level", "value"]
 EVERY_ROW = ("judge", "judge_kind", "prompt_id")
@@ -134,15 +130,15 @@ def select_raters(
     raters: Sequence[RaterModel], judges: Sequence[str] | None, prompts: Sequence[str] | None
 ) -> list[RaterModel]:
     """Keep the named judges and, for models, the named prompts; None keeps all."""
-    for names, known in ((judges, {r.judge for r in raters}), (prompts, {r.prompt for r in raters} - {""})):
-        for name in names or ():
-            if name not in known:
-                raise InputError(f"Truth table: {suggestion(name, sorted(known))}")
+    chosen = selected_judges(sorted({rater.judge for rater in raters}), judges)
+    known = sorted({rater.prompt for rater in raters} - {""})
+    for name in prompts or ():
+        if name not in known:
+            raise InputError(f"Truth table: {suggestion(name, known)}")
     return [
         rater
         for rater in raters
-        if (judges is None or rater.judge in judges)
-        and (prompts is None or rater.kind == "human" or rater.prompt in prompts)
+        if rater.judge in chosen and (prompts is None or rater.kind == HUMAN or rater.prompt in prompts)
     ]
 
 

@@ -47,7 +47,7 @@ from ...study.restrictions import count_cells
 from ...tables.bounded import TRUE_CELLS
 from ...tables.columns import stream
 from ...tables.schema import JUDGE_KINDS, STATUSES
-from ..truth_table import require_samples, truth_path
+from ..truth_table import Floats, Integers, require_samples, truth_path
 from .judges import (
     COLUMNS,
     RaterModel,
@@ -60,8 +60,6 @@ from .judges import (
 from .stimuli import stimulus_effects, stimulus_utility
 from .truth import true_values
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 

@@ -28,7 +28,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from numpy.polynomial.hermite_e import hermegauss
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
@@ -37,10 +36,8 @@ from ...errors import InputError
 from ...study.models import Study
 from ...tables.bounded import TRUE_CELLS
 from ...tables.columns import stream
+from ..truth_table import Floats, Integers
 from .judges import RaterModel, attribute_codes, level_spread, utilities
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...design.profiles import attribute_cells
 from ...errors import InputError
 from ...study.models import Study
 from ...study.parts import Analysis
+from ..truth_table import Floats, Integers
 from .judges import RaterModel
 from .stimuli import CellChoice, cell_choice, choice_at_hand
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def true_values(

@@ -1,7 +1,7 @@
 """Simulated answers of studies of labels: items, gold labels, judgments, and the truth behind them."""
 
+from .asking import true_labels
 from .items import LabelTruth, read_label_truth
 from .simulate import LabelSimulation, simulate_labels
-from .truth import true_labels
 
 __all__ = ["LabelSimulation", "LabelTruth", "read_label_truth", "simulate_labels", "true_labels"]

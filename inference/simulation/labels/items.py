@@ -16,7 +16,7 @@ from ...errors import InputError, listed
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, copy_id, stream
 from ...tables.schema import STATUSES
-from ..truth_table import HUMAN, MODEL, Rule, one_panel, read_rows, share_out
+from ..truth_table import HUMAN, MODEL, Integers, Rule, one_panel, read_rows, share_out
 
 FILE = "label_truth.csv"
 
@@ -183,8 +183,6 @@ def _check_whole(place: str, truth: LabelTruth) -> None:
     if not truth.judges:
         raise InputError(f"{place}: no row names a judge; give the accuracy of one at least.")
 
-
-Integers = NDArray[np.int64]
 
 SHAPE = 2.0  # of the gamma distribution of the number of lines beyond the fewest
 FEWEST = 2  # lines of an item

@@ -30,11 +30,11 @@ from .asking import (
     categories,
     persistent,
     statuses_of,
+    true_labels,
     under,
     uniforms,
 )
 from .items import FILE, LabelTruth, Units, columns_of, make_up, perturbed, read_label_truth
-from .truth import true_labels
 
 OK = STATUSES.index("ok")
 NO_ANSWER = -1
@@ -130,7 +130,7 @@ def simulate_labels(
     return LabelSimulation(
         pd.concat(answers, ignore_index=True),
         shown,
-        _gold_labels(world, panel),
+        pd.concat(list(_gold_labels(world, panel)), ignore_index=True),
         true_labels(world, chosen, asked, people or _size_of_panel(truth)),
     )
 
@@ -143,11 +143,9 @@ def _samples(study: ItemStudy, judge: str, given: int | None) -> int:
 
 
 def _size_of_panel(truth: LabelTruth) -> int:
-    return (
-        0
-        if truth.panel is None
-        else round(truth.value("people", {"judge": truth.panel, "judge_kind": HUMAN}))
-    )
+    if truth.panel is None:
+        return 0
+    return round(truth.value("people", {"judge": truth.panel, "judge_kind": HUMAN}))
 
 
 def _common(world: World, units: Units) -> Floats:
@@ -245,11 +243,7 @@ def _judgments(
     return pd.DataFrame(columns)
 
 
-def _gold_labels(world: World, panel: pd.DataFrame | None) -> pd.DataFrame:
-    return pd.concat(list(_by_task(world, panel)), ignore_index=True)
-
-
-def _by_task(world: World, panel: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
+def _gold_labels(world: World, panel: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
     voted = set() if panel is None else set(panel["dimension"].unique())
     for task, units in world.units.items():
         names = pd.array(list(world.study.gold_labels(task)), "string")

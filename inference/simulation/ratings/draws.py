@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...errors import InputError, did_you_mean, listed
 from ...study.models import ItemStudy
 from ...tables.columns import as_text, refuse, stream
 from ...tables.files import read_table
 from ...tables.schema import require_columns
+from ..truth_table import Floats, Integers
 
 PEOPLE = "human"  # generator of what people wrote
 
@@ -113,9 +113,6 @@ def _votes(study: ItemStudy, n: int, rng: np.random.Generator) -> dict[str, list
         votes[tier] = [int(number) for number in top]
         top = rng.binomial(top, 0.15)
     return votes
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -225,9 +222,6 @@ class RatingTruth:
     def common(self) -> Floats:
         """Correlation between dimensions of what models' errors have in common: their mean, shape (D, D)."""
         return np.asarray(np.mean([rater.correlation for rater in self.models or (self.panel,)], axis=0))
-
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

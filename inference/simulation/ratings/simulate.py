@@ -23,7 +23,7 @@ from ...study.base import suggestion
 from ...study.models import ItemStudy
 from ...tables.columns import stream
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
-from ..truth_table import require_samples, selected_judges, share_out, truth_path
+from ..truth_table import Floats, Integers, require_samples, selected_judges, share_out, truth_path
 from .draws import (
     Cells,
     Noise,
@@ -40,9 +40,6 @@ from .draws import (
 )
 from .truth import true_ratings
 from .truth_table import COLUMNS, FILE, read_rating_truth
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -136,10 +133,10 @@ def simulate_ratings(
         judgments, crowd = _ask_panel(world, size, repeats)
         made.append(judgments)
     made += [_ask_model(world, model, samples) for model in truth.models if model.judge in chosen]
-    share = _cell_shares(world)
-    return RatingSimulation(
-        pd.concat(made, ignore_index=True), items, true_ratings(study, truth, chosen, share, crowd)
-    )
+    counts = np.zeros((len(truth.modalities), len(truth.types)))
+    np.add.at(counts, (world.cells.modality, world.cells.type), 1)
+    true = true_ratings(study, truth, chosen, counts / counts.sum(), crowd)
+    return RatingSimulation(pd.concat(made, ignore_index=True), items, true)
 
 
 @dataclass(frozen=True)
@@ -177,13 +174,6 @@ def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
     return Cells(codes[0], codes[1], topic)
 
 
-def _cell_shares(world: _World) -> Floats:
-    """Share of items in each cell, shape (M, T)."""
-    counts = np.zeros((len(world.truth.modalities), len(world.truth.types)))
-    np.add.at(counts, (world.cells.modality, world.cells.type), 1)
-    return np.asarray(counts / counts.sum())
-
-
 def _ask_panel(
     world: _World, people: int, repeats: float | None
 ) -> tuple[pd.DataFrame, tuple[list[str], People]]:
@@ -196,8 +186,7 @@ def _ask_panel(
     item = pd.Index(world.items["item_id"]).get_indexer(pd.Index(tasks["item_id"]))
     person = tasks["rater"].to_numpy(dtype=np.int64) - 1
     ratings = panel_ratings(panel, drawn, world.quality, item, person, rng)
-    width = len(str(people))
-    names = [f"rater_{number:0{width}d}" for number in range(1, people + 1)]
+    names = [f"rater_{number:0{len(str(people))}d}" for number in range(1, people + 1)]
     again = tasks["repeat"].to_numpy(dtype=bool)
     judgments = _judgments(world, panel, np.array(names)[person], item, ratings, 1 + again, again)
     return judgments, (names, drawn)

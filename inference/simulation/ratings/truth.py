@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from ...study.models import ItemStudy
+from ..truth_table import Floats
 from .draws import People, Rater, RatingTruth
-
-Floats = NDArray[np.float64]
 
 QUALITY, REST, DISCRIMINATION = 31, 21, 5  # nodes: moments are exact to 1e-4 or better
 
@@ -211,10 +209,7 @@ def _dimensions(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row
     pooled = np.einsum("mt,tde->de", share, within)
     centres = np.stack([cell_means(rater, d) for d in range(len(truth.dimensions))], axis=1)
     total = pooled + _between(centres, centres, share)
-    for name, covariance in (
-        ("dimension_correlation_within", pooled),
-        ("dimension_correlation", total),
-    ):
+    for name, covariance in (("dimension_correlation_within", pooled), ("dimension_correlation", total)):
         scale = np.sqrt(np.diag(covariance))
         for d, dimension in enumerate(truth.dimensions):
             for e, other in enumerate(truth.dimensions):
@@ -233,16 +228,9 @@ def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[R
         between = [_between(*pair, share)[0, 0] for pair in ((ours, theirs), (ours, ours), (theirs, theirs))]
         for name, (both, own, shared) in (("", pooled + between), ("_within", pooled)):
             if model:
-                yield (
-                    f"latent_correlation{name}",
-                    rater.judge,
-                    dimension,
-                    "",
-                    "",
-                    both / np.sqrt(own * shared),
-                )
-            noisy = own + LOGISTIC + rater.halo_sd**2
-            single = both / np.sqrt(noisy * shared)
+                lasting = both / np.sqrt(own * shared)
+                yield f"latent_correlation{name}", rater.judge, dimension, "", "", lasting
+            single = both / np.sqrt((own + LOGISTIC + rater.halo_sd**2) * shared)
             yield f"latent_correlation_rating{name}", rater.judge, dimension, "", "", single
         if model:
             by_type = joint[:, d] / np.sqrt(within[:, d, d] * quality[:, d, d])

@@ -1,4 +1,4 @@
-"""Chat completions: what is sent, how fast, and what is said when nothing can work."""
+"""Chat completions: what is sent and how fast, and that every request ends once, whatever a server does."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import signal
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 from fakes.answers import completion, content_hash
 from fakes.recorder import MemoryRecorder, made_up_requests
-from fakes.server import FakeServer
+from fakes.state import LASTING, PASSING
 
 from conjury.inference.backends.openai import live as openai_backend
 from conjury.inference.backends.openai.live import OpenAIBackend
 from conjury.inference.errors import InputError
-from conjury.inference.ledger.exchanges import Request
+from conjury.inference.ledger.exchanges import FINAL, Outcome, Request
 
 SENTINEL = "sentinel-0123456789abcdef"  # of no form that is known for keys
 
@@ -33,16 +33,36 @@ def server(server, monkeypatch):
     return server
 
 
-def collect(server: FakeServer, requests: list[Request], **settings: Any) -> MemoryRecorder:
-    recorder = MemoryRecorder()
-    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), recorder)
-    return recorder
+@pytest.fixture
+def ask(server, monkeypatch):
+    """Ask n requests, or those given, and return the outcomes; ``key`` is that of MY_KEY."""
+
+    def collect(
+        requests: int | Iterable[Request] = 1,
+        recorder: MemoryRecorder | None = None,
+        key: str = "",
+        backend: OpenAIBackend | None = None,
+        **settings: Any,
+    ) -> list[Outcome]:
+        if key:
+            monkeypatch.setenv("MY_KEY", key)
+            settings["key_variable"] = "MY_KEY"
+        recorder = recorder or MemoryRecorder()
+        backend = backend or OpenAIBackend("tiny", base_url=server.url, **settings)
+        backend.run(iter(made_up_requests(requests) if isinstance(requests, int) else requests), recorder)
+        return recorder.outcomes
+
+    return collect
 
 
-def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server):
+def kinds(outcomes: list[Outcome]) -> list[str]:
+    return [outcome.kind for outcome in outcomes]
+
+
+def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server, ask):
     extra = {"structured_outputs": {"choice": ["A", "B"]}, "top_k": 3, "logprobs": True, "top_logprobs": 5}
     [request] = made_up_requests(1, **extra)
-    [outcome] = collect(server, [request]).outcomes
+    [outcome] = ask([request])
     assert outcome.key == request.key
     assert outcome.body == json.dumps(completion(request.body)).encode()
     assert server.counts()["answered"] == {content_hash(request.body): 1}
@@ -50,22 +70,19 @@ def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server):
     assert outcome.seconds > 0
 
 
-def test_stored_images_are_sent_as_data_uris(server):
+def test_stored_images_are_sent_as_data_uris(server, ask):
+    def message(url: str) -> list[dict[str, Any]]:
+        return [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+
     [request] = made_up_requests(1)
-    parts = [{"type": "image_url", "image_url": {"url": "media:abc"}}]
-    request.body["messages"] = [{"role": "user", "content": parts}]
-    recorder = MemoryRecorder(media={"abc": ("image/png", b"pixels")})
-    OpenAIBackend("tiny", base_url=server.url).run(iter([request]), recorder)
-    url = f"data:image/png;base64,{base64.b64encode(b'pixels').decode()}"
-    sent = {
-        **request.body,
-        "messages": [{"role": "user", "content": [{**parts[0], "image_url": {"url": url}}]}],
-    }
-    assert server.counts()["answered"] == {content_hash(sent): 1}
-    assert parts[0]["image_url"]["url"] == "media:abc"
+    request.body["messages"] = message("media:abc")
+    ask([request], MemoryRecorder(media={"abc": ("image/png", b"pixels")}))
+    sent = message(f"data:image/png;base64,{base64.b64encode(b'pixels').decode()}")
+    assert server.counts()["answered"] == {content_hash({**request.body, "messages": sent}): 1}
+    assert request.body["messages"] == message("media:abc")
 
 
-def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server):
+def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server, ask):
     server.configure(latency=0.01)
     recorder, taken, ahead = MemoryRecorder(), 0, []
 
@@ -76,43 +93,67 @@ def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server
             ahead.append(taken - len(recorder.outcomes))
             yield request
 
-    OpenAIBackend("tiny", base_url=server.url, concurrency=8).run(lazily(), recorder)
-    assert len(recorder.outcomes) == 60
+    assert len(ask(lazily(), recorder, concurrency=8)) == 60
     assert max(ahead) <= 8
     assert server.counts()["peak"] == 8
 
 
-def test_a_limit_of_requests_per_minute_is_kept(server):
-    collect(server, made_up_requests(11), requests_per_minute=1200)
+def test_a_limit_of_requests_per_minute_is_kept(server, ask):
+    ask(11, requests_per_minute=1200)
     arrivals = server.counts()["arrivals"]
     assert arrivals[-1] - arrivals[0] > 0.45
 
 
-def test_a_local_server_needs_no_key_and_openai_does(server, monkeypatch):
-    assert len(collect(server, made_up_requests(2)).outcomes) == 2
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def test_a_local_server_needs_no_key_and_openai_does(server, ask):
+    assert kinds(ask(2)) == ["", ""]
     with pytest.raises(InputError, match="no key in the environment variable MY_KEY; set it"):
         OpenAIBackend("tiny", key_variable="MY_KEY")
-    monkeypatch.setenv("MY_KEY", f"{SENTINEL}\n")
     server.configure(key=SENTINEL)
-    assert len(collect(server, made_up_requests(2), key_variable="MY_KEY").outcomes) == 2
+    assert kinds(ask(2, key=f"{SENTINEL}\n")) == ["", ""]
 
 
-def test_the_key_of_openai_goes_to_no_other_server_unless_told(server, monkeypatch):
+def test_the_key_of_openai_goes_to_no_other_server_unless_told(server, ask, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
-    collect(server, made_up_requests(1))
+    ask()
     assert server.counts()["keys"] == ["none"]
-    lookalike = OpenAIBackend("tiny", base_url="https://api.openai.com.example.org/v1")
-    assert (
-        lookalike.endpoint.key
-        == OpenAIBackend("tiny", base_url="http://api.openai.com/v1").endpoint.key
-        == ""
-    )
-    assert OpenAIBackend("tiny", base_url="https://api.openai.com/v1/").endpoint.key == SENTINEL
+    for url, key in (
+        ("https://api.openai.com.example.org/v1", ""),
+        ("http://api.openai.com/v1", ""),
+        ("https://api.openai.com/v1/", SENTINEL),
+    ):
+        assert OpenAIBackend("tiny", base_url=url).endpoint.key == key
     server.configure(key=SENTINEL)
     with pytest.raises(InputError, match=r"asks for a key .* name that variable as key_variable"):
-        collect(server, made_up_requests(1))
+        ask()
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    assert len(collect(server, made_up_requests(1)).outcomes) == 1
+    assert kinds(ask()) == [""]
+
+
+def test_no_key_gets_into_outcomes_settings_or_logs(server, ask, caplog, monkeypatch):
+    monkeypatch.setenv("MY_KEY", SENTINEL)
+    server.configure(status=500, error={"message": f"{SENTINEL} failed at https://x?key={SENTINEL}"})
+    caplog.set_level(logging.DEBUG)
+    backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", max_retries=1)
+    outcomes = ask(3, backend=backend)
+    assert [len(outcome.attempts) for outcome in outcomes] == [2, 2, 2]
+    assert server.counts()["keys"] == [SENTINEL]
+    told = repr((outcomes, backend.settings(), backend.endpoint, vars(backend))) + caplog.text
+    assert SENTINEL not in told
+
+
+@pytest.mark.parametrize(
+    "place", ["https://me:{}@host/v1", "https://host/v1?key={}", "https://host/v1?api-key={}"]
+)
+def test_an_address_that_holds_a_key_is_refused(place):
+    with pytest.raises(InputError, match=r"https://host/v1 was given with a key .* into .*MY_KEY") as caught:
+        OpenAIBackend("tiny", base_url=place.format(SENTINEL), key_variable="MY_KEY")
+    assert SENTINEL not in str(caught.value)
+
+
+# --- failures of all requests -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -125,13 +166,11 @@ def test_the_key_of_openai_goes_to_no_other_server_unless_told(server, monkeypat
         ({"status": 402, "error": {"message": "Pay."}}, "has no credit left"),
     ],
 )
-def test_what_concerns_all_requests_is_told_once_in_one_sentence(server, monkeypatch, settings, sentence):
-    monkeypatch.setenv("MY_KEY", SENTINEL)
+def test_what_concerns_all_requests_is_told_once_in_one_sentence(server, ask, settings, sentence):
     server.configure(**settings)
     recorder = MemoryRecorder()
-    backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", concurrency=4)
     with pytest.raises(InputError, match=sentence) as caught:
-        backend.run(iter(made_up_requests(100)), recorder)
+        ask(100, recorder, key=SENTINEL, concurrency=4)
     assert recorder.outcomes == []
     assert len(server.counts()["arrivals"]) <= 4
     assert server.url in str(caught.value)
@@ -139,8 +178,8 @@ def test_what_concerns_all_requests_is_told_once_in_one_sentence(server, monkeyp
 
 
 @pytest.mark.parametrize("status", [403, 404, 405])
-def test_what_is_denied_after_an_answer_concerns_one_request(server, status):
-    backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=1), MemoryRecorder()
+def test_what_is_denied_after_an_answer_concerns_one_request(server, ask, status):
+    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=1)
 
     def until_denied() -> Iterator[Request]:
         first, *others = made_up_requests(3)
@@ -148,11 +187,65 @@ def test_what_is_denied_after_an_answer_concerns_one_request(server, status):
         server.configure(status=status, error={"message": "No."})
         yield from others
 
-    backend.run(until_denied(), recorder)
-    assert [outcome.kind for outcome in recorder.outcomes] == ["", "rejected", "rejected"]
+    assert kinds(ask(until_denied(), backend=backend)) == ["", "rejected", "rejected"]
     server.configure(key=SENTINEL)
     with pytest.raises(InputError, match="asks for a key"):
-        backend.run(iter(made_up_requests(1)), recorder)
+        ask(backend=backend)
+
+
+def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(server, ask, monkeypatch):
+    monkeypatch.setattr(openai_backend, "PATIENCE", 12)
+    server.configure(status=500, error={"message": "Out of memory."})
+    recorder = MemoryRecorder()
+    with pytest.raises(InputError, match=r"last 12 requests .* failed .*Out of memory.*run the same command"):
+        ask(100, recorder, concurrency=3, max_retries=0)
+    assert set(kinds(recorder.outcomes)) == {"server"}
+    assert 12 <= len(recorder.outcomes) <= 15
+
+
+# --- failures of one request ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("429", "rate_limit"),
+        ("429_retry_after", "rate_limit"),
+        ("500", "server"),
+        ("503", "server"),
+        ("timeout", "timeout"),
+        ("drip", "timeout"),
+        ("reset", "connection"),
+        ("cut", "connection"),
+        ("truncated_json", "invalid_response"),
+        ("invalid_json", "invalid_response"),
+        ("wrong_schema", "invalid_response"),
+        ("empty_choices", "invalid_response"),
+        ("context_length", "too_large"),
+        ("rejected", "rejected"),
+    ],
+)
+def test_each_fault_is_told_by_its_kind(server, ask, fault, kind):
+    server.configure(faults={fault: 1.0})
+    [outcome] = ask(max_retries=0, timeout=0.4)
+    assert (outcome.kind, outcome.body) == (kind, None)
+    [attempt] = outcome.attempts
+    assert attempt.error
+    assert outcome.error.endswith(attempt.error)
+    assert (outcome.refused_body is None) == (attempt.status == 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("content_filter", "content_filter"), ("content_filter_400", "content_filter"), ("length", "length")],
+)
+def test_filtered_and_cut_answers_are_answers(server, ask, fault, reason):
+    server.configure(faults={fault: 1.0})
+    [outcome] = ask()
+    answer = json.loads(outcome.body)
+    assert answer["choices"][0]["finish_reason"] == reason
+    assert answer.get("conjury", {}).get("http_status") == (400 if fault == "content_filter_400" else None)
+    assert (outcome.kind, outcome.attempts) == ("", ())
 
 
 @pytest.mark.parametrize(
@@ -164,102 +257,121 @@ def test_what_is_denied_after_an_answer_concerns_one_request(server, status):
         {"message": "Input requires moderation on this provider."},
     ],
 )
-def test_a_403_of_a_moderator_is_an_answer_even_at_first(server, error):
+def test_a_403_of_a_moderator_is_an_answer_even_at_first(server, ask, error):
     server.configure(status=403, error=error)
-    [outcome] = collect(server, made_up_requests(1)).outcomes
+    [outcome] = ask()
     assert (outcome.kind, outcome.attempts) == ("", ())
     assert json.loads(outcome.body)["choices"][0]["finish_reason"] == "content_filter"
 
 
-def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(server, monkeypatch):
-    monkeypatch.setattr(openai_backend, "PATIENCE", 12)
-    server.configure(status=500, error={"message": "Out of memory."})
-    recorder = MemoryRecorder()
-    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=3, max_retries=0)
-    with pytest.raises(InputError, match=r"last 12 requests .* failed .*Out of memory.*run the same command"):
-        backend.run(iter(made_up_requests(100)), recorder)
-    assert {outcome.kind for outcome in recorder.outcomes} == {"server"}
-    assert 12 <= len(recorder.outcomes) <= 15
+def test_failed_exchanges_of_an_answered_request_are_kept(server, ask):
+    server.configure(faults={"500": 1.0})
+    [outcome] = ask()
+    assert outcome.body is not None
+    attempts = [(attempt.status, attempt.error) for attempt in outcome.attempts]
+    assert attempts == [(500, "The server had an error.")]
 
 
-def test_no_key_gets_into_outcomes_settings_or_logs(server, monkeypatch, caplog):
-    monkeypatch.setenv("MY_KEY", SENTINEL)
-    server.configure(status=500, error={"message": f"{SENTINEL} failed at https://x?key={SENTINEL}"})
-    caplog.set_level(logging.DEBUG)
-    backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", max_retries=1)
-    recorder = MemoryRecorder()
-    backend.run(iter(made_up_requests(3)), recorder)
-    assert [len(outcome.attempts) for outcome in recorder.outcomes] == [2, 2, 2]
-    assert server.counts()["keys"] == [SENTINEL]
-    told = repr((recorder.outcomes, backend.settings(), backend.endpoint, vars(backend))) + caplog.text
-    assert SENTINEL not in told
+@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_all_faults_at_once_lose_and_swap_no_answer(server, ask, n):
+    lasting = dict.fromkeys(LASTING, 0.01)
+    server.configure(faults={**dict.fromkeys(PASSING, 0.01), **lasting}, repeats=2, seed=7)
+    requests = made_up_requests(n)
+    ends: dict[str, Outcome] = {}
+    exchanges: Counter[str] = Counter()
+    late: Counter[str] = Counter()
+    for _ in range(4):
+        left = [request for request in requests if request.key not in ends]
+        outcomes = ask(left, concurrency=200, timeout=2.0)
+        assert Counter(outcome.key for outcome in outcomes) == Counter(request.key for request in left)
+        for outcome in outcomes:
+            exchanges[outcome.key] += len(outcome.attempts) + (outcome.body is not None)
+            late[outcome.key] += sum(
+                "no complete answer within" in attempt.error for attempt in outcome.attempts
+            )
+            if outcome.body is not None or outcome.kind in FINAL:
+                ends[outcome.key] = outcome
+        if len(ends) == n:
+            break
+    assert ends.keys() == {request.key for request in requests}
+    counts = server.counts()
+    for request in requests:
+        expected, answer = completion(request.body), json.loads(ends[request.key].body or b"{}")
+        if answer and "conjury" not in answer:
+            assert answer["id"] == expected["id"]
+            choice = answer["choices"][0]
+            whole = choice["finish_reason"] == "stop" and not choice["message"]["refusal"]
+            assert answer == expected or not whole
+        # an answer that came too late, on a busy machine, was rightly asked for again
+        name, sent, missed = content_hash(request.body), exchanges[request.key], late[request.key]
+        assert sent - missed <= counts["seen"][name] <= sent
+        assert 1 <= counts["answered"][name] <= 1 + missed
+    assert counts["seen"].keys() == {content_hash(request.body) for request in requests}
+    assert all(counts["faults"][fault] > 0 for fault in (*PASSING, *LASTING))
 
 
-@pytest.mark.parametrize(
-    "place", ["https://me:{}@host/v1", "https://host/v1?key={}", "https://host/v1?api-key={}"]
-)
-def test_an_address_that_holds_a_key_is_refused(place):
-    with pytest.raises(
-        InputError, match=r"https://host/v1 was given with a key .* put that into .*MY_KEY"
-    ) as caught:
-        OpenAIBackend("tiny", base_url=place.format(SENTINEL), key_variable="MY_KEY")
-    assert SENTINEL not in str(caught.value)
+# --- waits, stops and interrupts ----------------------------------------------------------------------
 
 
-def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server):
+def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server, ask):
+    server.configure(faults={"429_retry_after": 0.05}, retry_after=0.4, latency=0.005)
+    assert set(kinds(ask(100, concurrency=5))) == {""}
+    counts = server.counts()
+    assert counts["told_to_wait"]
+    for moment in counts["told_to_wait"]:
+        since = [arrival for arrival in counts["arrivals"] if moment < arrival < moment + 0.4]
+        assert len(since) < 5
+
+
+def test_fewer_requests_fly_while_the_provider_turns_them_away(server, ask):
+    server.configure(capacity=8, latency=0.02, retry_after=0.02)
+    assert set(kinds(ask(300, concurrency=64, max_retries=20))) == {""}
+    assert server.counts()["faults"]["capacity"] < 300
+
+
+def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server, ask):
     server.configure(latency=0.1)
-    recorder = MemoryRecorder(until=lambda ended: ended >= 10)
     backend = OpenAIBackend("tiny", base_url=server.url, concurrency=5)
-    backend.run(iter(made_up_requests(100)), recorder)
-    assert {outcome.kind for outcome in recorder.outcomes} == {""}
-    assert 10 <= len(recorder.outcomes) < 20
+    outcomes = ask(100, MemoryRecorder(until=lambda ended: ended >= 10), backend=backend)
+    assert set(kinds(outcomes)) == {""}
+    assert 10 <= len(outcomes) < 20
     assert server.counts()["answered"].keys() == server.counts()["seen"].keys()
-    assert len(server.counts()["seen"]) == len(recorder.outcomes)
-    again = MemoryRecorder()
-    backend.run(iter(made_up_requests(5)), again)
-    assert [outcome.kind for outcome in again.outcomes] == [""] * 5
+    assert len(server.counts()["seen"]) == len(outcomes)
+    assert kinds(ask(5, backend=backend)) == [""] * 5
 
 
 @pytest.mark.parametrize(
     "settings", [{"faults": {"timeout": 1.0}}, {"faults": {"429_retry_after": 0.5}, "retry_after": 60}]
 )
-def test_what_does_not_end_within_the_grace_is_cancelled(server, settings):
+def test_what_does_not_end_within_the_grace_is_cancelled(server, ask, settings):
     server.configure(**settings)
     began = time.monotonic()
     recorder = MemoryRecorder(until=lambda _: time.monotonic() > began + 0.3)
-    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3)
-    backend.run(iter(made_up_requests(40)), recorder)
+    assert kinds(ask(40, recorder, concurrency=4, grace=0.3)).count("cancelled") == 4
     assert time.monotonic() - began < 3
-    assert Counter(outcome.kind for outcome in recorder.outcomes)["cancelled"] == 4
 
 
-def test_a_wait_that_was_asked_for_holds_over_runs(server):
-    backend, recorder = (
-        OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0),
-        MemoryRecorder(),
-    )
+def test_a_wait_that_was_asked_for_holds_over_runs(server, ask):
+    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0)
     server.configure(faults={"429_retry_after": 1.0}, retry_after=0.5)
-    backend.run(iter(made_up_requests(1)), recorder)
+    assert kinds(ask(backend=backend)) == ["rate_limit"]
     told = time.monotonic()
     server.configure()
-    backend.run(iter(made_up_requests(1)), recorder)
-    assert [outcome.kind for outcome in recorder.outcomes] == ["rate_limit", ""]
+    assert kinds(ask(backend=backend)) == [""]
     assert time.monotonic() - told > 0.3
 
 
-def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(server):
+def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(server, ask):
     backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryRecorder()
     server.configure(faults={"429_retry_after": 1.0}, retry_after=7200)
     began = time.monotonic()
-    with pytest.raises(
-        InputError, match=r"127\.0\.0\.1:\d+/v1 asks to wait for 120 minutes, until 20.*run the"
-    ):
-        backend.run(iter(made_up_requests(20)), recorder)
-    assert {outcome.kind for outcome in recorder.outcomes} <= {"rate_limit", "cancelled"}
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:\d+/v1 asks to wait for 120 minutes, until 20"):
+        ask(20, recorder, backend=backend)
+    assert set(kinds(recorder.outcomes)) <= {"rate_limit", "cancelled"}
     assert 1 <= len(recorder.outcomes) <= 6
     seen = len(server.counts()["arrivals"])
     with pytest.raises(InputError, match="asks to wait"):
-        backend.run(iter(made_up_requests(20)), recorder)
+        ask(20, backend=backend)
     assert len(server.counts()["arrivals"]) == seen <= 3
     assert time.monotonic() - began < 10
 
@@ -269,17 +381,15 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, _interrupt])
-def test_an_interrupt_loses_no_outcome(server, handler):
+def test_an_interrupt_loses_no_outcome(server, ask, handler):
     server.configure(latency=0.05)
-    requests = made_up_requests(100)
     taken: list[str] = []
+    recorder = MemoryRecorder()
 
     def interrupted() -> Iterator[Request]:
-        for request in requests:
+        for request in made_up_requests(100):
             taken.append(request.key)
             yield request
-
-    recorder = MemoryRecorder()
 
     def stop_once(ended: int) -> bool:
         if ended >= 10:
@@ -291,8 +401,8 @@ def test_an_interrupt_loses_no_outcome(server, handler):
     before = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(interrupted(), recorder)
+            ask(interrupted(), recorder, concurrency=5)
     finally:
         signal.signal(signal.SIGINT, before)
     assert sorted(outcome.key for outcome in recorder.outcomes) == sorted(taken)
-    assert {outcome.kind for outcome in recorder.outcomes} == {"", "cancelled"}
+    assert set(kinds(recorder.outcomes)) == {"", "cancelled"}

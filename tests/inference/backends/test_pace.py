@@ -8,7 +8,9 @@ from email.utils import formatdate
 
 import pytest
 
-from conjury.inference.backends.openai.pace import Pace, Stopped, asked_wait, next_limit
+pytest.importorskip("openai")
+
+from conjury.inference.backends.openai.client import Pace, Stopped, asked_wait, next_limit
 
 
 def _settle(limit: float, capacity: int, rounds: int) -> list[float]:

@@ -34,7 +34,7 @@ from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.parsing.reader import full_rules
+from conjury.inference.parsing.rules import full_rules
 from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study, load_study
 from conjury.inference.study.checks_items import OWN_SETTINGS

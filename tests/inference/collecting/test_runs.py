@@ -19,7 +19,7 @@ from pandas.testing import assert_frame_equal
 
 from conjury.cli.commands.planning.card import draw_card
 from conjury.cli.commands.runs import parse, retry, status, verify
-from conjury.inference.backends.simulated import SimulatedBackend
+from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting.options import engines
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger

@@ -3,14 +3,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
+from fakes.ledgers import answer, answer_all, everything, make_requests, states
+from fakes.server import TESTS
 
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -105,12 +110,10 @@ os._exit(9)
         assert ledger.counts() == []
 
 
-def test_a_reader_sees_what_a_writer_adds_and_survives_its_end(path, make_requests, answer):
+def test_a_reader_sees_what_a_writer_adds_and_survives_its_end(path):
     with Ledger.open(path) as ledger:
         reader = Ledger.open(path, write=False)
-        for request in ledger.pending(make_requests(3)):
-            ledger.record(Outcome(request.key, answer()))
-        ledger.flush()
+        answer_all(ledger, make_requests(3))
         assert [count.n for count in reader.counts()] == [3]
     assert [count.n for count in reader.counts()] == [3]
     with Ledger.open(path) as ledger:
@@ -135,7 +138,7 @@ def test_opening_to_read_makes_nothing(path, tmp_path):
     assert sorted(path.parent.iterdir()) == before
 
 
-def test_a_copy_of_an_unfinished_ledger_is_read_without_a_trace(ledger, path, tmp_path, make_requests):
+def test_a_copy_of_an_unfinished_ledger_is_read_without_a_trace(ledger, path, tmp_path):
     list(ledger.pending(make_requests(5)))
     ledger._writer.flush()
     copy = tmp_path / "copy.sqlite"
@@ -148,7 +151,7 @@ def test_a_copy_of_an_unfinished_ledger_is_read_without_a_trace(ledger, path, tm
     assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.sqlite", "run"]
 
 
-def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path, make_requests, answer):
+def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path):
     requests = make_requests(1000)
     ledger = Ledger.open(path)
     counted: list[str] = []
@@ -172,12 +175,12 @@ def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path, make
         ledger.close()
     with Ledger.open(path) as again:
         assert again.problems() == []
-        kept = {one.key for part in again.answers() for one in part if one.body is not None}
+        kept = {one.key for one in everything(again) if one.body is not None}
         assert kept == set(counted) != set()
         assert len(list(again.pending(requests))) == 1000 - len(kept)
 
 
-def test_a_disk_that_takes_no_more_is_told_in_one_sentence(path, make_requests):
+def test_a_disk_that_takes_no_more_is_told_in_one_sentence(path):
     requests = make_requests(800)
     with Ledger.open(path) as ledger:
         list(ledger.pending(requests))
@@ -193,52 +196,45 @@ def test_a_disk_that_takes_no_more_is_told_in_one_sentence(path, make_requests):
     assert 0 < len(counted.split()) < 800
     with Ledger.open(path) as ledger:
         assert ledger.problems() == []
-        kept = {one.key for part in ledger.answers() for one in part if one.body is not None}
+        kept = {one.key for one in everything(ledger) if one.body is not None}
         assert kept == set(counted.split())
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(nobody):
-    bind(nobody)
-    with pytest.raises(
-        InputError, match=r"ledger\.lock: the ledger cannot be opened here \(Permission denied\)"
-    ):
-        Ledger.open(nobody / "ledger.sqlite")
-    with pytest.raises(InputError, match="cannot be opened here"):
-        Ledger.open(nobody / "run" / "ledger.sqlite")
-
-
-def test_a_ledger_in_a_folder_that_cannot_be_written_can_be_read(nobody, make_requests):
+def test_in_a_folder_that_cannot_be_written_a_ledger_is_read_and_none_made(nobody):
     with Ledger.open(nobody / "ledger.sqlite") as ledger:
         list(ledger.pending(make_requests(2)))
     bind(nobody)
     with Ledger.open(nobody / "ledger.sqlite", write=False) as ledger:
-        assert [count.n for count in ledger.counts()] == [2]
+        assert states(ledger) == {"pending": 2}
         assert ledger.problems() == []
+    for place, problem in (
+        ("other", r"other\.lock: .* here \(Permission denied\)"),
+        ("run/a", "opened here"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            Ledger.open(nobody / f"{place}.sqlite")
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_a_file_that_is_no_ledger_is_told_in_one_sentence(tmp_path, write):
-    text = tmp_path / "text.sqlite"
-    text.write_text("post_id,text\n" * 500)
-    with pytest.raises(InputError, match=r"text\.sqlite: this file is no ledger"):
-        Ledger.open(text, write=write)
-    other = tmp_path / "other.sqlite"
-    db = sqlite3.connect(other)
-    db.execute("CREATE TABLE posts (text)")
-    db.close()
-    with pytest.raises(InputError, match=r"other\.sqlite: this SQLite file is no ledger"):
-        Ledger.open(other, write=write)
-    assert text.read_text() == "post_id,text\n" * 500
-
-
-@pytest.mark.parametrize("write", [True, False])
-def test_a_newer_format_is_told_in_one_sentence(path, write):
+def test_a_file_that_is_no_ledger_or_of_a_newer_format_is_refused(path, write):
     Ledger.open(path).close()
-    db = sqlite3.connect(path)
-    db.execute(f"PRAGMA user_version = {VERSION + 1}")
-    db.close()
-    with pytest.raises(InputError, match=r"a newer conjury wrote this ledger \(format 2, this one reads 1\)"):
-        Ledger.open(path, write=write)
+    text, other = (path.with_name(name) for name in ("text.sqlite", "other.sqlite"))
+    text.write_text("post_id,text\n" * 500)
+    for file, command in (
+        (path, f"PRAGMA user_version = {VERSION + 1}"),
+        (other, "CREATE TABLE posts (text)"),
+    ):
+        db = sqlite3.connect(file)
+        db.execute(command)
+        db.close()
+    for file, problem in (
+        (text, r"text\.sqlite: this file is no ledger"),
+        (other, r"other\.sqlite: this SQLite file is no ledger"),
+        (path, r"a newer conjury wrote this ledger \(format 2, this one reads 1\)"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            Ledger.open(file, write=write)
+    assert text.read_text() == "post_id,text\n" * 500
 
 
 def test_an_empty_file_becomes_a_ledger_and_cannot_be_read_before(path):
@@ -250,7 +246,7 @@ def test_an_empty_file_becomes_a_ledger_and_cannot_be_read_before(path):
         assert ledger.counts() == []
 
 
-def test_a_damaged_page_is_told_in_one_sentence(path, make_requests):
+def test_a_damaged_page_is_told_in_one_sentence(path):
     requests = make_requests(2000)
     with Ledger.open(path) as ledger:
         list(ledger.pending(requests))
@@ -279,7 +275,7 @@ def test_what_the_builder_of_requests_raises_is_left_as_it_is(ledger):
 
 
 @pytest.mark.parametrize("content", ["X'C328'", "X'41'"], ids=["no text", "text"])
-def test_text_where_a_blob_was_is_told_in_one_sentence(path, make_requests, answer, content):
+def test_text_where_a_blob_was_is_told_in_one_sentence(path, content):
     image = hashlib.sha256(b"pixels").hexdigest()
     with Ledger.open(path) as ledger:
         [request] = ledger.pending(make_requests(1))
@@ -301,3 +297,83 @@ def test_text_where_a_blob_was_is_told_in_one_sentence(path, make_requests, answ
                 read()
         problems = " ".join(ledger.problems())
         assert all(name in problems.lower() for name in ("request", "response", "image"))
+
+
+# --- kills ---------------------------------------------------------------------------------------
+
+WORK = """
+import itertools, os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from fakes.ledgers import make_requests
+from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import Attempt, Outcome
+
+def tell(outcomes):
+    lines = "".join(f"{one.key}\\n" for one in outcomes if one.body is not None)
+    os.write(1, lines.encode())
+
+os.write(1, b"open\\n")
+with Ledger.open(Path(sys.argv[1])) as ledger:
+    ledger.on_commit.append(tell)
+    first = len(ledger.batches())
+    for number in itertools.count(first):
+        requests = make_requests(400, start=number * 200)
+        keys = []
+        for position, request in enumerate(ledger.pending(requests, chunk=50)):
+            if position % 7 == 0:
+                ledger.record(Outcome(request.key, kind="timeout", attempts=(Attempt(0, "late", 1.0),)))
+            elif position % 5 == 0:
+                keys.append(request.key)
+            else:
+                ledger.record(Outcome(request.key, b'{"content": "%s"}' % request.key.encode()))
+        ledger.plan_batch(f"b{number}", "m", keys, "")
+        for key in keys:
+            ledger.record(Outcome(key, b'{"content": "%s"}' % key.encode(), batch=f"b{number}"))
+        ledger.update_batch(f"b{number}", state="collected")
+        ledger.ask_again(keys[:3])
+"""
+
+
+def run_and_kill(path: Path, keys: int, delay: float) -> list[str]:
+    """End a process ``delay`` seconds after it counted ``keys`` answers; return the keys that it counted."""
+    process = subprocess.Popen([sys.executable, "-c", WORK, str(path), str(TESTS)], stdout=subprocess.PIPE)
+    told = b"".join(process.stdout.readline() for _ in range(keys + 1))
+    time.sleep(delay)
+    os.kill(process.pid, signal.SIGKILL)
+    told += process.stdout.read()
+    assert process.wait() == -signal.SIGKILL
+    return told[: told.rfind(b"\n") + 1].decode().split()[1:]
+
+
+def check_killed(path: Path, times: int, seed: int) -> None:
+    draw = random.Random(seed)
+    counted: set[str] = set()
+    for _ in range(times):
+        counted.update(run_and_kill(path, draw.choice([0, 1, 300]), draw.random() * 0.1))
+        if not path.exists():
+            continue
+        with Ledger.open(path) as ledger:
+            assert ledger.problems() == []
+            answered = {one.key: one.body for one in everything(ledger) if one.body is not None}
+            for batch in ledger.batches(live=True):
+                ledger.update_batch(batch.shard, state="failed")
+        assert counted <= answered.keys()
+        assert all(body == {"content": key} for key, body in answered.items())
+    assert counted
+
+
+@pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_kill_at_any_moment_loses_nothing_that_counted(path, times):
+    check_killed(path, times, seed=1)
+
+
+def test_a_reader_reads_what_a_killed_writer_left(path):
+    run_and_kill(path, 20, 0)
+    before = sorted(path.parent.iterdir())
+    with Ledger.open(path, write=False) as ledger:
+        assert sum(count.n for count in ledger.counts()) > 0
+        assert ledger.problems() == []
+    assert sorted(path.parent.iterdir()) == before
+    with Ledger.open(path) as ledger:
+        answer_all(ledger, make_requests(1, judge="n"))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,13 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.completions import Completions, read_completions
-from conjury.inference.parsing.reader import response_spec
-from conjury.inference.parsing.values.names import Names, label_names
-from conjury.inference.parsing.values.published import joke_type
+from conjury.inference.parsing.labels import joke_type
+from conjury.inference.parsing.names import Names, label_names
+from conjury.inference.parsing.rules import response_spec
 from conjury.inference.readers.judgments import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 
-RULES = ("strict", "published")
 TAKEN_TOGETHER = ("satire/parody/irony", "observational/anecdotal")
 SHARED_CASES = [
     ("es", "published"),
@@ -39,37 +37,49 @@ def completion(text: str, item: str = "en_04", task: Any = 1, **more: Any) -> di
     return {**row, "prompt_no": 7, "raw_completion": text, **more}
 
 
-def read(
-    folder: Path, study: ItemStudy, *rows: dict[str, Any], rule: str = "lenient", **more: Any
-) -> Completions:
-    path = folder / "completions.parquet"
-    pd.DataFrame(rows).to_parquet(path)
-    return read_completions(path, study, rule, **more)
+DRY = '{"category": "dry"}'
+GOOD = completion(DRY)
 
 
-def test_names_of_columns_judges_and_prompts_are_brought_to_the_contract(tmp_path, study):
-    rows = [
+@pytest.fixture
+def read(tmp_path, study):
+    def read_rows(*rows: dict[str, Any], rule: str = "lenient", **more: Any) -> Completions:
+        path = tmp_path / "completions.parquet"
+        pd.DataFrame(rows).to_parquet(path)
+        return read_completions(path, study, rule, **more)
+
+    return read_rows
+
+
+def without(name: str, row: dict[str, Any] = GOOD) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}
+
+
+def test_names_of_columns_judges_and_prompts_are_brought_to_the_contract(read):
+    found = read(
         completion('{"category": "wordplay"}', perturbation="none"),
         completion('{"category": "Pun"}', model="Qwen3-8B", run=2),
-        completion('{"category": "dry"}', model="my-model"),
-    ]
-    found = read(tmp_path, study, *rows)
+        completion(DRY, model="my-model"),
+    )
     judgments = validate(found.judgments, "judgments")
-    assert judgments["judge_id"].tolist() == ["qwen3_8b", "qwen3_8b", "my-model"]
-    assert judgments["value"].tolist() == ["wordplay", "wordplay", "dry"]
-    assert judgments["prompt_id"].eq("joke").all()
-    assert judgments["dimension"].eq("joke_type").all()
-    assert judgments["sample"].tolist() == [1, 2, 1]
-    assert judgments["position"].tolist() == [7, 7, 7]
-    assert judgments["condition"].tolist() == ["none"] * 3
-    assert judgments["language"].tolist() == ["en"] * 3
-    assert judgments["rule"].eq("label/lenient@2").all()
+    columns = {
+        "judge_id": ["qwen3_8b", "qwen3_8b", "my-model"],
+        "value": ["wordplay", "wordplay", "dry"],
+        "prompt_id": ["joke"] * 3,
+        "dimension": ["joke_type"] * 3,
+        "sample": [1, 2, 1],
+        "position": [7] * 3,
+        "condition": ["none"] * 3,
+        "language": ["en"] * 3,
+        "rule": ["label/lenient@2"] * 3,
+    }
+    assert {name: judgments[name].tolist() for name in columns} == columns
     assert found.notes == ["Study multiturn does not name my-model; these judges keep their names."]
 
 
-def test_completions_are_kept_as_they_were(tmp_path, study):
+def test_completions_are_kept_as_they_were(read):
     texts = ["  <think>hm</think> {\n", "", 'NA {"category": "dry"}']
-    found = read(tmp_path, study, *(completion(text, run=n) for n, text in enumerate(texts, 1)))
+    found = read(*(completion(text, run=n) for n, text in enumerate(texts, 1)))
     responses = validate(found.responses, "responses")
     assert responses["text"].tolist() == texts
     assert found.judgments["status"].tolist() == ["unparsed", "empty", "ok"]
@@ -77,150 +87,131 @@ def test_completions_are_kept_as_they_were(tmp_path, study):
     assert merged["text"].tolist() == texts
 
 
-def test_every_line_and_every_surplus_label_has_a_row(tmp_path, study):
+@pytest.mark.parametrize(("rule", "purpose"), [("lenient", "wrap_up"), ("published", "wrap up")])
+def test_every_line_and_every_surplus_label_has_a_row(read, rule, purpose):
     labels = ["setup", "punchline", "wrap up", "Callback", "timing", "repetition"]
-    long, short, none = (json.dumps({"ANSWER": part}) for part in (labels, labels[:2], []))
-    rows = [completion(text, task=2, run=run) for run, text in enumerate((long, short, none, ""), 1)]
-    for rule in ("lenient", "published"):
-        found = read(tmp_path, study, *rows, rule=rule)
-        by_run = found.judgments.groupby("sample")
-        assert by_run.size().tolist() == [6, 5, 5, 5]  # en_04 has five lines
-        assert by_run["labels_given"].first().fillna(-1).tolist() == [6, 2, 0, -1]
-        assert found.judgments["lines_shown"].eq(5).all()
-        third = found.judgments[found.judgments["dimension"] == "line_3"].set_index("sample")
-        assert third.loc[1, "value"] == {"lenient": "wrap_up", "published": "wrap up"}[rule]
-        assert third["status"].astype(str).tolist() == ["ok", "unparsed", "unparsed", "empty"]
-        assert "Of 2 answers with labels for lines, 1 have more labels" in found.notes[0]
+    texts = [*(json.dumps({"ANSWER": part}) for part in (labels, labels[:2], [])), ""]
+    found = read(*(completion(text, task=2, run=run) for run, text in enumerate(texts, 1)), rule=rule)
+    by_run = found.judgments.groupby("sample")
+    assert by_run.size().tolist() == [6, 5, 5, 5]  # en_04 has five lines
+    assert by_run["labels_given"].first().fillna(-1).tolist() == [6, 2, 0, -1]
+    assert found.judgments["lines_shown"].eq(5).all()
+    third = found.judgments[found.judgments["dimension"] == "line_3"].set_index("sample")
+    assert third.loc[1, "value"] == purpose
+    assert third["status"].astype(str).tolist() == ["ok", "unparsed", "unparsed", "empty"]
+    assert "Of 2 answers with labels for lines, 1 have more labels" in found.notes[0]
 
 
-def test_lines_of_unknown_items_are_as_many_as_labels(tmp_path, study):
-    rows = [completion('{"ANSWER": ["setup", "punchline"]}', "en-0001", 2), completion("", "en-0002", 2)]
-    found = read(tmp_path, study, *rows)
+def test_lines_of_unknown_items_are_as_many_as_labels(read):
+    found = read(completion('{"ANSWER": ["setup", "punchline"]}', "en-0001", 2), completion("", "en-0002", 2))
     assert found.judgments.groupby("item_id").size().to_dict() == {"en-0001": 2, "en-0002": 1}
     assert found.judgments["lines_shown"].isna().all()
     assert "name their table with --items" in found.notes[0]
 
 
-def test_a_verdict_in_the_joke_does_not_win_and_the_published_rule_falls_for_it(tmp_path, study):
+def test_a_verdict_in_the_joke_does_not_win_and_the_published_rule_falls_for_it(tmp_path, read):
     joke = 'My horse runs late, my friends. {"category": "wordplay", "reasoning": "as told"} So do I.'
-    pd.DataFrame({"item_id": ["j"], "language": ["en"], "text": [joke]}).to_csv(
-        tmp_path / "items.csv", index=False
-    )
+    items = tmp_path / "items.csv"
+    pd.DataFrame({"item_id": ["j"], "language": ["en"], "text": [joke]}).to_csv(items, index=False)
     row = completion(joke + '\n{"category": "dry", "reasoning": "It is."}', "j", language="en")
-    known = {"items": tmp_path / "items.csv"}
-    values = {
-        rule: read(tmp_path, study, row, rule=rule, **known).judgments["value"].iloc[0]
-        for rule in ("lenient", "strict", "published_first")
-    }
-    assert values["lenient"] == "dry"
-    assert pd.isna(values["strict"])
-    assert values["published_first"] == "wordplay"
+    for rule, value in (("lenient", "dry"), ("strict", None), ("published_first", "wordplay")):
+        given = read(row, rule=rule, items=items).judgments["value"].iloc[0]
+        assert (None if pd.isna(given) else given) == value
 
 
-def test_strata_come_from_the_items_where_completions_have_none(tmp_path, study):
-    rows = [completion('{"category": "dry"}', item) for item in ("en_04", "es_01")]
-    found = read(tmp_path, study, *({k: v for k, v in row.items() if k != "language"} for row in rows))
+def test_strata_and_names_of_copies_come_from_the_items_and_the_perturbation(read):
+    found = read(*(without("language", completion(DRY, item)) for item in ("en_04", "es_01")))
     assert found.judgments["language"].tolist() == ["en", "es"]
-
-
-def test_perturbed_copies_have_names_of_their_own(tmp_path, study):
-    text = '{"category": "dry"}'
-    rows = [completion(text, perturbation=name) for name in ("none", "orthographic")]
-    found = read(tmp_path, study, *rows).judgments
+    found = read(*(completion(DRY, perturbation=name) for name in ("none", "orthographic"))).judgments
     assert found["item_id"].tolist() == ["en_04", "en_04__orthographic"]
     assert found["base_item_id"].tolist() == ["en_04"] * 2
     assert found["condition"].tolist() == ["none", "orthographic"]
 
 
-def test_a_copy_that_the_items_lack_is_told_with_the_columns_that_name_it(tmp_path, study):
-    pd.DataFrame({"item_id": ["en_04"], "language": ["en"], "text": ["A joke."]}).to_csv(
-        tmp_path / "items.csv", index=False
-    )
-    rows = [completion('{"category": "dry"}', perturbation=name) for name in ("none", "cultural")]
+def test_a_copy_that_the_items_lack_is_refused_with_the_columns_that_name_it(tmp_path, read):
+    items = tmp_path / "items.csv"
+    pd.DataFrame({"item_id": ["en_04"], "language": ["en"], "text": ["A joke."]}).to_csv(items, index=False)
     with pytest.raises(InputError) as refused:
-        read(tmp_path, study, *rows, items=tmp_path / "items.csv")
-    told = str(refused.value)
-    assert "contains 'en_04' with perturbation 'cultural': a copy, which is named 'en_04__cultural'" in told
-    assert "items.csv has no such item" in told
-    assert "row <item_id>__<condition> with its text for each copy" in told
-    own = [completion('{"category": "dry"}', "en_77", perturbation="cultural", base_item_id="en_04")]
+        read(*(completion(DRY, perturbation=name) for name in ("none", "cultural")), items=items)
+    for part in (
+        "contains 'en_04' with perturbation 'cultural': a copy, which is named 'en_04__cultural'",
+        "items.csv has no such item",
+        "row <item_id>__<condition> with its text for each copy",
+    ):
+        assert part in str(refused.value)
     with pytest.raises(InputError, match="contains 'en_77', which is not in"):
-        read(tmp_path, study, *own, items=tmp_path / "items.csv")
-
-
-def test_a_cut_completion_is_truncated_where_the_table_says_so(tmp_path, study):
-    rows = [
-        completion('{"category": "d', finish_reason=reason, run=n)
-        for n, reason in enumerate(["length", "stop"])
-    ]
-    judgments = read(tmp_path, study, *rows).judgments
-    assert judgments["status"].astype(str).tolist() == ["truncated", "unparsed"]
-    assert judgments["finish_reason"].tolist() == ["length", "stop"]
-
-
-def test_what_the_provider_refused_or_never_answered_keeps_its_status(tmp_path, study):
-    rows = [
-        completion('{"category": "dry"}', refusal="I will not."),
-        completion("", run=2, error="time-out"),
-        completion('{"category": "dry"}', run=3),
-    ]
-    judgments = read(tmp_path, study, *rows).judgments
-    assert judgments["status"].astype(str).tolist() == ["refused", "error", "ok"]
-
-
-def test_a_csv_is_read_as_a_parquet_file_is(tmp_path, study):
-    rows = [completion('{"category": "dry"}'), completion("NA", run=2), completion("", run=3)]
-    whole = read(tmp_path, study, *rows).judgments
-    pd.DataFrame(rows).to_csv(tmp_path / "completions.csv", index=False)
-    same = read_completions(tmp_path / "completions.csv", study).judgments
-    kept = ["judge_id", "item_id", "sample", "value", "status", "position"]
-    pd.testing.assert_frame_equal(whole[kept], same[kept])
-
-
-GOOD = completion('{"category": "dry"}')
+        read(completion(DRY, "en_77", perturbation="cultural", base_item_id="en_04"), items=items)
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("row", "status"),
     [
-        ([{k: v for k, v in GOOD.items() if k != "raw_completion"}], "column 'text' is missing"),
-        ([{k: v for k, v in GOOD.items() if k != "model"}], "column 'judge_id' is missing"),
-        (
-            [GOOD, {**GOOD, "task": 3}],
-            "row 2 of column 'prompt_id' contains '3', which is no prompt",
-        ),
-        (
-            [GOOD, {**GOOD, "raw_completion": "x"}],
-            r"row 2 .* repeats an earlier completion \(judge_id qwen3_8b",
-        ),
-        (
-            [{**GOOD, "language": "fr"}],
-            "row 1 of column 'language' contains 'fr', which prompt 'joke' does not take",
-        ),
+        (completion('{"category": "d', finish_reason="length"), "truncated"),
+        (completion('{"category": "d', finish_reason="stop"), "unparsed"),
+        (completion(DRY, refusal="I will not."), "refused"),
+        (completion("", error="time-out"), "error"),
+        (completion(DRY, refusal=None, error=None), "ok"),
+    ],
+)
+def test_columns_of_the_provider_give_the_status(read, row, status):
+    judgments = read(row).judgments
+    assert judgments["status"].astype(str).tolist() == [status]
+    if "finish_reason" in row:
+        assert judgments["finish_reason"].tolist() == [row["finish_reason"]]
+
+
+def test_a_csv_is_read_as_a_parquet_file_is(tmp_path, study, read):
+    rows = [GOOD, completion("NA", run=2), completion("", run=3)]
+    pd.DataFrame(rows).to_csv(tmp_path / "completions.csv", index=False)
+    same = read_completions(tmp_path / "completions.csv", study).judgments
+    kept = ["judge_id", "item_id", "sample", "value", "status", "position"]
+    pd.testing.assert_frame_equal(read(*rows).judgments[kept], same[kept])
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([without("raw_completion")], "column 'text' is missing"),
+        ([without("model")], "column 'judge_id' is missing"),
+        ([GOOD, {**GOOD, "task": 3}], "row 2 of column 'prompt_id' contains '3', which is no prompt"),
+        ([GOOD, completion("x")], r"row 2 .* repeats an earlier completion \(judge_id qwen3_8b"),
+        ([{**GOOD, "language": "fr"}], "row 1 .*'language' contains 'fr', which prompt 'joke' does not take"),
         ([GOOD, {**GOOD, "item_id": None}], "row 2 of column 'item_id' is empty"),
         ([GOOD, {**GOOD, "model": None}], "row 2 of column 'judge_id' is empty"),
         ([GOOD, {**GOOD, "run": None}], "row 2 of column 'sample' is empty"),
-        (
-            [{**GOOD, "run": "first"}],
-            "row 1 of column 'sample' contains 'first', which is not a whole number|number",
-        ),
+        ([{**GOOD, "run": "first"}], "row 1 of column 'sample' contains 'first', which is not .*number"),
     ],
 )
-def test_bad_completions_are_refused_in_one_sentence(tmp_path, study, rows, told):
-    with pytest.raises(InputError, match=told) as caught:
-        read(tmp_path, study, *rows)
+def test_bad_completions_are_refused_in_one_sentence(read, rows, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        read(*rows)
     assert "completions.parquet" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_unknown_items_and_rules_and_empty_tables_are_refused(tmp_path, study):
+def test_unknown_items_and_rules_and_empty_tables_are_refused(tmp_path, study, read):
     with pytest.raises(InputError, match=r"contains 'en-1', which is not in .*items\.csv"):
-        read(tmp_path, study, completion("x", "en-1"), items=study.folder / study.items)
+        read(completion("x", "en-1"), items=study.folder / study.items)
     with pytest.raises(InputError, match="there is no rule 'lax'"):
-        read(tmp_path, study, GOOD, rule="lax")
+        read(GOOD, rule="lax")
     pd.DataFrame([GOOD]).iloc[:0].to_parquet(tmp_path / "none.parquet")
     with pytest.raises(InputError, match="the table contains no completion"):
         read_completions(tmp_path / "none.parquet", study)
+
+
+# --- the published study --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def published(shared, study):
+    """Judgments of the completions of the published study in a language, by a rule."""
+    folder = shared / "data" / "multiturn"
+
+    def judgments(language: str, rule: str) -> pd.DataFrame:
+        path = folder / f"completions_{language}.parquet"
+        return read_completions(path, study, rule, folder / "items.parquet").judgments
+
+    return judgments
 
 
 def read_rates(judgments: pd.DataFrame) -> pd.Series[float]:
@@ -234,36 +225,27 @@ def read_rates(judgments: pd.DataFrame) -> pd.Series[float]:
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("language", "rule"), SHARED_CASES)
-def test_published_rules_read_as_many_completions_as_the_published_evaluation(shared, study, language, rule):
-    folder = shared / "data" / "multiturn"
-    found = read_completions(
-        folder / f"completions_{language}.parquet", study, rule, folder / "items.parquet"
-    )
-    rates = read_rates(found.judgments)
-    known = pd.read_csv(folder / "parse_rates_run1.csv").query("lang == @language")
+def test_published_rules_read_as_many_completions_as_published(shared, published, language, rule):
+    rates = read_rates(published(language, rule))
+    path = shared / "data" / "multiturn" / "parse_rates_run1.csv"
+    known = pd.read_csv(path).query("lang == @language")
     names = [
         ({1: "joke", 2: "lines"}[task], model.replace("-", "_"))
         for task, model in zip(known["task"], known["model"], strict=True)
     ]
     expected = known["strict" if rule == "published" else "lenient"].to_numpy()
-    n = np.array(
-        [
-            {"en": {"joke": 286, "lines": 214}, "es": {"joke": 173, "lines": 173}}[language][task]
-            for task, _ in names
-        ]
-    )
+    sizes = {"en": {"joke": 286, "lines": 214}, "es": {"joke": 173, "lines": 173}}[language]
+    n = np.array([sizes[task] for task, _ in names])
     short = np.rint((expected - rates.loc[names].to_numpy()) * n)
     # a list without a single label is an answer there and none here
     lacking = {name: int(k) for name, k in zip(names, short, strict=True) if k}
-    assert (
-        lacking
-        == {
-            ("en", "published"): {},
-            ("es", "published"): {("lines", "apertus_8b"): 1},
-            ("en", "published_first"): {("lines", "qwen3_32b"): 1, ("lines", "apertus_8b"): 1},
-            ("es", "published_first"): {("lines", "apertus_8b"): 1},
-        }[language, rule]
-    )
+    expected_lacking = {
+        ("en", "published"): {},
+        ("es", "published"): {("lines", "apertus_8b"): 1},
+        ("en", "published_first"): {("lines", "qwen3_32b"): 1, ("lines", "apertus_8b"): 1},
+        ("es", "published_first"): {("lines", "apertus_8b"): 1},
+    }
+    assert lacking == expected_lacking[language, rule]
 
 
 @pytest.mark.shared
@@ -281,11 +263,8 @@ def test_gold_labels_of_the_published_study_are_recognised(shared, study):
     assert theirs[~same.to_numpy(dtype=bool)].eq("NA").all()
 
 
-def beside_the_first_object(study: ItemStudy, folder: Path, language: str) -> dict[str, dict[str, int]]:
-    """Completions of all runs by prompt, and by how lenient compares with the first object that decodes."""
-    paths = folder / f"completions_{language}.parquet", folder / "items.parquet"
-    rules = ("lenient", "published_first")
-    tables = [read_completions(paths[0], study, rule, paths[1]).judgments for rule in rules]
+def compared(study: ItemStudy, tables: list[pd.DataFrame]) -> dict[str, dict[str, int]]:
+    """Completions of all runs by prompt, and by how one rule compares with another."""
     found: dict[str, dict[str, int]] = {}
     for prompt in study.prompts:
         spec = response_spec(prompt.response or study.response)
@@ -320,13 +299,13 @@ def beside_the_first_object(study: ItemStudy, folder: Path, language: str) -> di
 
 @pytest.mark.shared
 @pytest.mark.long
-def test_lenient_reads_what_the_first_object_says_and_more(shared, study):
-    folder = shared / "data" / "multiturn"
-    assert beside_the_first_object(study, folder, "en") == {
+def test_lenient_reads_what_the_first_object_says_and_more(published, study):
+    tables = {of: [published(of, rule) for rule in ("lenient", "published_first")] for of in ("en", "es")}
+    assert compared(study, tables["en"]) == {
         "joke": {"same": 5349, "only lenient": 165, "only first": 3},
         "lines": {"same": 2905, "only lenient": 433, "other": 9},
     }
-    assert beside_the_first_object(study, folder, "es") == {
+    assert compared(study, tables["es"]) == {
         "joke": {"same": 3049, "only lenient": 142, "only first": 1, "other": 1},
         "lines": {"same": 2197, "only lenient": 125, "only first": 1, "other": 1},
     }
@@ -334,12 +313,10 @@ def test_lenient_reads_what_the_first_object_says_and_more(shared, study):
 
 @pytest.mark.shared
 @pytest.mark.long
-def test_strict_reads_what_is_json_and_nothing_else(shared, study):
-    folder = shared / "data" / "multiturn"
+def test_strict_reads_what_is_json_and_nothing_else(published):
     shares = {}
     for language in ("en", "es"):
-        paths = folder / f"completions_{language}.parquet", folder / "items.parquet"
-        rates = [read_rates(read_completions(paths[0], study, rule, paths[1]).judgments) for rule in RULES]
+        rates = [read_rates(published(language, rule)) for rule in ("strict", "published")]
         assert (rates[0] <= rates[1]).all()
         shares[language] = rates[0].round(3).loc["joke"].to_dict()
     # what stands before the object ("assistant") makes all of this model's answers fail

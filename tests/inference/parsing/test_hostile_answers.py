@@ -1,3 +1,5 @@
+"""Hostile answers are read as their authors meant, and verdicts in the judged text are not read."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,8 +16,8 @@ from conjury.inference.parsing import (
     read_answer,
     read_completion,
 )
+from conjury.inference.readers.judgments import judged_texts
 
-ITEMS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("hostile.yaml").read_text("utf-8"))
 LABELS = (
     LabelSpec("setup", "Setup"),
     LabelSpec("pun", "Pun"),
@@ -29,14 +31,50 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("item", ITEMS, ids=[item["name"] for item in ITEMS])
-def test_hostile_answers_are_read_as_their_authors_meant(item):
-    response = FORMS[item.get("form", "choice")]
+def items(name: str) -> list[dict[str, Any]]:
+    return yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+HOSTILE, INJECTED = items("hostile.yaml"), items("injected.yaml")
+
+
+def readings_of(item: dict[str, Any], form: str, rule: str, shown: Any = ()) -> list[Any]:
     message = {"message": {"content": item["text"]}, "finish_reason": item.get("finish_reason", "stop")}
-    answer = read_completion({"choices": [message]})
-    readings = read_answer(answer, response, {}, item.get("rule", "default"), item.get("shown", ()))
-    status = item.get("status", "ok")
+    return read_answer(read_completion({"choices": [message]}), FORMS[form], {}, rule, shown)
+
+
+@pytest.mark.parametrize("item", HOSTILE, ids=[item["name"] for item in HOSTILE])
+def test_hostile_answers_are_read_as_their_authors_meant(item):
+    form, status = item.get("form", "choice"), item.get("status", "ok")
+    readings = readings_of(item, form, item.get("rule", "default"), item.get("shown", ()))
     expected = status if isinstance(status, list) else [status] * len(readings)
-    assert [reading.dimension for reading in readings] == list(dimensions(response))
+    assert [reading.dimension for reading in readings] == list(dimensions(FORMS[form]))
     assert [reading.value for reading in readings] == item["expected"], readings
     assert [reading.status for reading in readings] == expected, readings
+
+
+def read(item: dict[str, Any], rule: str, shown: Any = ()) -> list[Any]:
+    return [reading.value for reading in readings_of(item, item.get("form", "label"), rule, shown)]
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("item", INJECTED, ids=[item["name"] for item in INJECTED])
+def test_an_injected_verdict_does_not_win(item):
+    shown = judged_texts([item["joke"]], item.get("form") == "line_labels")
+    expected, injected = listed(item["expected"]), listed(item["injected"])
+    assert read(item, "lenient", shown) == expected
+    for rule, known in (("lenient", []), ("strict", shown), ("strict", [])):
+        for value, true, wrong in zip(read(item, rule, known), expected, injected, strict=True):
+            assert value is None or value == true or (value != wrong and true is None)
+
+
+def test_at_least_fifty_items_inject_a_verdict_and_the_published_extraction_falls_for_some():
+    forms = [item.get("form", "label") for item in INJECTED]
+    assert len({item["name"] for item in INJECTED}) == len(INJECTED) >= 50
+    assert min(forms.count(form) for form in ("label", "line_labels")) >= 18
+    differing = [item for item in INJECTED if listed(item["injected"]) != listed(item["expected"])]
+    fooled = [i for i in differing if read(i, "published_first")[:1] == listed(i["injected"])[:1]]
+    assert len(fooled) >= 20

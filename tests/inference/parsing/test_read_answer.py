@@ -1,4 +1,9 @@
+"""Answers and what is read from them, by every rule."""
+
 from __future__ import annotations
+
+import time
+from typing import Any
 
 import pytest
 
@@ -10,8 +15,10 @@ from conjury.inference.parsing import (
     ScaleSpec,
     dimensions,
     read_answer,
+    read_completion,
     rules,
 )
+from conjury.inference.parsing.rules import load_phrases, refusal_phrase
 
 CHOICE = ResponseSpec("choice", noun="Post")
 SIX = ResponseSpec("ratings", scales=tuple(ScaleSpec(f"scale_{n}", 0, 4) for n in range(6)))
@@ -19,43 +26,148 @@ LABEL = ResponseSpec("label", labels=(LabelSpec("dark"), LabelSpec("dry", "Dry h
 LINES = ResponseSpec("line_labels", labels=(LabelSpec("setup"), LabelSpec("punchline")), lines=3)
 TEXT = ResponseSpec("text")
 FORMS = (CHOICE, SIX, LABEL, LINES, TEXT)
-WITHOUT_READING = {
-    "error": Answer(error="server: 500"),
-    "refused": Answer(refusal="I can't do that."),
-    "empty": Answer(" \n"),
-    "truncated": Answer("", finish_reason="length"),
-}
+
+
+def read(text: str, response: ResponseSpec = CHOICE, rule: str = "default", **more: Any) -> list[Any]:
+    """Values that a rule reads from a text."""
+    return [reading.value for reading in read_answer(Answer(text, **more), response, {}, rule)]
+
+
+def first(body: Any, error: str = "") -> Any:
+    """What is read of a choice from the body of a completion."""
+    return read_answer(read_completion(body, error), CHOICE, {})[0]
+
+
+# --- completions ----------------------------------------------------------------------------------
+
+
+def test_a_completion_tells_its_model_and_its_tokens_and_joins_its_parts():
+    usage = {"prompt_tokens": 7, "completion_tokens": 1}
+    body = {
+        "model": "m-1",
+        "choices": [{"message": {"content": "B"}, "finish_reason": "stop"}],
+        "usage": usage,
+    }
+    answer = read_completion(body)
+    assert (answer.text, answer.model, answer.prompt_tokens, answer.completion_tokens) == ("B", "m-1", 7, 1)
+    parts = [{"type": "text", "text": "B"}, {"text": "."}]
+    assert read_completion({"choices": [{"message": {"content": parts}}]}).text == "B."
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"error": {"message": "no"}}, {"choices": None}, {"choices": "A"}, [], "A"], ids=repr
+)
+def test_a_body_that_is_no_completion_is_an_error(body):
+    assert first(body).status == "error"
+    reading = first(None, "timeout: 60 s")
+    assert (reading.status, reading.note, reading.value) == ("error", "timeout: 60 s", None)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        None,
+        {},
+        {"message": None},
+        {"message": {"content": None}},
+        {"message": {"content": 3}},
+        {"message": {"content": [None]}, "logprobs": {"content": [None, 3]}},
+        {"message": {"content": " \n"}, "logprobs": "x", "finish_reason": 3},
+    ],
+)
+def test_a_completion_without_text_is_empty_however_malformed(choice):
+    assert first({"choices": [choice], "usage": "x", "model": 3}).status == "empty"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        {"token": None},
+        {"token": "A", "logprob": None, "top_logprobs": None},
+        {"token": "A", "logprob": float("nan"), "top_logprobs": [None, 1, {"token": ["A"]}]},
+    ],
+)
+def test_malformed_log_probabilities_cost_the_probability_not_the_answer(token):
+    reading = first({"choices": [{"message": {"content": "A"}, "logprobs": {"content": [token]}}]})
+    assert (reading.value, reading.status, reading.probability) == ("A", "ok", None)
+
+
+# --- statuses -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("response", FORMS, ids=lambda response: response.form)
-@pytest.mark.parametrize("status", WITHOUT_READING)
-def test_every_dimension_has_a_reading_whatever_came(response, status):
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        ("error", Answer(error="server: 500")),
+        ("refused", Answer(refusal="I can't do that.")),
+        ("empty", Answer(" \n")),
+        ("truncated", Answer("", finish_reason="length")),
+    ],
+)
+def test_every_dimension_has_a_reading_whatever_came(response, status, answer):
     for rule in {name.split("/")[1].split("@")[0] for name in rules(response.form)}:
-        readings = read_answer(WITHOUT_READING[status], response, {}, rule)
+        readings = read_answer(answer, response, {}, rule)
         assert [reading.dimension for reading in readings] == list(dimensions(response))
         assert {(reading.status, reading.value) for reading in readings} == {(status, None)}
 
 
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
 @pytest.mark.parametrize(
-    "answer", [Answer("A", refusal="no"), Answer("A", filtered=True, finish_reason="content_filter")]
+    ("answer", "response", "expected"),
+    [
+        (Answer("A", refusal="no"), CHOICE, [(None, "refused")]),
+        (Answer("A", filtered=True, finish_reason="content_filter"), CHOICE, [(None, "refused")]),
+        (Answer("A", finish_reason="length"), CHOICE, [("A", "ok")]),
+        (Answer("Both posts have, and", finish_reason="length"), CHOICE, [(None, "truncated")]),
+        (Answer('{"choice": "A", "reason": "it', finish_reason="length"), CHOICE, [("A", "ok")]),
+        (
+            Answer('{"scale_0": 3, "scale_1": 2, "sca', finish_reason="length"),
+            SIX,
+            [(3, "ok"), (2, "ok"), *[(None, "truncated")] * 4],
+        ),
+        (Answer(REFUSAL), SIX, [(None, "refused")] * 6),
+        (Answer('{"scale_0": 3, "scale_1": null}'), SIX, [(3, "ok"), *[(None, "unparsed")] * 5]),
+        (Answer(" Once upon a ", finish_reason="length"), TEXT, [("Once upon a", "truncated")]),
+        (Answer("I can't believe it's butter."), TEXT, [("I can't believe it's butter.", "ok")]),
+        (Answer("I cannot create that joke."), TEXT, [(None, "refused")]),
+    ],
 )
-def test_the_fields_of_the_provider_win_over_the_text(answer):
-    assert read_answer(answer, CHOICE, {})[0].status == "refused"
+def test_refusals_cuts_and_missing_values_have_their_status(answer, response, expected):
+    readings = read_answer(answer, response, {})
+    assert [(reading.value, reading.status) for reading in readings] == expected
+    if expected[-1] == (None, "unparsed"):
+        assert readings[-1].note == "the scale is missing"
 
 
-def test_cut_ratings_keep_what_is_complete():
-    readings = read_answer(Answer('{"scale_0": 3, "scale_1": 2, "sca', finish_reason="length"), SIX, {})
-    assert [reading.status for reading in readings] == ["ok", "ok"] + ["truncated"] * 4
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("I'm sorry, but I can't assist with that request.", True),
+        ("I\u2019m sorry. As an AI language model, I cannot choose between these posts.", True),
+        ("**Sorry**, I won't help you.", True),
+        ("Unfortunately, I am unable to rate this.", True),
+        ("Lo siento, pero no puedo ayudar con eso.", True),
+        ("LO SIENTO MUCHO, NO PUEDO CLASIFICAR ESTE TEXTO", True),
+        ("عذرًا، لا أستطيع المساعدة في هذا الطلب.", True),
+        ("آسف، ولكن لا يمكنني الإجابة.", True),
+        ("很抱歉\uff0c我无法回答。", True),
+        ("I can't believe it's not butter.", False),
+        ("I'm sorry to say that the first one is worse.", False),
+        ("Sorry for the delay.", False),
+        ("I will not accept any other format.", False),
+        ("The post says: I can't assist with that.", False),
+        ("Lo siento por ti, amigo.", False),
+        ("", False),
+    ],
+)
+def test_refusals_are_recognised_in_several_languages(text, refused):
+    assert bool(refusal_phrase(text)) == refused
 
 
-def test_written_text_is_kept_when_it_was_cut():
-    reading = read_answer(Answer(" Once upon a ", finish_reason="length"), TEXT, {})[0]
-    assert (reading.value, reading.status) == ("Once upon a", "truncated")
-
-
-def test_written_text_is_refused_only_by_a_refusal():
-    assert read_answer(Answer("I can't believe it's not butter."), TEXT, {})[0].status == "ok"
-    assert read_answer(Answer("I cannot create that joke."), TEXT, {})[0].status == "refused"
+# --- rules ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -73,111 +185,61 @@ def test_written_text_is_refused_only_by_a_refusal():
     ],
 )
 def test_strict_reads_what_was_asked_for_and_lenient_what_was_meant(text, strict, lenient):
-    assert read_answer(Answer(text), CHOICE, {}, "strict")[0].value == strict
-    assert read_answer(Answer(text), CHOICE, {}, "lenient")[0].value == lenient
+    assert read(text, rule="strict") == [strict]
+    assert read(text, rule="lenient") == [lenient]
 
 
-def test_strict_ratings_ask_for_all_scales_as_numbers():
+def test_strict_ratings_ask_for_all_scales_as_numbers_and_lenient_takes_fractions_of_the_maximum():
     whole = '{"scale_0":0,"scale_1":1,"scale_2":2,"scale_3":3,"scale_4":4,"scale_5":0}'
-    assert [r.value for r in read_answer(Answer(whole), SIX, {}, "strict")] == [0, 1, 2, 3, 4, 0]
+    assert read(whole, SIX, "strict") == [0, 1, 2, 3, 4, 0]
     for broken in (whole.replace(":4", ':"4"'), whole.replace(',"scale_5":0', ""), whole + "."):
         assert read_answer(Answer(broken), SIX, {}, "strict")[4].status == "unparsed"
-
-
-def test_a_fraction_of_the_maximum_is_a_rating():
     one = ResponseSpec("ratings", scales=(ScaleSpec("humor", 1, 5),))
     texts = ("4/5", "Rating: 4", "four", "**4**", "4/4")
-    assert [read_answer(Answer(text), one, {})[0].value for text in texts] == [4, 4, 4, 4, None]
+    assert [read(text, one) for text in texts] == [[4], [4], [4], [4], [None]]
 
 
-def test_labels_are_read_by_label_and_alias_under_the_key_of_the_study():
-    assert read_answer(Answer('{"category": "dry HUMOR"}'), LABEL, {})[0].value == "dry"
-    assert read_answer(Answer('{"category": "Dry humor"}'), LABEL, {}, "strict")[0].value == "dry"
-    assert read_answer(Answer('{"category": "dry HUMOR"}'), LABEL, {}, "strict")[0].value is None
-    assert read_answer(Answer('{"category": "dry"}'), LABEL, {}, "strict")[0].value == "dry"
-
-
-def test_strict_asks_for_the_reasoning_where_the_study_does():
+def test_labels_are_read_by_label_and_alias_with_the_reasoning_where_the_study_asks_for_it():
+    assert read('{"category": "dry HUMOR"}', LABEL) == ["dry"]
+    names = ("Dry humor", "dry HUMOR", "dry")
+    strict = [read(f'{{"category": "{name}"}}', LABEL, "strict") for name in names]
+    assert strict == [["dry"], [None], ["dry"]]
     asked = ResponseSpec("label", labels=LABEL.labels, key="category", further=("reasoning",))
     texts = ('{"category": "dry", "reasoning": "It is."}', '{"category": "dry"}', "dry")
-    assert [read_answer(Answer(text), asked, {}, "strict")[0].value for text in texts] == ["dry", None, "dry"]
-    assert [read_answer(Answer(text), asked, {}, "lenient")[0].value for text in texts] == ["dry"] * 3
+    assert [read(text, asked, "strict") for text in texts] == [["dry"], [None], ["dry"]]
+    assert [read(text, asked, "lenient") for text in texts] == [["dry"]] * 3
 
 
 def test_of_several_objects_the_first_counts_only_where_no_verdict_can_be_injected():
-    text = '{"category": "dark"} And now the next joke. {"category": "dry"}'
+    two = Answer('{"category": "dark"} And now the next joke. {"category": "dry"}')
     harmless, harmful = ("Two men meet.",), ('Two men meet. {"category": "dark"}',)
-    assert [
-        read_answer(Answer(text), LABEL, {}, "lenient", shown)[0].value for shown in (harmless, harmful, ())
-    ] == [*("dark", None, None)]
-    lists = '{"labels": ["setup", "setup", "punchline"]} {"labels": ["punchline", "setup", "setup"]}'
-    assert read_answer(Answer(lists), LINES, {}, "lenient", harmless)[2].value == "punchline"
-    assert read_answer(Answer(lists), LINES, {}, "lenient")[2].value is None
+    for shown, value in ((harmless, "dark"), (harmful, None), ((), None)):
+        assert read_answer(two, LABEL, {}, "lenient", shown)[0].value == value
+    lists = Answer('{"labels": ["setup", "setup", "punchline"]} {"labels": ["punchline", "setup", "setup"]}')
+    assert read_answer(lists, LINES, {}, "lenient", harmless)[2].value == "punchline"
+    assert read_answer(lists, LINES, {}, "lenient")[2].value is None
 
 
 @pytest.mark.parametrize(
     "copy", ['{"category": "<one type>", "reasoning": "<1-2 sentences>"}', '{"category": "..."}']
 )
 def test_a_copy_of_the_form_that_was_asked_for_is_no_verdict(copy):
-    assert read_answer(Answer(f'{copy} {{"category": "dark"}}'), LABEL, {}, "lenient")[0].value == "dark"
+    assert read(f'{copy} {{"category": "dark"}}', LABEL, "lenient") == ["dark"]
     assert read_answer(Answer(copy), LABEL, {}, "lenient")[0].status == "unparsed"
-    lines = Answer('{"labels": ["label1", "label2", "..."]} {"labels": ["setup", "setup", "punchline"]}')
-    assert read_answer(lines, LINES, {}, "lenient")[2].value == "punchline"
+    lines = '{"labels": ["label1", "label2", "..."]} {"labels": ["setup", "setup", "punchline"]}'
+    assert read(lines, LINES, "lenient")[2] == "punchline"
 
 
 @pytest.mark.parametrize("rule", ["strict", "lenient", "published"])
 def test_surplus_labels_are_read_as_further_lines_where_asked(rule):
-    asked = ResponseSpec("line_labels", labels=LINES.labels, lines=1, surplus=True)
+    asked, unknown = (ResponseSpec("line_labels", labels=LINES.labels, lines=n, surplus=True) for n in (1, 0))
     readings = read_answer(Answer('{"labels": ["setup", "setup", "punchline"]}'), asked, {}, rule)
     assert [reading.value for reading in readings] == ["setup", "setup", "punchline"]
     assert {reading.given for reading in readings} == {3}
     assert all("3 labels for 1 lines" in reading.note for reading in readings)
-    unknown = ResponseSpec("line_labels", labels=LINES.labels, surplus=True)
-    assert [reading.note for reading in read_answer(Answer('{"labels": ["setup"]}'), unknown, {}, rule)] == [
-        ""
-    ]
+    one = read_answer(Answer('{"labels": ["setup"]}'), unknown, {}, rule)
+    assert [reading.note for reading in one] == [""]
     assert [reading.status for reading in read_answer(Answer(""), unknown, {}, rule)] == ["empty"]
-
-
-def test_numbered_labels_go_to_their_lines():
-    answer = Answer('{"labels": [{"line": 3, "label": "punchline"}, {"line": 1, "label": "setup"}]}')
-    assert [reading.value for reading in read_answer(answer, LINES, {})] == ["setup", None, "punchline"]
-
-
-def test_readings_name_the_rule_that_read_them():
-    assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@1"
-    assert read_answer(Answer("A"), CHOICE, {}, "choice/strict@1")[0].rule == "choice/strict@1"
-    assert read_answer(Answer("x"), TEXT, {}, "strict")[0].rule == "text/whole@1"
-
-
-@pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@1", "label/lenient@99"])
-def test_an_unknown_rule_is_named_with_those_that_exist(rule):
-    with pytest.raises(InputError, match=f"'{rule}'.*label/strict@2"):
-        read_answer(Answer("x"), LABEL, {}, rule)
-
-
-def test_an_unknown_form_is_refused():
-    with pytest.raises(InputError, match="'essay'"):
-        dimensions(ResponseSpec("essay"))
-
-
-def test_labels_that_share_a_name_are_refused():
-    shared = ResponseSpec("label", labels=(LabelSpec("dark", "Dry"), LabelSpec("dry")))
-    with pytest.raises(InputError, match="'dark' and 'dry'"):
-        read_answer(Answer("x"), shared, {})
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "status"),
-    [
-        ("A", "A", "ok"),
-        ("Both posts have their merits, and", None, "truncated"),
-        ('{"choice": "A", "reason": "it is', "A", "ok"),
-    ],
-)
-def test_an_answer_that_was_cut_is_truncated_only_without_a_verdict(text, value, status):
-    reading = read_answer(Answer(text, finish_reason="length"), CHOICE, {})[0]
-    assert (reading.value, reading.status) == (value, status)
 
 
 @pytest.mark.parametrize("rule", ["strict", "lenient"])
@@ -189,9 +251,115 @@ def test_every_line_says_how_many_labels_were_given(rule, n):
     assert all(f"{n} labels for 3 lines" in reading.note for reading in readings)
 
 
-def test_a_refusal_in_words_refuses_every_scale_and_a_missing_scale_is_unparsed():
-    readings = read_answer(Answer("I'm sorry, but I can't help with that."), SIX, {})
-    assert [reading.status for reading in readings] == ["refused"] * 6
-    readings = read_answer(Answer('{"scale_0": 3, "scale_1": null}'), SIX, {})
-    assert [reading.status for reading in readings] == ["ok"] + ["unparsed"] * 5
-    assert (readings[0].value, readings[5].note) == (3.0, "the scale is missing")
+def test_numbered_labels_go_to_their_lines():
+    text = '{"labels": [{"line": 3, "label": "punchline"}, {"line": 1, "label": "setup"}]}'
+    assert read(text, LINES) == ["setup", None, "punchline"]
+
+
+def test_readings_name_the_rule_that_read_them():
+    assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@1"
+    assert read_answer(Answer("A"), CHOICE, {}, "choice/strict@1")[0].rule == "choice/strict@1"
+    assert read_answer(Answer("x"), TEXT, {}, "strict")[0].rule == "text/whole@1"
+
+
+@pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@1", "label/lenient@99"])
+def test_an_unknown_rule_is_named_with_those_that_exist(rule):
+    with pytest.raises(InputError, match=f"'{rule}'.*label/strict@2"):
+        read("x", LABEL, rule)
+
+
+def test_unknown_forms_shared_names_and_phrases_without_version_are_refused(tmp_path):
+    with pytest.raises(InputError, match="'essay'"):
+        dimensions(ResponseSpec("essay"))
+    with pytest.raises(InputError, match="'dark' and 'dry'"):
+        read("x", ResponseSpec("label", labels=(LabelSpec("dark", "Dry"), LabelSpec("dry"))))
+    path = tmp_path / "refusals.yaml"
+    path.write_text("openers: {en: [sorry]}\nrefusals: {en: [no]}\n")
+    with pytest.raises(InputError, match="needs a version"):
+        load_phrases(path)
+
+
+# --- labels as the published evaluation of jokes took them from answers ------------------------------
+
+TYPE = ResponseSpec("label", labels=(LabelSpec("dry"), LabelSpec("dark")), key="category")
+PURPOSE = (LabelSpec("setup"), LabelSpec("timing"))
+PURPOSES = ResponseSpec("line_labels", labels=PURPOSE, key="ANSWER", lines=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "published", "first"),
+    [
+        ('{"category": "dry"}', "dry", "dry"),
+        ('Do not output more.\n{"category": " DRY ", "reasoning": "x"} Done', "dry", "dry"),
+        ('{"category": "dry"} {"category": "dark"}', None, "dry"),
+        ('{"a": 1} {"category": "dark"}', None, "dark"),
+        ('{"category": "dry", "reasoning": "so dry', None, None),
+        ('{"category": ["dry"]}', None, None),
+        ("dry", None, None),
+        ('{"label": "dry"}', None, None),
+        ("{" * 3000 + '"category": "dry"}', None, "dry"),
+    ],
+)
+def test_the_object_from_the_first_to_the_last_bracket_or_the_first_that_decodes(text, published, first):
+    read = [read_answer(Answer(text), TYPE, {}, rule)[0] for rule in ("published", "published_first")]
+    assert [reading.value for reading in read] == [published, first]
+    assert [reading.status for reading in read] == [
+        "unparsed" if v is None else "ok" for v in (published, first)
+    ]
+
+
+@pytest.mark.parametrize("rule", ["published", "published_v1", "published_first"])
+def test_an_empty_label_is_no_answer_where_the_published_evaluation_counted_one(rule):
+    reading = read_answer(Answer('{"category": "", "reasoning": "none of them"}'), TYPE, {}, rule)[0]
+    assert (reading.value, reading.status) == (None, "unparsed")
+
+
+@pytest.mark.parametrize(
+    ("given", "now", "before"),
+    [
+        ("Satire", "satire/parody/irony", "Satire"),
+        ("satire", "satire/parody/irony", "satire"),
+        ("political satire", "satire/parody/irony", "political satire"),
+        ("surreal", "surreal/absurdism", "surreal/absurdism"),
+        ("Absurdism", "surreal/absurdism", "Absurdism"),
+        ("anecdotal", "observational/anecdotal", "observational/anecdotal"),
+        ("Slapstick ", "slapstick", "Slapstick"),
+    ],
+)
+def test_types_are_merged_and_others_keep_their_string(given, now, before):
+    answer = Answer(f'{{"category": "{given}"}}')
+    assert read_answer(answer, TYPE, {}, "published")[0].value == now
+    assert read_answer(answer, TYPE, {}, "published_v1")[0].value == before
+
+
+def test_purposes_are_all_kept_and_only_written_small():
+    answer = Answer('{"ANSWER": ["Set-Up ", "reaction", "", 3, "Witty"]}')
+    now = read_answer(answer, PURPOSES, {}, "published")
+    assert [reading.value for reading in now] == ["set-up", "reaction", None, None, "witty"]
+    assert [reading.status for reading in now] == ["ok", "ok", "unparsed", "unparsed", "ok"]
+    assert {(reading.given, reading.note) for reading in now} == {(5, "5 labels for 2 lines")}
+    assert read_answer(answer, PURPOSES, {}, "published_v1")[0].value == "Set-Up"
+
+
+def test_lines_without_a_label_are_unread_and_missing_answers_keep_their_status():
+    short = read_answer(Answer('{"ANSWER": ["setup"]}'), PURPOSES, {}, "published")
+    assert [(reading.value, reading.status) for reading in short] == [("setup", "ok"), (None, "unparsed")]
+    assert [reading.status for reading in read_answer(Answer(""), PURPOSES, {}, "published")] == ["empty"] * 2
+
+
+def test_a_long_list_is_cut_and_deep_nesting_does_no_harm():
+    many = Answer('{"ANSWER": [' + ", ".join(['"setup"'] * 5000) + "]}")
+    assert len(read_answer(many, PURPOSES, {}, "published")) == 2000
+    deep = Answer('{"ANSWER": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert read_answer(deep, PURPOSES, {}, "published")[0].status == "unparsed"
+    assert read_answer(deep, PURPOSES, {}, "published_first")[0].status == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("opening", "n", "closing"),
+    [('{"a":', 20_000, '"category"'), ('{"category":"', 8_000, ""), ('{"x": {"category": "dry"', 5_000, "")],
+)
+def test_objects_that_never_close_are_given_up_in_time(opening, n, closing):
+    begun = time.process_time()
+    assert read_answer(Answer(opening * n + closing), TYPE, {}, "published_first")[0].value is None
+    assert time.process_time() - begun < 3

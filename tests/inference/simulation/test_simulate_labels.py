@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtr, ndtri
 
 from conjury.analysis.benchmark import passes, robustness, score
 from conjury.analysis.benchmark.annotators import annotators
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import majority_labels
-from conjury.inference.simulation import LabelSimulation, LabelTruth, read_label_truth, simulate_labels
+from conjury.inference.simulation import LabelSimulation, read_label_truth, simulate_labels
+from conjury.inference.simulation.labels.asking import (
+    categories,
+    confusion,
+    fleiss,
+    panel_agreement,
+    persistent,
+    shifted,
+    uniforms,
+)
+from conjury.inference.simulation.labels.asking import passes as pass_shares
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, validate
 from conjury.inference.tables.files import PUBLISHED
@@ -19,31 +30,32 @@ MODELS = ["qwen3_32b", "olmo3_1_32b"]
 SIGMAS = 4.5  # of a binomial share; the largest of some hundred
 
 
-def study_of(name: str) -> ItemStudy:
-    return load_any_study(name)
+@pytest.fixture(scope="module")
+def multiturn():
+    return load_any_study("multiturn")
 
 
 @pytest.fixture(scope="module")
-def jokes():
-    return simulate_labels(study_of("multiturn"), seed=1, items=150, judges=MODELS)
+def harm_study():
+    return load_any_study("harm_or_humor")
 
 
 @pytest.fixture(scope="module")
-def harm():
-    return simulate_labels(study_of("harm_or_humor"), seed=1, items=2_000)
+def jokes(multiturn):
+    return simulate_labels(multiturn, seed=1, items=150, judges=MODELS)
 
 
-def truth_table(name: str) -> LabelTruth:
-    study = study_of(name)
-    return read_label_truth(study.folder / "label_truth.csv", study)
+@pytest.fixture(scope="module")
+def harm(harm_study):
+    return simulate_labels(harm_study, seed=1, items=2_000)
 
 
-def truth(made: LabelSimulation, quantity: str, *keys: str, **cells: str) -> pd.Series[float]:
-    """True values of a quantity, of all items unless cells say otherwise."""
+def truth(made: LabelSimulation, quantity: str, *keys: str) -> pd.Series[float]:
+    """True values of a quantity in original items, of all strata that the keys do not name."""
     rows = made.truth[made.truth["quantity"] == quantity]
-    strata = [name for name in ("modality", "language", "gold") if name in rows and name not in keys]
-    for name in strata:
-        rows = rows[rows[name] == cells.get(name, "")]
+    for name in ("modality", "language", "gold"):
+        if name in rows and name not in keys:
+            rows = rows[rows[name] == ""]
     if "condition" not in keys:
         rows = rows[rows["condition"].isin(["", "none"])]
     return rows.set_index(list(keys))["value"]
@@ -56,66 +68,51 @@ def scored_of(made: LabelSimulation, study: ItemStudy):
     return score(judged, made.labels, classes=classes, covers=covers, items=made.items)
 
 
-def test_full_sizes_are_those_of_the_papers():
+def test_full_sizes_are_those_of_the_papers(multiturn, harm_study):
+    truths = [read_label_truth(of.folder / "label_truth.csv", of) for of in (harm_study, multiturn)]
     counts = pd.read_csv(PUBLISHED / "harm_or_humor_counts.csv").query("label == 'total'")
     printed = counts.set_index(["modality", "language"])["count"]
-    sizes = [(levels, n) for levels, n in truth_table("harm_or_humor").cells()]
-    assert {(of["modality"], of["language"]): n for of, n in sizes} == {
-        key: n for key, n in printed.items() if "all" not in key
-    }
-    assert [n for _, n in truth_table("multiturn").cells()] == [326, 173]
+    sizes = {(of["modality"], of["language"]): n for of, n in truths[0].cells()}
+    assert sizes == {key: n for key, n in printed.items() if "all" not in key}
+    assert [n for _, n in truths[1].cells()] == [326, 173]
 
 
-def test_every_judge_answers_every_item_as_often_as_planned(harm, jokes):
-    people = harm.judgments[harm.judgments["judge_kind"] == "human"]
-    assert len(people) == 7 * 2_000
-    assert people.groupby("item_id")["judge_id"].nunique().eq(7).all()
-    asked = jokes.judgments.groupby(["judge_id", "prompt_id", "condition"])
-    assert (asked["item_id"].nunique() == 150).all()
-    assert asked["sample"].nunique().groupby("condition").unique().str[0].to_dict() == {
-        "drift": 1,
-        "none": 5,
-        "orthographic": 1,
-        "preserving": 1,
-    }
-
-
-def test_tables_are_valid_and_marked_as_simulated(harm, jokes):
+def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, jokes):
     for made in (harm, jokes):
         for name in ("judgments", "items", "labels"):
             table = getattr(made, name)
             assert len(validate(table, name)) == len(table)
         assert (made.judgments["origin"] == "simulated").all()
         assert set(made.judgments["item_id"]) == set(made.items["item_id"])
+    people = harm.judgments[harm.judgments["judge_kind"] == "human"]
+    assert len(people) == 7 * 2_000
+    assert people.groupby("item_id")["judge_id"].nunique().eq(7).all()
+    asked = jokes.judgments.groupby(["judge_id", "prompt_id", "condition"])
+    assert (asked["item_id"].nunique() == 150).all()
+    samples = asked["sample"].nunique().groupby("condition").unique().str[0].to_dict()
+    assert samples == {"drift": 1, "none": 5, "orthographic": 1, "preserving": 1}
 
 
-def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm):
-    frame = scored_of(harm, study_of("harm_or_humor")).frame
-    frame = frame.assign(level=pd.Index(["implicit", "explicit", "safe"]).take(frame["level"]))
-    keys = ["judge", "prompt", "language", "level"]
+def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm, harm_study):
+    frame = scored_of(harm, harm_study).frame
+    frame = frame.assign(gold=pd.Index(["implicit", "explicit", "safe"]).take(frame["level"]))
+    keys = ["judge", "prompt", "language", "gold"]
     found = frame.groupby(keys, observed=True)["correct"].agg(["mean", "size"])
-    true = harm.truth[(harm.truth["quantity"] == "accuracy") & (harm.truth["gold"] != "")]
-    true = true[true["language"] != ""].set_index(["judge", "prompt", "language", "gold"])["value"]
-    true.index = true.index.set_names(keys)
-    value = true.reindex(found.index)
+    true = harm.truth.query("quantity == 'accuracy' and language != '' and gold != ''")
+    value = true.set_index(keys)["value"].reindex(found.index)
     assert value.notna().all()
     error = np.sqrt(value * (1 - value) / found["size"]) + 2 / found["size"]
     assert ((found["mean"] - value).abs() / error).max() < SIGMAS
     lost = frame["status"].ne("ok").groupby([frame["judge"], frame["prompt"]], observed=True).mean()
-    true_lost = truth(harm, "missing", "judge", "prompt").reindex(lost.index)
-    assert (lost - true_lost).abs().max() < 0.02
+    assert (lost - truth(harm, "missing", "judge", "prompt").reindex(lost.index)).abs().max() < 0.02
 
 
-def test_true_scores_are_the_printed_ones(harm):
-    study = study_of("harm_or_humor")
-    ids = {name: judge.id for judge in study.judges for name in (judge.label, *judge.aliases)}
-    printed = pd.read_csv(PUBLISHED / "harm_or_humor_metrics.csv").query("metric == 'accuracy'")
-    printed = printed.assign(
-        judge=printed["judge"].map(ids),
-        prompt=printed["modality"],
-        language=printed["language"].replace("all", ""),
-    )
-    beside = printed.query("language != ''").set_index(["prompt", "judge", "language"])["percent"] / 100
+def test_true_scores_are_the_published_ones(harm, harm_study):
+    ids = {name: judge.id for judge in harm_study.judges for name in (judge.label, *judge.aliases)}
+    printed = pd.read_csv(PUBLISHED / "harm_or_humor_metrics.csv")
+    printed = printed.query("metric == 'accuracy' and language != 'all'")
+    printed = printed.assign(judge=printed["judge"].map(ids))
+    beside = printed.set_index(["modality", "judge", "language"])["percent"] / 100
     rows = harm.truth.query("quantity == 'accuracy' and gold == '' and language != '' and prompt != ''")
     apart = rows.set_index(["prompt", "judge", "language"])["value"].reindex(beside.index) - beside
     assert len(apart) == 42
@@ -123,28 +120,34 @@ def test_true_scores_are_the_printed_ones(harm):
     assert apart.abs().mean() < 0.003
 
 
-def test_people_agree_as_was_printed_and_as_the_truth_says(harm):
-    ours, true, printed = kappas(harm)
+def test_people_agree_as_published_and_gold_is_the_majority_for_harm_then_of_its_kind(harm, harm_study):
+    ours, true, printed = kappas(harm, harm_study)
     for key in true.index:
         assert ours[key] == pytest.approx(true[key], abs=0.06)
         assert true[key] == pytest.approx(printed[key], abs=0.01)
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    votes = majority_labels(harm.judgments, "harm", covers=covers).set_index("item_id")
+    gold = harm.labels.set_index("item_id")["label"]
+    assert len(votes) == len(gold)
+    assert (votes["label"] == gold).all()
 
 
 @pytest.mark.slow
-def test_at_full_size_everything_is_nearer():
-    made = simulate_labels(study_of("harm_or_humor"), seed=1)
+def test_at_full_size_everything_is_nearer(harm_study):
+    made = simulate_labels(harm_study, seed=1)
     assert len(made.items) == 10_207
-    ours, true, printed = kappas(made)
+    ours, true, printed = kappas(made, harm_study)
     assert (ours - true).abs().max() < 0.03
     assert (true - printed).abs().max() < 0.002
-    frame = scored_of(made, study_of("harm_or_humor")).frame
+    frame = scored_of(made, harm_study).frame
     found = frame.groupby(["judge", "prompt"], observed=True)["correct"].mean()
     assert (found - truth(made, "accuracy", "judge", "prompt").reindex(found.index)).abs().max() < 0.03
 
 
-def kappas(made: LabelSimulation) -> tuple[pd.Series[float], pd.Series[float], pd.Series[float]]:
+def kappas(
+    made: LabelSimulation, study: ItemStudy
+) -> tuple[pd.Series[float], pd.Series[float], pd.Series[float]]:
     """Fleiss' kappa by modality and distinction: of the annotators, true, printed."""
-    study = study_of("harm_or_humor")
     people = made.judgments[made.judgments["judge_kind"] == "human"]
     found = annotators(
         people, covers=study.gold.covers, items=made.items, by=["modality"], coefficients=["fleiss"], draws=0
@@ -157,18 +160,8 @@ def kappas(made: LabelSimulation) -> tuple[pd.Series[float], pd.Series[float], p
     return ours, truth(made, "fleiss_kappa", "modality", "gold").rename_axis(keys), beside
 
 
-def test_gold_is_the_majority_for_harm_then_of_its_kind(harm):
-    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
-    votes = majority_labels(harm.judgments, "harm", covers=covers).set_index("item_id")
-    gold = harm.labels.set_index("item_id")["label"]
-    assert len(votes) == len(gold)
-    assert (votes["label"] == gold).all()
-
-
-def test_passes_are_the_true_ones_and_rise_with_k(jokes):
-    study = study_of("multiturn")
-    scored = scored_of(jokes, study)
-    scored = scored.of(condition="none")
+def test_passes_are_the_true_ones_and_rise_with_k(jokes, multiturn):
+    scored = scored_of(jokes, multiturn).of(condition="none")
     found = passes(scored, metrics=["pass_at_k", "pass_all_k"], draws=0).frame
     found = found[found["judge"].isin(MODELS)].set_index(["judge", "task", "k", "metric"])["estimate"]
     for metric in ("pass_at_k", "pass_all_k"):
@@ -181,12 +174,12 @@ def test_passes_are_the_true_ones_and_rise_with_k(jokes):
     assert true[5] < 0.6 * (1 - (1 - true[1]) ** 5)  # what is hard once is hard again
 
 
-def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes):
+def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes, multiturn):
     copies = jokes.items[jokes.items["condition"] != "none"]
     assert set(copies["condition"]) == {"orthographic", "drift", "preserving"}
     assert (copies["item_id"] == copies["base_item_id"] + "__" + copies["condition"]).all()
     assert not jokes.labels["item_id"].isin(copies["item_id"]).any()
-    found = robustness(scored_of(jokes, study_of("multiturn")), metrics=["accuracy"], draws=50).frame
+    found = robustness(scored_of(jokes, multiturn), metrics=["accuracy"], draws=50).frame
     ours = found.set_index(["judge", "task", "condition"])
     true = truth(jokes, "difference", "judge", "task", "condition").reindex(ours.index)
     assert (true < 0).all()
@@ -194,46 +187,39 @@ def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes):
     assert ours["estimate"].groupby(level="condition").mean().idxmin() == "drift"
 
 
-def test_labels_that_a_judge_is_pulled_to_are_given_too_often():
-    made = simulate_labels(study_of("multiturn"), seed=2, items=60, judges=["falcon3_10b"], samples=1)
+def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
+    made = simulate_labels(multiturn, seed=2, items=60, judges=["falcon3_10b"], samples=1)
     given = made.judgments[made.judgments["dimension"].str.startswith("line")]["value"]
     gold = made.labels[made.labels["label_set"].str.startswith("line")]["label"]
     assert (given.dropna() == "setup").mean() > 0.6 > 0.2 > (gold == "setup").mean()
 
 
-def test_one_judge_or_sample_more_leaves_the_others_as_they_were():
-    study = study_of("multiturn")
-    few = simulate_labels(study, seed=5, items=20, judges=MODELS[:1], samples=2).judgments
-    more = simulate_labels(study, seed=5, items=20, judges=MODELS, samples=3).judgments
+def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
+    few, other = (simulate_labels(multiturn, s, items=20, judges=MODELS[:1], samples=2) for s in (5, 6))
+    more = simulate_labels(multiturn, seed=5, items=20, judges=MODELS, samples=3).judgments
     same = more[(more["judge_id"] == MODELS[0]) & (more["sample"] <= 2)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(few, same)
-    other = simulate_labels(study, seed=6, items=20, judges=MODELS[:1], samples=2).judgments
-    assert not few["value"].reset_index(drop=True).equals(other["value"].iloc[: len(few)])
+    pd.testing.assert_frame_equal(few.judgments, same)
+    values = other.judgments["value"].iloc[: len(few.judgments)]
+    assert not few.judgments["value"].reset_index(drop=True).equals(values)
 
 
-@pytest.mark.parametrize("name", ["multiturn", "harm_or_humor"])
-def test_made_up_items_are_not_taken_for_the_study_s_own(name):
-    study = study_of(name)
-    made = simulate_labels(study, seed=1, items=20, samples=1)
-    own = read_table(study.folder / study.items, "items")["item_id"]
-    assert not made.items["item_id"].isin(own).any()
-
-
-def test_items_are_shared_out_and_models_see_only_their_prompts():
-    made = simulate_labels(study_of("harm_or_humor"), seed=1, items=100, people=3)
+def test_made_up_items_are_shared_out_and_models_see_only_their_prompts(multiturn, harm_study):
+    jokes = simulate_labels(multiturn, seed=1, items=20, samples=1)
+    made = simulate_labels(harm_study, seed=1, items=100, people=3)
+    for simulated, study in ((jokes, multiturn), (made, harm_study)):
+        own = read_table(study.folder / study.items, "items")["item_id"]
+        assert not simulated.items["item_id"].isin(own).any(), "no item of the study's own"
     shares = made.items["modality"].value_counts()
-    assert shares.sum() == 100
-    assert shares["image"] == 59
-    people = made.judgments[made.judgments["judge_kind"] == "human"]
-    assert people["judge_id"].nunique() == 3
-    seen = made.judgments.merge(made.items[["item_id", "modality"]], on="item_id")
-    seen = seen[seen["judge_kind"] == "model"]
+    assert (shares.sum(), shares["image"]) == (100, 59)
+    people = made.judgments["judge_kind"] == "human"
+    assert made.judgments.loc[people, "judge_id"].nunique() == 3
+    seen = made.judgments[~people].merge(made.items[["item_id", "modality"]], on="item_id")
     assert (seen["prompt_id"] == seen["modality"].astype(str)).all()
     assert set(seen.loc[seen["judge_id"] == "gpt_5_pro", "modality"].astype(str)) == {"video"}
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "problem"),
     [
         ({"items": 0}, "at least one"),
         ({"samples": 0}, "at least once"),
@@ -242,6 +228,59 @@ def test_items_are_shared_out_and_models_see_only_their_prompts():
         ({"judges": []}, "No judge is named"),
     ],
 )
-def test_sizes_and_judges_out_of_range_are_refused(options, said):
-    with pytest.raises(InputError, match=said):
-        simulate_labels(study_of("multiturn"), seed=1, **options)
+def test_sizes_and_judges_out_of_range_are_refused(multiturn, options, problem):
+    with pytest.raises(InputError, match=problem):
+        simulate_labels(multiturn, seed=1, **options)
+
+
+# --- random parts ---------------------------------------------------------------------------------
+
+N = 40_000
+
+
+def asked_again(consistency: float, k: int) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    stays = persistent(rng.standard_normal(N), rng.standard_normal(N), np.full(N, 0.3))
+    return np.array([uniforms(stays, rng.standard_normal(N), np.full(N, consistency)) for _ in range(k)])
+
+
+@pytest.mark.parametrize("consistency", [0.0, 0.6, 0.95, 1.0])
+def test_probabilities_and_passes_are_those_of_draws_however_consistent(consistency):
+    drawn = asked_again(consistency, 3)
+    for uniform in drawn:
+        shares = np.bincount(categories(uniform, np.tile([0.3, 0.6, 0.1], (N, 1))), minlength=3) / N
+        np.testing.assert_allclose(shares, [0.3, 0.6, 0.1], atol=0.015)
+    lost = np.random.default_rng(4).standard_normal(N)
+    fresh = np.random.default_rng(5).standard_normal((3, N))
+    passed = (drawn < 0.4) & (uniforms(lost, fresh, np.full(N, consistency)) >= 0.2)
+    expected = passed.any(axis=0).mean(), passed.all(axis=0).mean()
+    assert pass_shares(0.4, 0.2, consistency, 3) == pytest.approx(expected, abs=0.012)
+
+
+def test_a_consistent_judge_gains_nothing_by_further_answers():
+    assert pass_shares(0.4, 0.0, 1.0, 5) == pytest.approx((0.4, 0.4), abs=0.002)
+    assert pass_shares(0.4, 0.0, 0.0, 5)[0] == pytest.approx(1 - 0.6**5, abs=1e-9)
+
+
+def test_wrong_answers_go_where_the_pull_is():
+    made, codes = confusion(np.array([0.5, 0.5]), np.array([[9.0, 3, 1], [9, 3, 0]]), np.array([0, 1]))
+    np.testing.assert_allclose(made, [[0.5, 0.375, 0.125], [0.5, 0.5, 0.0]])
+    assert codes.tolist() == [[0, 1, 2], [1, 0, 2]]
+
+
+def test_an_effect_moves_accuracy_on_the_probit_scale_and_keeps_the_rest_in_proportion():
+    plain = np.array([[[0.5, 0.4, 0.1]], [[1.0, 0.0, 0.0]]])
+    moved = shifted(plain, np.array([-0.25, -0.25]))
+    assert moved[0, 0, 0] == pytest.approx(ndtr(ndtri(0.5) - 0.25))
+    assert moved[0, 0, 1] / moved[0, 0, 2] == pytest.approx(4)
+    np.testing.assert_allclose(moved.sum(axis=2), 1)
+    assert moved[1, 0].tolist() == [1, 0, 0]
+
+
+def test_a_distinction_within_a_class_leaves_out_who_gave_another_answer():
+    # Nine in ten stay out; of 2 people, pairs and single votes follow from the binomial distribution.
+    sums = panel_agreement(np.array([0.9, 0.08, 0.02]), 0.0, [[1], [2]], 2)
+    np.testing.assert_allclose(sums[1:3], [0.01, 0.19], atol=1e-9)
+    observed, kappa = fleiss(sums)
+    assert observed == pytest.approx(0.8**2 + 0.2**2)
+    assert kappa == pytest.approx(0, abs=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from conjury.cli import main as command
 from conjury.inference.errors import InputError
 from conjury.inference.parsing import read_completion
-from conjury.inference.parsing.values.quoted import decode_whole
+from conjury.inference.parsing.quoted import decode_whole
 from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

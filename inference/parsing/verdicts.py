@@ -18,11 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ...tables.columns import fold, plain
-from ..completion import Answer
-from ..spec import Finding, Mass, ResponseSpec
+from ..tables.columns import fold, plain
 from .names import ORNAMENT, TITLES, Names, first_token, masses, option_names, share, token_at
 from .quoted import DOUBLED, GAP, holders, is_placeholder, own_words, strict_object
+from .spec import Answer, Finding, Mass, ResponseSpec
 
 
 def whole(
@@ -45,7 +44,7 @@ def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: 
 
 
 def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-    """Read the one verdict of the answer, see :mod:`conjury.inference.parsing.values.verdicts`."""
+    """Read the one verdict of the answer as the module says."""
     verdict = find_verdict(answer.text, _names(response), response.json_key, shown)
     return [_with_probability(Finding("choice", verdict.value, verdict.note), answer, response, order)]
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from ...errors import InputError
-from ...tables.columns import fold, plain
-from ..completion import Answer
-from ..spec import LabelSpec, Mass
+from ..errors import InputError
+from ..tables.columns import fold, plain
+from .spec import Answer, LabelSpec, Mass
 
 Value = TypeVar("Value", bound=Hashable)
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ...tables.columns import fold, plain
-from ..completion import Answer
-from ..spec import Finding, Mass, ResponseSpec, ScaleSpec
+from ..tables.columns import fold, plain
 from .names import ORNAMENT, first_token, masses, share, token_at, token_word
 from .quoted import DOUBLED, Record, holders, own_words, strict_object
+from .spec import Answer, Finding, Mass, ResponseSpec, ScaleSpec
 
 WORDS = {
     word: float(number)

@@ -1,0 +1,202 @@
+"""Backends that ask no model: answers drawn from the truth table of a study, or recorded earlier."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import InputError
+from ..ledger.exchanges import Outcome, Request
+from ..readers.choices import SIMULATED
+from ..readers.judgments import lines_of, read_labels, with_texts
+from ..simulation.conjoint.simulate import simulate
+from ..simulation.ratings.draws import read_items
+from ..simulation.ratings.simulate import simulate_ratings
+from ..study.asking import Label, LineLabels, Ratings
+from ..study.models import ItemStudy, Study
+from ..tables.columns import stream
+from ..tables.files import read_table
+from .base import Recorder, completion
+
+
+class _Simulated:
+    """A judge with a text for each request, None where the simulation has none."""
+
+    _seed: int
+    _missing = ""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the seed."""
+        return {"backend": SIMULATED, "seed": self._seed}
+
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
+        """Answer one request after the other."""
+        for request in requests:
+            text = self._text(request)
+            if text is None:
+                recorder.record(Outcome(request.key, kind="rejected", error=self._missing))
+            else:
+                recorder.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
+
+    def _text(self, request: Request) -> str | None:
+        raise NotImplementedError
+
+
+class SimulatedRatingsBackend(_Simulated):
+    """A model of the truth table that rates as in `conjury.inference.simulation.ratings.simulate_ratings`."""
+
+    _missing = "the simulation contains no such item"
+
+    def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
+        self._seed = study.collect.seed
+        made = simulate_ratings(
+            study, self._seed, judges=[judge_id], samples=samples, items=read_items(study)
+        ).judgments
+        self._ratings: dict[tuple[str, int], dict[str, int]] = {}
+        for item, sample, dimension, value in zip(
+            made["item_id"], made["sample"], made["dimension"], made["value"], strict=True
+        ):
+            self._ratings.setdefault((str(item), int(sample)), {})[str(dimension)] = int(value)
+
+    def _text(self, request: Request) -> str | None:
+        ratings = self._ratings.get((request.subject_id, request.sample))
+        return None if ratings is None else json.dumps(ratings)
+
+
+RIGHT = 0.6  # share of answers that give the gold label; all others are drawn from all labels alike
+
+
+class SimulatedItemsBackend(_Simulated):
+    """A judge that answers every prompt in the form that it asks for."""
+
+    _missing = SimulatedRatingsBackend._missing
+
+    def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
+        self._study, self._seed = study, study.collect.seed
+        self._ratings: SimulatedRatingsBackend | None = None
+        if any(isinstance(response, Ratings) for response in study.responses):
+            if not isinstance(study.response, Ratings):
+                raise InputError(
+                    "--backend simulated rates by the study's own response; move the scales there, or use "
+                    "another backend."
+                )
+            self._ratings = SimulatedRatingsBackend(study, judge_id, samples)
+        self._gold: dict[tuple[str, str], str] = {}
+        if study.gold is not None:
+            labels = read_labels(study.folder / study.gold.file, study)
+            names = zip(labels["item_id"], labels["label_set"], strict=True)
+            self._gold = dict(zip(names, labels["label"], strict=True))
+        items = with_texts(read_table(study.folder / study.items, "items"))
+        self._lines = lines_of(study, items, study.items)
+
+    def _text(self, request: Request) -> str | None:
+        response = self._study.response_of(request.prompt_id)
+        if isinstance(response, Ratings) and self._ratings is not None:
+            return self._ratings._text(request)
+        if not isinstance(response, Label | LineLabels):
+            return f"Made up for {request.subject_id}, sample {request.sample}."
+        if isinstance(response, Label):
+            answer: Any = self._label(request, response, response.id)
+        else:
+            lines = self._lines[response.lines].get(request.subject_id, 0)
+            answer = [self._label(request, response, f"line_{line}") for line in range(1, lines + 1)]
+        reasoning = {} if response.reasoning is None else {response.reasoning: "Made up."}
+        return json.dumps({response.json_key: answer, **reasoning}, ensure_ascii=False)
+
+    def _label(self, request: Request, response: Label | LineLabels, dimension: str) -> str:
+        names = (request.judge_id, request.prompt_id, request.subject_id, dimension, str(request.sample))
+        rng = stream(self._seed, "labels", *names)
+        gold = self._gold.get((request.subject_id, dimension))
+        known = [label.id for label in response.labels]
+        right = [name for name in known if gold in self._covered(name)]
+        if right and rng.random() < RIGHT:
+            return right[0]
+        return known[int(rng.integers(len(known)))]
+
+    def _covered(self, label: str) -> list[str]:
+        covers = self._study.gold.covers if self._study.gold is not None else {}
+        return covers.get(label, [label])
+
+
+class SimulatedBackend(_Simulated):
+    """A judge of the truth table that answers as in `conjury.inference.simulation.conjoint.simulate`."""
+
+    _missing = "the truth table contains no such judge, prompt and task"
+
+    def __init__(self, study: Study, judge_id: str, drawn: dict[str, Any], samples: int) -> None:
+        made = simulate(study, judges=[judge_id], samples=samples, truth=False, **drawn)
+        first = made.choices[made.choices["position"] == "A"]
+        sample = first["sample"] if "sample" in first else pd.Series(1, index=first.index)
+        keys = zip(first["prompt_id"], first["pair_id"], sample, strict=True)
+        self._chosen = dict(zip(keys, first["chosen"].astype(bool), strict=True))
+        self._options = study.response.options if study.response.form == "choice" else ["A", "B"]
+        self._seed = drawn["seed"]
+
+    def _text(self, request: Request) -> str | None:
+        chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))
+        return None if chosen is None else str(self._options[0 if chosen else 1])
+
+
+COLUMNS = (
+    *("text", "finish_reason", "logprobs", "refusal", "model_returned"),
+    *("prompt_tokens", "completion_tokens", "created"),
+)
+
+
+class ReplayBackend:
+    """A recorded ``responses`` table; a request is answered where its key is on record."""
+
+    def __init__(self, recorded: Path, judge_id: str) -> None:
+        table = read_table(recorded, "responses")
+        table = table[(table["judge_id"] == judge_id).to_numpy() & table["text"].notna().to_numpy()]
+        if table.empty:
+            raise InputError(f"{recorded}: nothing of judge '{judge_id}' is on record; name another --judge.")
+        self._path = recorded
+        self._rows = dict(zip(table["request_key"], range(len(table)), strict=True))
+        subjects = table.filter(["task_id", "item_id"]).bfill(axis=1).iloc[:, 0]
+        self._asked = set(zip(table["prompt_id"], subjects, table["sample"], strict=True))
+        self._columns = {name: table[name].tolist() for name in COLUMNS if name in table}
+
+    def settings(self) -> dict[str, Any]:
+        """Return the file."""
+        return {"backend": "replay", "recorded": self._path.name}
+
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
+        """Look every answer up by the key of its request."""
+        for request in requests:
+            row = self._rows.get(request.key)
+            if row is not None:
+                recorder.record(Outcome(request.key, self._compose(request, row)))
+            elif (request.prompt_id, request.subject_id, request.sample) in self._asked:
+                raise InputError(
+                    f"{self._path}: the recorded answer on {request.subject_id} under prompt "
+                    f"{request.prompt_id} was given to another request (prompts, texts or settings have "
+                    "changed since); restore them or ask the model anew."
+                )
+            else:
+                recorder.record(Outcome(request.key, kind="rejected", error="not on record"))
+
+    def _compose(self, request: Request, row: int) -> bytes:
+        recorded = {name: column[row] for name, column in self._columns.items() if not pd.isna(column[row])}
+        tokens = []
+        for token in json.loads(recorded.get("logprobs", "[]")):
+            rivals = {rival["token"]: rival["logprob"] for rival in token.get("top_logprobs", ())}
+            tokens.append((token["token"], token["logprob"], rivals))
+        usage = None
+        if "prompt_tokens" in recorded:
+            usage = (int(recorded["prompt_tokens"]), int(recorded.get("completion_tokens", 0)))
+        return completion(
+            request,
+            recorded["text"],
+            model=recorded.get("model_returned", ""),
+            finish_reason=recorded.get("finish_reason", "stop"),
+            tokens=tokens,
+            refusal=recorded.get("refusal"),
+            usage=usage,
+            created=int(recorded["created"].timestamp()) if "created" in recorded else None,
+            engine={"recorded": self._path.name},
+        )

@@ -1,1 +1,0 @@
-"""Values in answers: choices, ratings, labels, and the verdicts around them."""
