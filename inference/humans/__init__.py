@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 # The command line reads the formats of this folder before it needs pandas, so names are imported on demand.
 _MODULES = {
     "conjoint": ("Survey", "draft_study", "read_qualtrics"),
-    "crowd": ("read_crowd",),
+    "crowd": ("join_prolific", "read_crowd"),
     "imported": ("Imported", "anonymise"),
     "inspect_logs": ("read_inspect",),
     "label_studio": ("read_label_studio",),
     "layout": ("Layout", "read_names"),
-    "prolific": ("join_prolific",),
     "qualtrics": ("read_qualtrics_ratings",),
     "rules": ("Rules", "read_checks", "read_scale"),
     "texts": ("make_ids",),

@@ -80,7 +80,7 @@ FORMATS = (
     ),
     Format("inspect", "evaluation logs", RATINGS, "inspect_logs:read_inspect", ANY),
     Format(
-        *("prolific", "demographics of people", JOINED, "prolific:join_prolific"),
+        *("prolific", "demographics of people", JOINED, "crowd:join_prolific"),
         frozenset(("judgments", "prolific_id", "anonymise")),
     ),
 )
