@@ -26,7 +26,7 @@ from ..benchmark.data.answered import Answered, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
 from ..results import Result, Step, steps_of
 from .loading import Loaded, Source, read_judgments_of
-from .run import FitOptions, Fitted, Plan, fit
+from .run import FitOptions, Fitted, Plan
 
 FEWEST_VOTES = 3
 ANNOTATIONS = "annotations.csv"  # in the folder of a study
@@ -157,11 +157,6 @@ def plan_labels(answered: Answered, options: FitOptions) -> Plan:
         steps.append(Step(BESIDE_PRINT, "Published and recomputed numbers", call))
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
     return Plan(tuple(ordered), tuple(_notes(answered)))
-
-
-def fit_labels(answered: Answered, options: FitOptions) -> Fitted:
-    """Run every analysis of the judgments of a study of labels."""
-    return fit(plan_labels(answered, options))
 
 
 def _ordered(step: Step, answered: Answered) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shlex
 import shutil
 import sys
@@ -81,16 +82,15 @@ def ran(here: Run, tmp_path: Path, done: Callable[..., str]) -> Callable[..., st
 
 @pytest.fixture
 def refused(here: Run) -> Callable[..., str]:
-    """Run the command in the working directory; the one sentence that it ends with, and no new file."""
+    """Run the command in the working directory; the one sentence that it ends with, and nothing else."""
 
-    def run(*arguments: object) -> str:
+    def run(*arguments: object, prints: bool = False, writes: bool = False, **place: object) -> str:
         before = set(Path().iterdir())
-        code, out, err = here(*arguments)
-        assert (code, out) == (2, ""), out + err
-        assert err.startswith("conjury: ")
-        assert err.count("\n") == 1
-        assert err.endswith((".\n", "?\n"))
-        assert set(Path().iterdir()) == before
+        code, out, err = here(*arguments, **place)
+        assert code == 2, out + err
+        assert prints or writes or not out
+        assert re.fullmatch(r"conjury: .*[.?]\n", err), err
+        assert writes or set(Path().iterdir()) == before
         return err
 
     return run

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fit_study
 
 from conjury.analysis.conjoint import amce, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.frames.cells import chance_of
-from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from fits import fit_study
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm
-from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.readers.prepare import load_choices, with_outcome
 from conjury.inference.simulation import simulate
