@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.load import load_any_study
-from conjury.inference.study.models import ItemStudy
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import ItemStudy
 
 
 def _panel(title: str) -> Callable[..., Any]:
@@ -275,6 +276,9 @@ def _beside(out: Path) -> Path:
 
 
 def _study_of_items(name: str) -> ItemStudy:
+    from conjury.inference.study.load import load_any_study
+    from conjury.inference.study.models import ItemStudy
+
     study = load_any_study(name)
     if not isinstance(study, ItemStudy):
         raise InputError(

@@ -240,7 +240,7 @@ def recorded(choices: pd.DataFrame) -> dict[str, Recorded]:
     full = load_study("moderation")
     test = full.analysis("amce_by_identity").model_copy(update={"name": "tested", "verb": "cj_anova"})
     tested = full.model_copy(update={"analyses": [*full.analyses, test]})
-    fitted = fit_study(tested, {"": choices[choices["prompt_id"] != "context_aware"]})
+    fitted = fit_study(tested, {"": choices[~choices["prompt_id"].eq("context_aware").fillna(False)]})
     listed = json.loads(json.dumps({"format": 2, "results": entries_of(fitted.results)}))
     return {one.name: one for one in results_of(listed)}
 
