@@ -17,7 +17,7 @@ from ..study.models import Study
 from ..study.parts import Assignment
 from ..tables.columns import coerce, stream
 from ..tables.files import read_table, write_table
-from ..tables.parquet import EXPORT_BYTES, parse_json, read_content
+from ..tables.limits import EXPORT_BYTES, parse_json, read_content
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX, require_columns
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values

@@ -14,7 +14,7 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..readers.prepare import exclusion_reasons
 from ..tables.columns import as_text, refuse
-from ..tables.parquet import parse_json
+from ..tables.limits import parse_json
 from .imported import LEADING, PERSON, TAKEN, Imported
 from .layout import Layout
 from .rules import Rules, counts, excluded_notes, joined, marked

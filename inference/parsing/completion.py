@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..tables.parquet import whole_text
+from ..tables.limits import whole_text
 
 THOUGHT_END = "</think>"
 THOUGHT_START = "<think>"

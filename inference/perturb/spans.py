@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.columns import as_text, refuse
-from ..tables.parquet import parse_json
+from ..tables.limits import parse_json
 from ..tables.schema import require_columns
 from .words import Segment, line_segments
 

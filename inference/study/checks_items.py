@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..tables.columns import plain
-from ..tables.parquet import SCALE_POINTS
+from ..tables.limits import SCALE_POINTS
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels
 from .base import Location, Problem, duplicates, missing_file, suggestion

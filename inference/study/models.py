@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr
 
 from ..errors import InputError
 from ..tables.files import STUDIES
-from ..tables.parquet import ATTRIBUTES
+from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .base import Identifier, Part, Text, suggestion
 from .parts import (

@@ -24,16 +24,8 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .columns import Levels, coerce, resolve_levels
-from .parquet import (
-    MAGIC,
-    check_columns,
-    check_text_size,
-    open_unpacked,
-    read_parquet,
-    reading,
-    require_file,
-    write_parquet,
-)
+from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
+from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
 
 _held: set[int] = set()

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...tables.columns import plain, visible
-from ...tables.parquet import whole_text
+from ...tables.limits import whole_text
 
 WRAPPERS = frozenset(
     {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}

@@ -45,7 +45,7 @@ from ...readers.choices import SIMULATED
 from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.columns import stream
-from ...tables.parquet import TRUE_CELLS
+from ...tables.limits import TRUE_CELLS
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import require_samples, truth_path
 from .judges import (

@@ -36,7 +36,7 @@ from ...design.profiles import enumerate_profiles, stimulus_ids
 from ...errors import InputError
 from ...study.models import Study
 from ...tables.columns import stream
-from ...tables.parquet import TRUE_CELLS
+from ...tables.limits import TRUE_CELLS
 from .judges import RaterModel, attribute_codes, level_spread, utilities
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...tables.files import Held, Lock
-from ...tables.parquet import DAMAGE, LEVELS_KEY, parse_json, read_parquet
+from ...tables.limits import parse_json
+from ...tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
 from .store import is_stored, replaced
 
 MADE_WITH = "made_with"  # of job.json: versions of programs, which may change

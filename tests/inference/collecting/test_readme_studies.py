@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fakes.studies import LABELS, collect, items, write_study
 
-from conjury.cli.commands.planning.card import draw_card as draw
+from conjury.cli.commands.card import draw_card as draw
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.requests.building import Builder
 from conjury.inference.study import load_any_study

@@ -15,7 +15,7 @@ from fakes.server import FakeServer
 from fakes.studies import MODEL, PAIRS, change_study, collect, table, verdicts
 from pandas.testing import assert_frame_equal
 
-from conjury.cli.commands.planning import card as design_card
+from conjury.cli.commands import card as design_card
 from conjury.cli.commands.runs import parse, retry, status, verify
 from conjury.inference.backends.simulated import SimulatedBackend
 from conjury.inference.errors import InputError

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.parquet import DRAWS
+from conjury.inference.tables.limits import DRAWS
 
-from ...options import Alpha, Renames, at_most, grouped, read_pairs
-from ...printing import console, print_frame, print_notes
+from ..options import Alpha, Renames, at_most, grouped, read_pairs
+from ..printing import console, print_frame, print_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     from conjury.analysis.recovery.ratings import recovery
     from conjury.inference.tables.files import read_table
 
-    from ...printing import draw_figures
+    from ..printing import draw_figures
 
     fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in found.items()])
     tables: dict[str, pd.DataFrame] = {}
