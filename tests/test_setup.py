@@ -190,21 +190,29 @@ class Machine:
     ("pythons", "r", "python", "told"),
     [
         pytest.param(
-            {"bin/python3": 11, "home/.pyenv/versions/3.12.9/bin/python": 12}, False,
-            "home/.pyenv/versions/3.12.9/bin/python", "",
+            {"bin/python3": 11, "home/.pyenv/versions/3.12.9/bin/python": 12},
+            False,
+            "home/.pyenv/versions/3.12.9/bin/python",
+            "",
             id="a newer Python of pyenv is preferred to an older one on the PATH",
         ),
         pytest.param(
-            {"bin/python3": 11}, False, "bin/python3", "Python 3.11, without the Bayesian models",
+            {"bin/python3": 11},
+            False,
+            "bin/python3",
+            "Python 3.11, without the Bayesian models",
             id="3.11 does, and what is left out is named",
         ),
         pytest.param(
-            {"bin/python3.13": 13}, False, "bin/python3.13", "install R with survey and testthat",
+            {"bin/python3.13": 13},
+            False,
+            "bin/python3.13",
+            "install R with survey and testthat",
             id="without R its packages are named and rpy2 is left out",
         ),
         pytest.param({"bin/python3.12": 12}, True, "bin/python3.12", "R engines: yes", id="R adds rpy2"),
     ],
-)  # fmt: skip
+)
 def test_setup_takes_what_it_finds_and_names_what_is_left_out(
     tmp_path: Path, pythons: dict[str, int], r: bool, python: str, told: str
 ) -> None:

@@ -234,12 +234,21 @@ EXPORTS = {
     "predictions are a number": {"predictions": 7},
 }
 TABLES = (
-    f"{FIT} FILE", "agreement FILE --results out", "perturb FILE --out p.csv", f"import FILE {CSV}",
-    "alt-test FILE --results out", "raters FILE --results out", "diagnose moderation --data FILE",
+    f"{FIT} FILE",
+    "agreement FILE --results out",
+    "perturb FILE --out p.csv",
+    f"import FILE {CSV}",
+    "alt-test FILE --results out",
+    "raters FILE --results out",
+    "diagnose moderation --data FILE",
     "compare moderation --data FILE",
-)  # fmt: skip
-HEADERS = {"csv": "--value rating", "mturk": "", "lancers": "--value x=y",
-           "qualtrics": "--ratings Q{item}_{dimension}"}  # fmt: skip
+)
+HEADERS = {
+    "csv": "--value rating",
+    "mturk": "",
+    "lancers": "--value x=y",
+    "qualtrics": "--ratings Q{item}_{dimension}",
+}
 LEVELS = f"{FIT} choices.csv --levels"
 PACKED = f'WorkerId,Input.id,Answer.taskAnswers\nA,1,"{DEEP}"\n'
 REPORT = "report conjoint --results results"
@@ -328,16 +337,30 @@ def sparse(name: str, first: bytes, size: int) -> None:
 @pytest.mark.parametrize(
     ("make", "content", "command", "told"),
     [
-        pytest.param(packed, (b"", b"1,2,3,4\n" * 2**17), "agreement FILE.csv.gz --results out", "Parquet",
-                     id="gzip of 2 GB"),
-        pytest.param(packed, (b"a,b\n1,", b"x" * 2**20), "agreement FILE.csv.gz --results out", "Parquet",
-                     id="gzip of one cell of 2 GB"),
+        pytest.param(
+            packed,
+            (b"", b"1,2,3,4\n" * 2**17),
+            "agreement FILE.csv.gz --results out",
+            "Parquet",
+            id="gzip of 2 GB",
+        ),
+        pytest.param(
+            packed,
+            (b"a,b\n1,", b"x" * 2**20),
+            "agreement FILE.csv.gz --results out",
+            "Parquet",
+            id="gzip of one cell of 2 GB",
+        ),
         pytest.param(sparse, (b"a,b\n1,", 7 * 2**30), f"{FIT} FILE.csv", "Parquet", id="field of 7 GB"),
-        pytest.param(packed, (b"[", b"1," * 2**19),
-                     "import FILE.json.gz --format label-studio --out o.parquet", "256 MiB",
-                     id="export of 2 GB"),
+        pytest.param(
+            packed,
+            (b"[", b"1," * 2**19),
+            "import FILE.json.gz --format label-studio --out o.parquet",
+            "256 MiB",
+            id="export of 2 GB",
+        ),
     ],
-)  # fmt: skip
+)
 def test_large_input_is_refused_in_little_memory(
     make: Callable[..., None], content: tuple[object, ...], command: str, told: str, tmp_path: Path
 ) -> None:

@@ -85,8 +85,10 @@ def test_a_draft_does_not_overwrite_a_study(refused: Told) -> None:
 
 
 def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran: Told) -> None:
-    printed = ran(f"{QUALTRICS} {ANCHORS} --check Q9=4 --min-seconds 30 --anonymise",
-                  f"--prolific {HUMANS}/prolific.csv --prolific-id PROLIFIC_PID")  # fmt: skip
+    printed = ran(
+        f"{QUALTRICS} {ANCHORS} --check Q9=4 --min-seconds 30 --anonymise",
+        f"--prolific {HUMANS}/prolific.csv --prolific-id PROLIFIC_PID",
+    )
     first = "20 judgments in judgments.parquet: 5 people, 3 items, funny, clear; 4 to be used"
     assert printed.splitlines()[0] == first
     assert "  Excluded as failed check Q9: 6 ratings by 2 respondents." in printed

@@ -61,9 +61,15 @@ def test_options_change_sizes_prices_and_judges(ran: Told, study: Study) -> None
 def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(ran: Told, study: Study) -> None:
     out = ran(f"{HUMAN} --effect 0.05 --reliability 0.8 --repeats 4 --out power.csv")
     needed = power(
-        study, amce=0.05, power=0.8, features=["slur"],
-        tasks=15, reliability=0.8, repeats=4, estimand="corrected",
-    ).frame  # fmt: skip
+        study,
+        amce=0.05,
+        power=0.8,
+        features=["slur"],
+        tasks=15,
+        reliability=0.8,
+        repeats=4,
+        estimand="corrected",
+    ).frame
     respondents = int(-(-needed["respondents"].max() // 1))
     row = row_of(out, r"0.05\s+Insult")
     assert row[2:4] == [f"{respondents:,}", f"{respondents * 4 * 19 / 16:,.0f}"]

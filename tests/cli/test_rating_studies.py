@@ -62,8 +62,10 @@ def test_simulated_labels_come_with_items_gold_labels_and_truth(ran: Ran) -> Non
 
 
 def test_repeats_and_samples_of_pairs_are_drawn_on_request(ran: Ran) -> None:
-    ran("simulate moderation --judge gpt4o --prompt baseline --pairs 50 --out choices.parquet",
-        "--swapped-share 0.2 --samples 2 --noise 0.3")  # fmt: skip
+    ran(
+        "simulate moderation --judge gpt4o --prompt baseline --pairs 50 --out choices.parquet",
+        "--swapped-share 0.2 --samples 2 --noise 0.3",
+    )
     choices = read_table("choices.parquet")
     assert choices.groupby(["repeat", "sample"], observed=True).size().tolist() == [100, 100, 20, 20]
     one, two = (choices[choices["sample"] == number]["chosen"].tolist() for number in (1, 2))

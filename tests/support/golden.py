@@ -174,8 +174,18 @@ TASK_VARIABLES = {name: [f"{name}_{task}" for task in "abcd"] for name in ("choi
 Call = tuple[str, Callable[[], pd.DataFrame], str | None, dict[str, Any]]
 
 
-def _call(verb: str, data: Callable[[], pd.DataFrame], formula: str, **options: Any) -> Call:
-    return verb, data, formula, options
+def _call(verb: str, formula: str, **options: Any) -> tuple[str, str, dict[str, Any]]:
+    return verb, formula, options
+
+
+def _calls(
+    name: str, data: Callable[[], pd.DataFrame], **calls: tuple[str, str, dict[str, Any]]
+) -> dict[str, Call]:
+    """Calls on one data set, unless their options name another."""
+    return {
+        f"{name}_{key}": (verb, options.pop("data", data), formula, options)
+        for key, (verb, formula, options) in calls.items()
+    }
 
 
 CASE = {"id": "CaseID"}
@@ -192,75 +202,86 @@ GEMINI_CROSSED = "chosen ~ slur * identity + topic + reply + curse + engagement"
 GEMINI_ORDER = ["identity", "slur", "engagement", "curse", "reply", "topic"]
 
 CALLS: dict[str, Call] = {
-    "immigration_amce_noid": _call("amce", immigration, FULL),
-    "immigration_amce_id": _call("amce", immigration, FULL, **CASE),
-    "immigration_amce_id_alpha10": _call("amce", immigration, FULL, alpha=0.1, **CASE),
-    "immigration_amce_id_descending": _call("amce", immigration, FULL, level_order="descending", **CASE),
-    "immigration_amce_id_feature_order": _call(
-        "amce", immigration, SHORT, feature_order=FEATURE_ORDER, **CASE
+    **_calls(
+        "immigration",
+        immigration,
+        amce_noid=_call("amce", FULL),
+        amce_id=_call("amce", FULL, **CASE),
+        amce_id_alpha10=_call("amce", FULL, alpha=0.1, **CASE),
+        amce_id_descending=_call("amce", FULL, level_order="descending", **CASE),
+        amce_id_feature_order=_call("amce", SHORT, feature_order=FEATURE_ORDER, **CASE),
+        amce_id_feature_labels=_call("amce", SHORT, feature_labels=OWN_LABELS, **CASE),
+        amce_constrained_simple=_call("amce", SIMPLE_RESTRICTED, **CASE),
+        amce_constrained_full=_call("amce", RESTRICTED, **CASE),
+        amce_constrained_full_noid=_call("amce", RESTRICTED),
+        amce_balance_na_outcome=_call("amce", BALANCE, **CASE),
+        amce_balance_subset=_call("amce", BALANCE, data=_immigration_with_ethno, **CASE),
+        mm_noid=_call("mm", FULL),
+        mm_id=_call("mm", FULL, **CASE),
+        mm_id_h0=_call("mm", FULL, h0=0.5, **CASE),
+        mm_na_outcome=_call("mm", "ethnocentrism ~ Gender + Education", **CASE),
+        mm_interaction_factor=_call("mm", "ChosenImmigrant ~ language_entry", h0=0.5, **CASE),
+        amce_diffs_gender=_call("amce_diffs", TWO, by="Gender", **CASE),
+        amce_diffs_gender_noid=_call("amce_diffs", TWO, by="Gender"),
+        amce_diffs_contest=_call("amce_diffs", SHORT, by="contest_f", **CASE),
+        amce_diffs_ethno=_call("amce_diffs", SHORT, by="ethno_f", **CASE),
+        mm_diffs_gender=_call("mm_diffs", TWO, by="Gender", **CASE),
+        mm_diffs_contest=_call("mm_diffs", SHORT, by="contest_f", **CASE),
+        mm_diffs_ethno_h0_alpha10=_call("mm_diffs", SHORT, by="ethno_f", alpha=0.1, h0=0.1, **CASE),
+        cj_by_contest_amce=_call("cj", SHORT, estimate="amce", by="contest_f", **CASE),
+        cj_by_contest_mm=_call("cj", SHORT, estimate="mm", by="contest_f", h0=0.5, **CASE),
+        amce_by_reference_language=_call("amce_by_reference", TWO, variable="LanguageSkills", **CASE),
+        cj_freqs=_call("cj_freqs", FEATURES, **CASE),
+        cj_props_job_education=_call("cj_props", "~ Job + Education", **CASE),
+        cj_props_reason_country=_call("cj_props", REASON_COUNTRY, **CASE),
+        cj_props_reason_country_margin1=_call("cj_props", REASON_COUNTRY, margin=1, **CASE),
+        cj_table=_call("cj_table", FEATURES, include_reference=True),
+        cj_anova_contest=_call("cj_anova", SHORT, by="contest_f"),
+        cj_anova_ethno=_call("cj_anova", SHORT, by="ethno_f", data=_immigration_with_ethno),
     ),
-    "immigration_amce_id_feature_labels": _call(
-        "amce", immigration, SHORT, feature_labels=OWN_LABELS, **CASE
+    **_calls(
+        "taxes",
+        taxes,
+        amce_noid=_call("amce", TAXES),
+        amce_id=_call("amce", TAXES, **TAXPAYER),
+        amce_weights=_call("amce", TAXES, weights="weight"),
+        amce_id_weights=_call("amce", TAXES, weights="weight", **TAXPAYER),
+        amce_id_quasibinomial=_call("amce", TAXES, weights="weight", family="quasibinomial", **TAXPAYER),
+        mm_noid=_call("mm", TAXES),
+        mm_id=_call("mm", TAXES, **TAXPAYER),
+        mm_id_weights=_call("mm", TAXES, weights="weight", **TAXPAYER),
+        mm_weights=_call("mm", TAXES, weights="weight"),
+        amce_diffs_partyid=_call("amce_diffs", TAXES, by="partyid", **TAXPAYER),
+        mm_diffs_partyid=_call("mm_diffs", TAXES, by="partyid", **TAXPAYER),
+        cj_by_partyid_amce=_call("cj", TAXES, estimate="amce", by="partyid", weights="weight", **TAXPAYER),
+        cj_freqs=_call("cj_freqs", "~ taxrate1 + taxrev", **TAXPAYER),
+        cj_anova_partyid=_call("cj_anova", TAXES, by="partyid", data=_taxes_with_party),
+        amce_constrained_allowed=_call("amce", "chose_plan ~ taxrate1 * taxrev + taxrate6", **TAXPAYER),
     ),
-    "immigration_amce_constrained_simple": _call("amce", immigration, SIMPLE_RESTRICTED, **CASE),
-    "immigration_amce_constrained_full": _call("amce", immigration, RESTRICTED, **CASE),
-    "immigration_amce_constrained_full_noid": _call("amce", immigration, RESTRICTED),
-    "immigration_amce_balance_na_outcome": _call("amce", immigration, BALANCE, **CASE),
-    "immigration_amce_balance_subset": _call("amce", _immigration_with_ethno, BALANCE, **CASE),
-    "immigration_mm_noid": _call("mm", immigration, FULL),
-    "immigration_mm_id": _call("mm", immigration, FULL, **CASE),
-    "immigration_mm_id_h0": _call("mm", immigration, FULL, h0=0.5, **CASE),
-    "immigration_mm_na_outcome": _call("mm", immigration, "ethnocentrism ~ Gender + Education", **CASE),
-    "immigration_mm_interaction_factor": _call(
-        "mm", immigration, "ChosenImmigrant ~ language_entry", h0=0.5, **CASE
-    ),
-    "immigration_amce_diffs_gender": _call("amce_diffs", immigration, TWO, by="Gender", **CASE),
-    "immigration_amce_diffs_gender_noid": _call("amce_diffs", immigration, TWO, by="Gender"),
-    "immigration_amce_diffs_contest": _call("amce_diffs", immigration, SHORT, by="contest_f", **CASE),
-    "immigration_amce_diffs_ethno": _call("amce_diffs", immigration, SHORT, by="ethno_f", **CASE),
-    "immigration_mm_diffs_gender": _call("mm_diffs", immigration, TWO, by="Gender", **CASE),
-    "immigration_mm_diffs_contest": _call("mm_diffs", immigration, SHORT, by="contest_f", **CASE),
-    "immigration_mm_diffs_ethno_h0_alpha10": _call(
-        "mm_diffs", immigration, SHORT, by="ethno_f", alpha=0.1, h0=0.1, **CASE
-    ),
-    "immigration_cj_by_contest_amce": _call(
-        "cj", immigration, SHORT, estimate="amce", by="contest_f", **CASE
-    ),
-    "immigration_cj_by_contest_mm": _call(
-        "cj", immigration, SHORT, estimate="mm", by="contest_f", h0=0.5, **CASE
-    ),
-    "immigration_amce_by_reference_language": _call(
-        "amce_by_reference", immigration, TWO, variable="LanguageSkills", **CASE
-    ),
-    "immigration_cj_freqs": _call("cj_freqs", immigration, FEATURES, **CASE),
-    "immigration_cj_props_job_education": _call("cj_props", immigration, "~ Job + Education", **CASE),
-    "immigration_cj_props_reason_country": _call("cj_props", immigration, REASON_COUNTRY, **CASE),
-    "immigration_cj_props_reason_country_margin1": _call(
-        "cj_props", immigration, REASON_COUNTRY, margin=1, **CASE
-    ),
-    "immigration_cj_table": _call("cj_table", immigration, FEATURES, include_reference=True),
-    "immigration_cj_anova_contest": _call("cj_anova", immigration, SHORT, by="contest_f"),
-    "immigration_cj_anova_ethno": _call("cj_anova", _immigration_with_ethno, SHORT, by="ethno_f"),
-    "taxes_amce_noid": _call("amce", taxes, TAXES),
-    "taxes_amce_id": _call("amce", taxes, TAXES, **TAXPAYER),
-    "taxes_amce_weights": _call("amce", taxes, TAXES, weights="weight"),
-    "taxes_amce_id_weights": _call("amce", taxes, TAXES, weights="weight", **TAXPAYER),
-    "taxes_amce_id_quasibinomial": _call(
-        "amce", taxes, TAXES, weights="weight", family="quasibinomial", **TAXPAYER
-    ),
-    "taxes_mm_noid": _call("mm", taxes, TAXES),
-    "taxes_mm_id": _call("mm", taxes, TAXES, **TAXPAYER),
-    "taxes_mm_id_weights": _call("mm", taxes, TAXES, weights="weight", **TAXPAYER),
-    "taxes_mm_weights": _call("mm", taxes, TAXES, weights="weight"),
-    "taxes_amce_diffs_partyid": _call("amce_diffs", taxes, TAXES, by="partyid", **TAXPAYER),
-    "taxes_mm_diffs_partyid": _call("mm_diffs", taxes, TAXES, by="partyid", **TAXPAYER),
-    "taxes_cj_by_partyid_amce": _call(
-        "cj", taxes, TAXES, estimate="amce", by="partyid", weights="weight", **TAXPAYER
-    ),
-    "taxes_cj_freqs": _call("cj_freqs", taxes, "~ taxrate1 + taxrev", **TAXPAYER),
-    "taxes_cj_anova_partyid": _call("cj_anova", _taxes_with_party, TAXES, by="partyid"),
-    "taxes_amce_constrained_allowed": _call(
-        "amce", taxes, "chose_plan ~ taxrate1 * taxrev + taxrate6", **TAXPAYER
+    **_calls(
+        "gemini_flash",
+        gemini,
+        amce_noid=_call("amce", GEMINI),
+        amce_id=_call("amce", GEMINI, **PAIR),
+        mm_noid=_call("mm", GEMINI),
+        mm_id=_call("mm", GEMINI, **PAIR),
+        mm_id_h0=_call("mm", GEMINI, h0=0.5, **PAIR),
+        amce_diffs_identity=_call("amce_diffs", GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR),
+        amce_diffs_identity_noid=_call("amce_diffs", GEMINI_WITHOUT_IDENTITY, by="identity"),
+        mm_diffs_identity=_call("mm_diffs", GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR),
+        aspublished_amce_noid=_call("amce", GEMINI, data=_gemini_as_published),
+        amce_id_alpha10_desc=_call(
+            "amce", GEMINI, alpha=0.1, level_order="descending", feature_order=GEMINI_ORDER, **PAIR
+        ),
+        amce_by_reference_slur=_call("amce_by_reference", GEMINI, variable="slur", **PAIR),
+        cj_freqs=_call("cj_freqs", GEMINI, **PAIR),
+        cj_props_slur_identity=_call("cj_props", "~ slur + identity", **PAIR),
+        cj_anova_identity=_call("cj_anova", GEMINI_WITHOUT_IDENTITY, by="identity"),
+        cj_by_topic_amce=_call("cj", GEMINI_BY_TOPIC, estimate="amce", by="topic", **PAIR),
+        cj_by_profile_mm=_call("cj", GEMINI, estimate="mm", by="profile", h0=0.5, **PAIR),
+        amce_interaction_slur_identity=_call("amce", GEMINI_CROSSED, **PAIR),
+        amce_diffs_prompt_id=_call("amce_diffs", GEMINI, by="prompt", data=gemini_two_prompts, **PAIR),
+        mm_diffs_prompt_id=_call("mm_diffs", GEMINI, by="prompt", data=gemini_two_prompts, **PAIR),
     ),
     "wide_cj_tidy": (
         "cj_tidy",
@@ -269,37 +290,6 @@ CALLS: dict[str, Call] = {
         {"profile_variables": PROFILE_VARIABLES, "task_variables": TASK_VARIABLES, "id": "respondent"},
     ),
     "wide_amce_id": ("amce", long_conjoint, "chosen ~ feature1 + feature2 + feature3", {"id": "respondent"}),
-    "gemini_flash_amce_noid": _call("amce", gemini, GEMINI),
-    "gemini_flash_amce_id": _call("amce", gemini, GEMINI, **PAIR),
-    "gemini_flash_mm_noid": _call("mm", gemini, GEMINI),
-    "gemini_flash_mm_id": _call("mm", gemini, GEMINI, **PAIR),
-    "gemini_flash_mm_id_h0": _call("mm", gemini, GEMINI, h0=0.5, **PAIR),
-    "gemini_flash_amce_diffs_identity": _call(
-        "amce_diffs", gemini, GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR
-    ),
-    "gemini_flash_amce_diffs_identity_noid": _call(
-        "amce_diffs", gemini, GEMINI_WITHOUT_IDENTITY, by="identity"
-    ),
-    "gemini_flash_mm_diffs_identity": _call(
-        "mm_diffs", gemini, GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR
-    ),
-    "gemini_flash_aspublished_amce_noid": _call("amce", _gemini_as_published, GEMINI),
-    "gemini_flash_amce_id_alpha10_desc": _call(
-        "amce", gemini, GEMINI, alpha=0.1, level_order="descending", feature_order=GEMINI_ORDER, **PAIR
-    ),
-    "gemini_flash_amce_by_reference_slur": _call(
-        "amce_by_reference", gemini, GEMINI, variable="slur", **PAIR
-    ),
-    "gemini_flash_cj_freqs": _call("cj_freqs", gemini, GEMINI, **PAIR),
-    "gemini_flash_cj_props_slur_identity": _call("cj_props", gemini, "~ slur + identity", **PAIR),
-    "gemini_flash_cj_anova_identity": _call("cj_anova", gemini, GEMINI_WITHOUT_IDENTITY, by="identity"),
-    "gemini_flash_cj_by_topic_amce": _call(
-        "cj", gemini, GEMINI_BY_TOPIC, estimate="amce", by="topic", **PAIR
-    ),
-    "gemini_flash_cj_by_profile_mm": _call("cj", gemini, GEMINI, estimate="mm", by="profile", h0=0.5, **PAIR),
-    "gemini_flash_amce_interaction_slur_identity": _call("amce", gemini, GEMINI_CROSSED, **PAIR),
-    "gemini_flash_amce_diffs_prompt_id": _call("amce_diffs", gemini_two_prompts, GEMINI, by="prompt", **PAIR),
-    "gemini_flash_mm_diffs_prompt_id": _call("mm_diffs", gemini_two_prompts, GEMINI, by="prompt", **PAIR),
 }
 
 NAMES = tuple(CALLS)

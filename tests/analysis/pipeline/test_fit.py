@@ -247,10 +247,16 @@ def recorded(choices: pd.DataFrame) -> dict[str, Recorded]:
 
 def test_kinds_rules_repeats_and_clusters_of_an_analysis_are_recorded(recorded: dict[str, Recorded]) -> None:
     assert {name: one.kind for name, one in recorded.items()} == {
-        "amce": "amce", "mm": "mm", "amce_speech": "amce", "amce_slur": "amce",
-        "amce_by_identity": "amce_diffs", "frequencies": "cj_freqs", "tested": "cj_anova",
-        "amce_people": "people", "mm_people": "people",
-    }  # fmt: skip
+        "amce": "amce",
+        "mm": "mm",
+        "amce_speech": "amce",
+        "amce_slur": "amce",
+        "amce_by_identity": "amce_diffs",
+        "frequencies": "cj_freqs",
+        "tested": "cj_anova",
+        "amce_people": "people",
+        "mm_people": "people",
+    }
     settings = {name: one.settings for name, one in recorded.items()}
     assert (settings["amce_slur"]["exclude"], settings["amce"]["exclude"]) == ({"slur": ["none"]}, {})
     assert (settings["mm"]["h0"], settings["amce"]["h0"]) == (0.5, 0.0)

@@ -75,8 +75,8 @@ def answered() -> Answered:
     """One answer of one model to one joke."""
     study = load_any_study("multiturn")
     assert isinstance(study, ItemStudy)
-    row = {"judge_id": "m", "judge_kind": "model", "item_id": "a", "prompt_id": "joke", "sample": 1,
-           "dimension": "joke_type", "value": "dark", "status": "ok"}  # fmt: skip
+    asked = {"judge_id": "m", "judge_kind": "model", "item_id": "a", "prompt_id": "joke", "sample": 1}
+    row = {**asked, "dimension": "joke_type", "value": "dark", "status": "ok"}
     labels = pd.DataFrame({"item_id": ["a"], "label_set": ["joke_type"], "label": ["dark"]})
     return Answered(study, pd.DataFrame([row]), labels)
 

@@ -32,9 +32,15 @@ FITTED = pd.DataFrame(
 def test_coverage_and_errors_are_counted_over_levels_of_the_judge_with_an_error() -> None:
     (found,) = recovery(TRUTH, {"amce": FITTED}).to_dict("records")
     assert found == {
-        "analysis": "amce", "judge": "m", "prompt": "", "n_levels": 2, "in_normal": 0.5, "in_bootstrap": 0.5,
-        "mean_abs_error": pytest.approx(0.04), "max_abs_error": pytest.approx(0.06),
-    }  # fmt: skip
+        "analysis": "amce",
+        "judge": "m",
+        "prompt": "",
+        "n_levels": 2,
+        "in_normal": 0.5,
+        "in_bootstrap": 0.5,
+        "mean_abs_error": pytest.approx(0.04),
+        "max_abs_error": pytest.approx(0.06),
+    }
     bare = recovery(TRUTH, {"amce": FITTED.assign(boot_lower=np.nan, boot_upper=np.nan)})
     assert bare["in_bootstrap"].isna().all()
     assert bare["in_normal"].tolist() == [0.5]
