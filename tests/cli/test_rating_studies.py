@@ -11,7 +11,7 @@ import pytest
 
 from conjury.analysis.benchmark import scores
 from conjury.analysis.benchmark.data.answered import score_study
-from conjury.analysis.pipeline.labels import add_printed_numbers, find_gold, with_gold
+from conjury.analysis.pipeline.items import add_printed_numbers, find_gold, with_gold
 from conjury.analysis.pipeline.loading import read_judgments_of
 from conjury.analysis.pipeline.run import Fitted
 from conjury.inference.study import ItemStudy, load_any_study

@@ -8,7 +8,7 @@ import pandas as pd
 
 from conjury.analysis.benchmark.data.answered import Answered
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
-from conjury.analysis.pipeline.labels import plan_labels
+from conjury.analysis.pipeline.items import plan_labels
 from conjury.analysis.pipeline.run import FitOptions, Fitted, fit
 from conjury.inference.study import Study
 

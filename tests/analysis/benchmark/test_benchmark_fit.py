@@ -15,7 +15,7 @@ from conjury.analysis.benchmark.annotators import annotators, distinctions
 from conjury.analysis.benchmark.cards import cards, length_effects
 from conjury.analysis.benchmark.data.answered import Answered, missing_in_words, score_study, task_in_words
 from conjury.analysis.benchmark.data.scoring import rule_of
-from conjury.analysis.pipeline.labels import by_published_rules, plan_labels
+from conjury.analysis.pipeline.items import by_published_rules, plan_labels
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.readers.labels import read_labels

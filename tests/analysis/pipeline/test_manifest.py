@@ -12,7 +12,7 @@ import pytest
 from conjury.analysis import benchmark
 from conjury.analysis import results as steps
 from conjury.analysis.benchmark.data.answered import Answered
-from conjury.analysis.pipeline.labels import plan_labels
+from conjury.analysis.pipeline.items import plan_labels
 from conjury.analysis.pipeline.manifest import Recorded, entry_of, results_of, runs_of
 from conjury.analysis.pipeline.run import FitOptions, Named, run
 from conjury.analysis.results import Result, Step, analysis, steps_of

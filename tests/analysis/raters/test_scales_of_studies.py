@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline import ratings as fit
+from conjury.analysis.pipeline import items as fit
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.raters import Result
 from conjury.inference.study import ItemStudy, load_any_study
