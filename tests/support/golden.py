@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from conjury.analysis.conjoint.engines.cregg import COLUMN_NAMES
 
@@ -92,18 +93,10 @@ def immigration() -> pd.DataFrame:
     return frame
 
 
-def _immigration_with_ethno() -> pd.DataFrame:
-    return immigration().dropna(subset=["ethno_f"])
-
-
 @cache
 def taxes() -> pd.DataFrame:
     """cregg's taxes data; ``partyid`` has missing values."""
     return _cregg_data("taxes")
-
-
-def _taxes_with_party() -> pd.DataFrame:
-    return taxes().dropna(subset=["partyid"])
 
 
 @cache
@@ -131,10 +124,6 @@ def gemini(variant: str = "") -> pd.DataFrame:
     return _typed(frame, {**levels, "profile": ["A", "B"]})
 
 
-def _gemini_as_published() -> pd.DataFrame:
-    return gemini("_aspublished")
-
-
 @cache
 def gemini_two_prompts() -> pd.DataFrame:
     """The same 30,000 pairs under the baseline and the debiasing prompt, 120,000 rows."""
@@ -147,151 +136,28 @@ def gemini_two_prompts() -> pd.DataFrame:
     return frame.sort_values("prompt", kind="stable", ignore_index=True)
 
 
-# --- formulas ------------------------------------------------------------------------------------
-
-SHORT = "ChosenImmigrant ~ Gender + Education + LanguageSkills"
-FULL = SHORT + " + CountryOfOrigin + Job + JobExperience + JobPlans + ReasonForApplication + PriorEntry"
-RESTRICTED = (
-    "ChosenImmigrant ~ Gender + Education * Job + LanguageSkills + CountryOfOrigin * ReasonForApplication"
-    " + JobExperience + JobPlans + PriorEntry"
-)
-TWO = "ChosenImmigrant ~ LanguageSkills + Education"
-TAXES = "chose_plan ~ " + " + ".join([f"taxrate{k}" for k in range(1, 7)] + ["taxrev"])
-GEMINI = "chosen ~ slur + identity + topic + reply + curse + engagement"
-GEMINI_WITHOUT_IDENTITY = "chosen ~ slur + topic + reply + curse + engagement"
-
-PROFILE_VARIABLES = {
-    **{
-        f"feature{k}": [[f"feature{k}{task}{profile}" for task in "abcd"] for profile in (1, 2)]
-        for k in (1, 2, 3)
-    },
-    "rating": [[f"rating_{task}{profile}" for task in "abcd"] for profile in (1, 2)],
-}
-TASK_VARIABLES = {name: [f"{name}_{task}" for task in "abcd"] for name in ("choice", "timing")}
-
 # --- the calls -----------------------------------------------------------------------------------
 
 Call = tuple[str, Callable[[], pd.DataFrame], str | None, dict[str, Any]]
 
-
-def _call(verb: str, formula: str, **options: Any) -> tuple[str, str, dict[str, Any]]:
-    return verb, formula, options
-
-
-def _calls(
-    name: str, data: Callable[[], pd.DataFrame], **calls: tuple[str, str, dict[str, Any]]
-) -> dict[str, Call]:
-    """Calls on one data set, unless their options name another."""
-    return {
-        f"{name}_{key}": (verb, options.pop("data", data), formula, options)
-        for key, (verb, formula, options) in calls.items()
-    }
-
-
-CASE = {"id": "CaseID"}
-TAXPAYER = {"id": "ID"}
-PAIR = {"id": "pair_id"}
-OWN_LABELS = {"Gender": "Sex", "Education": "Schooling", "LanguageSkills": "English"}
-FEATURE_ORDER = ["LanguageSkills", "Gender", "Education"]
-SIMPLE_RESTRICTED = "ChosenImmigrant ~ Gender + ReasonForApplication * CountryOfOrigin"
-BALANCE = "ethnocentrism ~ Gender + Education + LanguageSkills"
-REASON_COUNTRY = "~ ReasonForApplication + CountryOfOrigin"
-FEATURES = "~ Gender + Education + LanguageSkills"
-GEMINI_BY_TOPIC = "chosen ~ slur + identity + reply + curse + engagement"
-GEMINI_CROSSED = "chosen ~ slur * identity + topic + reply + curse + engagement"
-GEMINI_ORDER = ["identity", "slur", "engagement", "curse", "reply", "topic"]
-
-CALLS: dict[str, Call] = {
-    **_calls(
-        "immigration",
-        immigration,
-        amce_noid=_call("amce", FULL),
-        amce_id=_call("amce", FULL, **CASE),
-        amce_id_alpha10=_call("amce", FULL, alpha=0.1, **CASE),
-        amce_id_descending=_call("amce", FULL, level_order="descending", **CASE),
-        amce_id_feature_order=_call("amce", SHORT, feature_order=FEATURE_ORDER, **CASE),
-        amce_id_feature_labels=_call("amce", SHORT, feature_labels=OWN_LABELS, **CASE),
-        amce_constrained_simple=_call("amce", SIMPLE_RESTRICTED, **CASE),
-        amce_constrained_full=_call("amce", RESTRICTED, **CASE),
-        amce_constrained_full_noid=_call("amce", RESTRICTED),
-        amce_balance_na_outcome=_call("amce", BALANCE, **CASE),
-        amce_balance_subset=_call("amce", BALANCE, data=_immigration_with_ethno, **CASE),
-        mm_noid=_call("mm", FULL),
-        mm_id=_call("mm", FULL, **CASE),
-        mm_id_h0=_call("mm", FULL, h0=0.5, **CASE),
-        mm_na_outcome=_call("mm", "ethnocentrism ~ Gender + Education", **CASE),
-        mm_interaction_factor=_call("mm", "ChosenImmigrant ~ language_entry", h0=0.5, **CASE),
-        amce_diffs_gender=_call("amce_diffs", TWO, by="Gender", **CASE),
-        amce_diffs_gender_noid=_call("amce_diffs", TWO, by="Gender"),
-        amce_diffs_contest=_call("amce_diffs", SHORT, by="contest_f", **CASE),
-        amce_diffs_ethno=_call("amce_diffs", SHORT, by="ethno_f", **CASE),
-        mm_diffs_gender=_call("mm_diffs", TWO, by="Gender", **CASE),
-        mm_diffs_contest=_call("mm_diffs", SHORT, by="contest_f", **CASE),
-        mm_diffs_ethno_h0_alpha10=_call("mm_diffs", SHORT, by="ethno_f", alpha=0.1, h0=0.1, **CASE),
-        cj_by_contest_amce=_call("cj", SHORT, estimate="amce", by="contest_f", **CASE),
-        cj_by_contest_mm=_call("cj", SHORT, estimate="mm", by="contest_f", h0=0.5, **CASE),
-        amce_by_reference_language=_call("amce_by_reference", TWO, variable="LanguageSkills", **CASE),
-        cj_freqs=_call("cj_freqs", FEATURES, **CASE),
-        cj_props_job_education=_call("cj_props", "~ Job + Education", **CASE),
-        cj_props_reason_country=_call("cj_props", REASON_COUNTRY, **CASE),
-        cj_props_reason_country_margin1=_call("cj_props", REASON_COUNTRY, margin=1, **CASE),
-        cj_table=_call("cj_table", FEATURES, include_reference=True),
-        cj_anova_contest=_call("cj_anova", SHORT, by="contest_f"),
-        cj_anova_ethno=_call("cj_anova", SHORT, by="ethno_f", data=_immigration_with_ethno),
-    ),
-    **_calls(
-        "taxes",
-        taxes,
-        amce_noid=_call("amce", TAXES),
-        amce_id=_call("amce", TAXES, **TAXPAYER),
-        amce_weights=_call("amce", TAXES, weights="weight"),
-        amce_id_weights=_call("amce", TAXES, weights="weight", **TAXPAYER),
-        amce_id_quasibinomial=_call("amce", TAXES, weights="weight", family="quasibinomial", **TAXPAYER),
-        mm_noid=_call("mm", TAXES),
-        mm_id=_call("mm", TAXES, **TAXPAYER),
-        mm_id_weights=_call("mm", TAXES, weights="weight", **TAXPAYER),
-        mm_weights=_call("mm", TAXES, weights="weight"),
-        amce_diffs_partyid=_call("amce_diffs", TAXES, by="partyid", **TAXPAYER),
-        mm_diffs_partyid=_call("mm_diffs", TAXES, by="partyid", **TAXPAYER),
-        cj_by_partyid_amce=_call("cj", TAXES, estimate="amce", by="partyid", weights="weight", **TAXPAYER),
-        cj_freqs=_call("cj_freqs", "~ taxrate1 + taxrev", **TAXPAYER),
-        cj_anova_partyid=_call("cj_anova", TAXES, by="partyid", data=_taxes_with_party),
-        amce_constrained_allowed=_call("amce", "chose_plan ~ taxrate1 * taxrev + taxrate6", **TAXPAYER),
-    ),
-    **_calls(
-        "gemini_flash",
-        gemini,
-        amce_noid=_call("amce", GEMINI),
-        amce_id=_call("amce", GEMINI, **PAIR),
-        mm_noid=_call("mm", GEMINI),
-        mm_id=_call("mm", GEMINI, **PAIR),
-        mm_id_h0=_call("mm", GEMINI, h0=0.5, **PAIR),
-        amce_diffs_identity=_call("amce_diffs", GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR),
-        amce_diffs_identity_noid=_call("amce_diffs", GEMINI_WITHOUT_IDENTITY, by="identity"),
-        mm_diffs_identity=_call("mm_diffs", GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR),
-        aspublished_amce_noid=_call("amce", GEMINI, data=_gemini_as_published),
-        amce_id_alpha10_desc=_call(
-            "amce", GEMINI, alpha=0.1, level_order="descending", feature_order=GEMINI_ORDER, **PAIR
-        ),
-        amce_by_reference_slur=_call("amce_by_reference", GEMINI, variable="slur", **PAIR),
-        cj_freqs=_call("cj_freqs", GEMINI, **PAIR),
-        cj_props_slur_identity=_call("cj_props", "~ slur + identity", **PAIR),
-        cj_anova_identity=_call("cj_anova", GEMINI_WITHOUT_IDENTITY, by="identity"),
-        cj_by_topic_amce=_call("cj", GEMINI_BY_TOPIC, estimate="amce", by="topic", **PAIR),
-        cj_by_profile_mm=_call("cj", GEMINI, estimate="mm", by="profile", h0=0.5, **PAIR),
-        amce_interaction_slur_identity=_call("amce", GEMINI_CROSSED, **PAIR),
-        amce_diffs_prompt_id=_call("amce_diffs", GEMINI, by="prompt", data=gemini_two_prompts, **PAIR),
-        mm_diffs_prompt_id=_call("mm_diffs", GEMINI, by="prompt", data=gemini_two_prompts, **PAIR),
-    ),
-    "wide_cj_tidy": (
-        "cj_tidy",
-        wide_conjoint,
-        None,
-        {"profile_variables": PROFILE_VARIABLES, "task_variables": TASK_VARIABLES, "id": "respondent"},
-    ),
-    "wide_amce_id": ("amce", long_conjoint, "chosen ~ feature1 + feature2 + feature3", {"id": "respondent"}),
+DATA: dict[str, Callable[[], pd.DataFrame]] = {
+    "immigration": immigration,
+    "immigration_with_ethno": lambda: immigration().dropna(subset=["ethno_f"]),
+    "taxes": taxes,
+    "taxes_with_party": lambda: taxes().dropna(subset=["partyid"]),
+    "wide_conjoint": wide_conjoint,
+    "long_conjoint": long_conjoint,
+    "gemini": gemini,
+    "gemini_as_published": lambda: gemini("_aspublished"),
+    "gemini_two_prompts": gemini_two_prompts,
 }
-
+WRITTEN = yaml.safe_load(
+    (REPOSITORY / "tests" / "fixtures" / "golden_calls.yaml").read_text(encoding="utf-8")
+)
+CALLS: dict[str, Call] = {
+    name: (verb, DATA[data], WRITTEN["formulas"].get(formula, formula), options)
+    for name, (verb, data, formula, options) in WRITTEN["calls"].items()
+}
 NAMES = tuple(CALLS)
 UNLABELLED_VERBS = ("cj_props", "cj_anova", "cj_tidy")
 
