@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
@@ -19,36 +17,6 @@ from ...frames.variables import numeric_column, require_column
 from ...numerics.types import Codes, Floats
 from ...raters.models.fitted import Prior, Priors, changed
 from ...raters.models.sampling import library, sample
-
-
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def log_likelihood(
-    position: Floats, mean: Floats, own: Floats, difference: Floats, first: Codes, rater: Codes
-) -> tuple[float, Floats, Floats, Floats]:
-    """Log likelihood of n choices between two profiles, and its gradient by the first three arguments."""
-    n, p = difference.shape
-    value = 0.0
-    by_position, by_mean, by_own = np.zeros(1), np.zeros(p), np.zeros(own.shape)
-    for i in range(n):
-        r = rater[i]
-        utility = position[0]
-        for k in range(p):
-            utility += difference[i, k] * mean[k]
-        if r >= 0:
-            for k in range(p):
-                utility += difference[i, k] * own[r, k]
-        margin = first[i] * utility
-        small = math.exp(-abs(margin))
-        value -= math.log1p(small) + max(-margin, 0.0)
-        slope = first[i] * (small if margin > 0 else 1.0) / (1.0 + small)
-        by_position[0] += slope
-        for k in range(p):
-            by_mean[k] += slope * difference[i, k]
-        if r >= 0:
-            for k in range(p):
-                by_own[r, k] += slope * difference[i, k]
-    return value, by_position, by_mean, by_own
-
 
 PAIR = "pair_id"
 WITHIN = ("judge_id", "prompt_id", "sample")  # what may share pairs
@@ -293,7 +261,8 @@ def own_part_worths(posterior: Any, chosen: Sequence[int] | Codes) -> Floats:
 def build(pairs: Pairs, priors: Priors) -> Any:
     """The PyMC model; raters' part-worths are not centred, as each rater makes few choices."""
     pm, pt = library("pymc"), library("pytensor.tensor")
-    from ...raters.models.fitted import LogLikelihood
+    from ...raters.models.likelihood import LogLikelihood
+    from .kernel import log_likelihood
 
     pass
 

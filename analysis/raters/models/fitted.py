@@ -1,12 +1,9 @@
-"""What all Bayesian models share: priors by name, compiled likelihoods, a result with its draws."""
+"""What all Bayesian models share: priors by name, a result with its draws."""
 
 from __future__ import annotations
 
-import inspect
 import math
-import sys
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
@@ -15,11 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pytensor.gradient import disconnected_type
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
-from pytensor.tensor import as_tensor_variable, dscalar
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
@@ -149,52 +141,6 @@ def prior_table(priors: Priors) -> pd.DataFrame:
     """``prior, meaning, distribution`` of each prior, for reports."""
     rows = [(name, prior.meaning, replace(prior, meaning="").in_words()) for name, prior in priors.items()]
     return pd.DataFrame(rows, columns=["prior", "meaning", "distribution"])
-
-
-class LogLikelihood(Op):  # type: ignore[misc]
-    """Arrays that a kernel takes to the kernel's results; only the value can be differentiated."""
-
-    __props__ = ("name", "source", "n_parameters", "constants")
-
-    def __init__(
-        self, kernel: Callable[..., Any], n_parameters: int, constants: tuple[float, ...] = ()
-    ) -> None:
-        self.kernel, self.n_parameters, self.constants = kernel, n_parameters, constants
-        self.name = f"{kernel.__module__}.{kernel.__name__}"
-        # PyTensor finds compiled graphs by these properties; without the source, also those of older kernels.
-        self.source = zlib.crc32(inspect.getsource(sys.modules[kernel.__module__]).encode())
-
-    def make_node(self, *arguments: Any) -> Any:
-        """The node of these arguments."""
-        inputs = [as_tensor_variable(argument) for argument in arguments]
-        return Apply(self, inputs, [dscalar(), *(given.type() for given in inputs[: self.n_parameters])])
-
-    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
-        """Fill the outputs outside of compiled graphs."""
-        for storage, found in zip(output_storage, self.kernel(*inputs, *self.constants), strict=True):
-            storage[0] = np.asarray(found)
-
-    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Gradients by the parameters: the other outputs, scaled."""
-        known = [cotangents[0] * gradient for gradient in outputs[1:]]
-        return known + [disconnected_type() for _ in inputs[self.n_parameters :]]
-
-    def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Which outputs depend on which inputs, for differentiation."""
-        first = [[True] + [False] * self.n_parameters] * self.n_parameters
-        return first + [[False] * (self.n_parameters + 1)] * (len(node.inputs) - self.n_parameters)
-
-
-@register_funcify_default_op_cache_key(LogLikelihood)  # type: ignore[untyped-decorator]
-def _compiled(op: LogLikelihood, **_: Any) -> Any:
-    kernel, constants = op.kernel, op.constants
-
-    @numba_njit  # type: ignore[untyped-decorator]
-    def likelihood(*arguments: Any) -> Any:
-        found = kernel(*arguments, *constants)
-        return (np.asarray(found[0]), *found[1:])
-
-    return likelihood
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,7 +28,7 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
     typical person of a panel lies a little off it.
     """
     pymc, pt = library("pymc"), library("pytensor.tensor")
-    from ..fitted import LogLikelihood
+    from ..likelihood import LogLikelihood
     from .kernel import log_likelihood
 
     operation = LogLikelihood(log_likelihood, 6, (at.step, at.n_window, link == "probit"))

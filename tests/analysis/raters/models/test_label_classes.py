@@ -140,7 +140,7 @@ def test_matrices_of_people_with_many_answers_are_sampled_as_themselves() -> Non
 @pytest.mark.parametrize(("labels", "judges"), [(2, 3), (4, 2)])
 def test_compiled_likelihood_and_its_gradient_are_those_of_the_plain_one(labels: int, judges: int) -> None:
     pytest.importorskip("numba")
-    from conjury.analysis.raters.models.labels.model import log_likelihood as compiled
+    from conjury.analysis.raters.models.labels.kernel import log_likelihood as compiled
 
     rng = np.random.default_rng(labels)
     _, _, told = _answers(rng, 6, judges, labels, 20)

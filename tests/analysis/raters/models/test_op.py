@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
 def test_value_and_gradient_are_the_kernels_with_its_constants(folder: Path, mode: str) -> None:
-    from conjury.analysis.raters.models.fitted import LogLikelihood
+    from conjury.analysis.raters.models.likelihood import LogLikelihood
 
     x, weight = np.array([1.0, 2.0]), np.array([1.0, -0.5])
     module = _module(folder, 1.0)
@@ -63,7 +63,7 @@ def test_value_and_gradient_are_the_kernels_with_its_constants(folder: Path, mod
 
 
 def test_a_changed_kernel_is_another_operation_and_is_compiled_again(folder: Path) -> None:
-    from conjury.analysis.raters.models.fitted import LogLikelihood
+    from conjury.analysis.raters.models.likelihood import LogLikelihood
 
     x, weight = np.array([1.0, 2.0]), np.array([1.0, -0.5])
     first = LogLikelihood(_module(folder, 1.0).kernel, 1, (2.0,))
@@ -74,8 +74,8 @@ def test_a_changed_kernel_is_another_operation_and_is_compiled_again(folder: Pat
 
 
 def test_operations_of_one_kernel_are_equal_and_survive_pickling() -> None:
-    from conjury.analysis.raters.models.fitted import LogLikelihood
-    from conjury.analysis.raters.models.labels.model import log_likelihood
+    from conjury.analysis.raters.models.labels.kernel import log_likelihood
+    from conjury.analysis.raters.models.likelihood import LogLikelihood
 
     one = LogLikelihood(log_likelihood, 2)
     assert one == LogLikelihood(log_likelihood, 2)
