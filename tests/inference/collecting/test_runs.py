@@ -37,7 +37,7 @@ def run(tmp_path):
 
 
 def test_simulated_answers_are_the_choices_of_a_simulation(study, run):
-    design_card.draw(str(study), run, 30, 0.2, 5)
+    design_card.draw_card(str(study), run, 30, 0.2, 5)
     assert collect(study, run, backend="simulated", samples=2) == 0
     found = table(run, "choices")
     truth = simulate(
@@ -207,10 +207,10 @@ def test_posts_that_changed_since_are_refused(study, run, server):
 
 
 def test_another_design_in_the_same_folder_is_refused(study, run):
-    design_card.draw(str(study), run, 10, 0.1, 1)
-    design_card.draw(str(study), run, 10, 0.1, 1)
+    design_card.draw_card(str(study), run, 10, 0.1, 1)
+    design_card.draw_card(str(study), run, 10, 0.1, 1)
     with pytest.raises(InputError, match=r"another design already \(pairs 10, swapped_share 0\.1, seed 1\)"):
-        design_card.draw(str(study), run, 11, 0.1, 1)
+        design_card.draw_card(str(study), run, 11, 0.1, 1)
 
 
 def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(study, run, server):
