@@ -84,11 +84,11 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/designs.py
 	$(BIN)/python benchmarks/collecting.py
-	$(BIN)/python benchmarks/size.py
+	$(BIN)/python benchmarks/run.py --size
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/benchmark_metrics.py
-	$(BIN)/python benchmarks/raters.py
-	$(BIN)/python benchmarks/dimensions.py
+	$(BIN)/python benchmarks/raters.py ordinal
+	$(BIN)/python benchmarks/raters.py dimensions
 	$(BIN)/python benchmarks/media.py
 	$(BIN)/python benchmarks/vignettes.py
 

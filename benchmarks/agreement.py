@@ -14,7 +14,7 @@ import krippendorff as peer_alpha
 import numpy as np
 import pandas as pd
 import pingouin
-from measure import best_of, machine, publish, seconds, table
+from measure import best_of, machine, page, publish, seconds, table
 from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics.bootstrap import Samples
@@ -46,21 +46,13 @@ def main() -> None:
         *compared("six intraclass correlations, complete", complete, six_icc, "pingouin", by_pingouin),
         whole_call(ragged),
     ]
-    page = "\n".join(
-        [
-            "# Benchmarks of agreement coefficients",
-            "",
-            "Written by `python benchmarks/agreement.py`. All times are of one run.",
-            "",
-            f"- Data: {ITEMS:,} items rated 0 to 4; ragged: 4 of {RATERS} raters an item; complete: 7 raters",
-            f"- Machine: {described}",
-            f"- Bootstraps of peers: {LOOP} samples in a loop, times {DRAWS // LOOP}",
-            "",
-            table(["what", "by", "seconds", "times ours"], rows),
-            "",
-        ]
-    )
-    publish("AGREEMENT", page)
+    facts = {
+        "Data": f"{ITEMS:,} items rated 0 to 4; ragged: 4 of {RATERS} raters an item; complete: 7 raters",
+        "Machine": described,
+        "Bootstraps of peers": f"{LOOP} samples in a loop, times {DRAWS // LOOP}",
+    }
+    text = table(["what", "by", "seconds", "times ours"], rows)
+    publish("AGREEMENT", page("Benchmarks of agreement coefficients", facts, text))
 
 
 def compared(

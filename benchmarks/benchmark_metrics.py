@@ -11,13 +11,12 @@ import argparse
 import os
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from measure import HERE, RESULTS, Target, machine, seconds, table
+from measure import HERE, Target, listed, machine, page, publish, seconds, table, versions
 from sklearn import metrics as peer
 
 from conjury.analysis.audit.multiturn import published
@@ -68,7 +67,6 @@ class Work:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=SHARED / "data" / "multiturn")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     if not (options.data / "items.parquet").exists():
         print("Metrics are left out: the completions are not here; name their folder with --data.")
@@ -86,9 +84,7 @@ def main() -> None:
     raw = work.read("published")
     work.timed("published", lambda: published(raw, work.labels))
     ours, theirs = beside_peer(made)
-    page = written(described, work.taken, made, found.frame, ours, theirs)
-    (options.out / "BENCHMARK_METRICS.md").write_text(page, encoding="utf-8")
-    print(page)
+    publish("BENCHMARK_METRICS", written(described, work.taken, made, found.frame, ours, theirs))
 
 
 def beside_peer(made: Scored) -> tuple[float, float]:
@@ -167,36 +163,25 @@ def written(
             f"{theirs / ours:,.0f}",
         ],
     ]
-    return "\n".join(
-        [
-            "# Benchmarks of metrics",
-            "",
-            "Written by `python benchmarks/benchmark_metrics.py`. All times are of one run.",
-            "",
-            f"- Data: completions of 7 models in 5 runs, 2 tasks, 2 languages: {len(cells)} cells, "
-            f"{len(made.frame):,} answers to units with a gold label",
-            f"- Machine: {described}",
-            f"- Versions: {', '.join(f'{name} {version(name)}' for name in PACKAGES)}",
-            f"- Intervals: {DRAWS:,} draws of items",
-            "",
-            "## From completions to metrics",
-            "",
-            table(["step", "seconds"], [*rows, ["**together**", f"**{total:.1f}**"]]),
-            "",
-            f"{target.claim}: {target.measured}, {'met' if target.met else '**not met**'}.",
-            "",
-            "Besides:",
-            "",
-            table(["step", "seconds"], besides),
-            "",
-            "## Next to a loop over scikit-learn",
-            "",
-            f"Six metrics ({', '.join(SHORT)}) with intervals for all {len(cells)} cells; before that, "
-            "estimates must agree to 1e-10.",
-            "",
-            table(["by", "seconds", "times ours"], peers),
-            "",
-        ]
+    facts = {
+        "Data": f"completions of 7 models in 5 runs, 2 tasks, 2 languages: {len(cells)} cells, "
+        f"{len(made.frame):,} answers to units with a gold label",
+        "Machine": described,
+        "Versions": listed(versions(PACKAGES)),
+        "Intervals": f"{DRAWS:,} draws of items",
+    }
+    return page(
+        "Benchmarks of metrics",
+        facts,
+        "## From completions to metrics",
+        table(["step", "seconds"], [*rows, ["**together**", f"**{total:.1f}**"]]),
+        f"{target.claim}: {target.measured}, {'met' if target.met else '**not met**'}.",
+        "Besides:",
+        table(["step", "seconds"], besides),
+        "## Next to a loop over scikit-learn",
+        f"Six metrics ({', '.join(SHORT)}) with intervals for all {len(cells)} cells; before that, "
+        "estimates must agree to 1e-10.",
+        table(["by", "seconds", "times ours"], peers),
     )
 
 

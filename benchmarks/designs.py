@@ -27,8 +27,10 @@ from measure import (
     ID,
     OUTCOME,
     best_of,
+    listed,
     load_choices,
     machine,
+    page,
     publish,
     seconds,
     table,
@@ -187,7 +189,6 @@ def in_r(
 
 
 def markdown(lines: list[Line], source: str, described: str) -> str:
-    listed = ", ".join(f"{name} {number}" for name, number in versions().items())
     first_of_task = [True, *(one.task != two.task for one, two in pairwise(lines))]
     rows = [
         [
@@ -200,10 +201,8 @@ def markdown(lines: list[Line], source: str, described: str) -> str:
         for line, first in zip(lines, first_of_task, strict=True)
     ]
     head = ["what", "by", "seconds", "times ours", "check"]
-    return (
-        "# Benchmarks of errors and tests\n\nWritten by `make bench`. All times are of one run.\n\n"
-        f"- Data: {source}\n- Machine: {described}\n- Versions: {listed}\n\n{table(head, rows)}\n"
-    )
+    facts = {"Data": source, "Machine": described, "Versions": listed(versions())}
+    return page("Benchmarks of errors and tests", facts, table(head, rows))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -83,14 +84,17 @@ def machine() -> str:
     return f"{cores()} cores ({load}), {model}, {platform.system()}, Python {platform.python_version()}"
 
 
-def versions() -> dict[str, str]:
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Versions of those packages that are installed."""
     found = {}
-    for name in PACKAGES:
-        try:
+    for name in packages:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
+
+
+def listed(named: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in named.items())
 
 
 def in_a_process(arguments: Sequence[str], limit: float | None = None) -> dict[str, Any]:
@@ -120,11 +124,18 @@ def target_rows(targets: Sequence[Target]) -> str:
     return table(["target", "measured", ""], rows)
 
 
-def publish(name: str, page: str, written: bool = True) -> None:
+def page(title: str, facts: Mapping[str, str], *parts: str, by: str = "make bench") -> str:
+    """Write a page: what was measured and where, and its sections."""
+    told = "\n".join(f"- {name}: {text}" for name, text in facts.items())
+    opening = f"# {title}\n\nWritten by `{by}`. All times are of one run."
+    return "\n\n".join([opening, told, *parts]) + "\n"
+
+
+def publish(name: str, text: str, written: bool = True) -> None:
     """Print a page and, unless the run was a quick one, keep it among the results."""
-    print(page)
+    print(text)
     if written:
-        (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
+        (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 OUTCOME, ID, BY = "chosen", "pair_id", "identity"

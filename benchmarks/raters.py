@@ -1,24 +1,35 @@
-"""The ordinal rater model at the size of a real study, beside a plain `pm.sample` of the textbook model.
+"""Models of raters at the size of a real study: ordinal beside a plain `pm.sample`, and of dimensions.
 
-    .venv/bin/python benchmarks/raters.py [--items 3192] [--plain-draws 100]
+    .venv/bin/python benchmarks/raters.py ordinal [--items 3192] [--plain-draws 100]
+    .venv/bin/python benchmarks/raters.py dimensions [--draws N] [--tune N] [--chains N] [--topics N]
 
-Ours runs from the judgments to the summary in a fresh process, with numba's cache of our kernel removed.
-The textbook model samples every item's quality; it is given the same data, likelihood and priors, and its
-effective draws are counted for the same quantities. Seconds of both are wall clock and of the processor.
+The model of dimensions takes its defaults and all topics where no sizes are given, and writes
+results/DIMENSIONS.md. Our ordinal model runs from the judgments to the summary in a fresh process, with
+numba's cache of our kernel removed. The textbook model samples every item's quality; it is given the same
+data, likelihood and priors, and its effective draws are counted for the same quantities. Seconds are wall
+clock and of the processor.
 """  # fmt: skip
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from measure import HERE, in_a_process, machine
+from measure import HERE, in_a_process, machine, page, peak_memory, publish, table
+
+from conjury.analysis.raters import ModelFit, dimension_model
+from conjury.analysis.raters.models.dimensions.checks import default_priors
+from conjury.analysis.raters.models.dimensions.data import dimension_data
+from conjury.analysis.raters.models.dimensions.sampler import sample_group
+from conjury.inference.simulation import simulate_ratings
+from conjury.inference.study import load_any_study
 
 PEOPLE, PER_ITEM, TYPES, SD = 100, 4, 8, np.pi / np.sqrt(3)
 CUT = np.array([-1.3, -0.3, 0.5, 1.5])
@@ -153,24 +164,109 @@ def forget_kernel() -> None:
         cached.unlink()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=3192)
-    parser.add_argument(
-        "--plain-draws", type=int, default=100, help="draws and tuning draws of the textbook model"
-    )
-    asked = parser.parse_args()
+def ordinal(items: int, plain_draws: int) -> None:
     print(machine(), flush=True)
     forget_kernel()
-    first = fresh(f"ours({asked.items})")
+    first = fresh(f"ours({items})")
     print("rater_model", json.dumps(first), flush=True)
-    second = fresh(f"plain({asked.items}, {asked.plain_draws})")
+    second = fresh(f"plain({items}, {plain_draws})")
     print("pm.sample", json.dumps(second), flush=True)
     for unit in ("wall_seconds", "processor_seconds"):
         ratio = first["ess_sampled"] / first[unit] / (second["ess_sampled"] / second[unit])
-        print(
-            f"effective draws per {unit.replace('_seconds', ' second')}: {ratio:.1f} times those of pm.sample"
-        )
+        named = unit.replace("_seconds", " second")
+        print(f"effective draws per {named}: {ratio:.1f} times those of pm.sample")
+
+
+STUDY, SEED, TIMED = "oogiri", 1, 20
+SIZES = ("draws", "tune", "chains")
+DIMENSIONS_HEAD = [
+    *("group", "ratings", "items", "sweeps per chain", "ms per sweep"),
+    *("numbers", "R-hat", "ESS bulk", "ESS tail"),
+]
+
+
+def sweep_seconds(judgments: pd.DataFrame) -> dict[str, float]:
+    """Processor time of one sweep over each group's unknowns, compiled before."""
+    found = {}
+    for group in dimension_data(judgments).groups:
+        for _ in range(2):
+            start = time.process_time()
+            drawn = sample_group(group, default_priors(), draws=TIMED, tune=1, chains=1, seed=(SEED,))
+            found[group.group] = (time.process_time() - start) / (drawn.thin * (TIMED + 1))
+    return found
+
+
+def convergence(fit: ModelFit, judgments: pd.DataFrame) -> pd.DataFrame:
+    """Worst R-hat and least effective sample sizes of what is reported, by group."""
+    differences = fit.extra["differences"]
+    differences = differences.assign(group=differences["group"] + " less " + differences["other_group"])
+    reported = pd.concat([fit.frame, differences])
+    table = reported.groupby("group", sort=False).agg(
+        ratings=("n_ratings", "first"),
+        items=("n_items", "first"),
+        numbers=("rhat", "size"),
+        rhat=("rhat", "max"),
+        ess_bulk=("ess_bulk", "min"),
+        ess_tail=("ess_tail", "min"),
+    )
+    sweeps = pd.Series(fit.settings["thin"]) * (fit.settings["draws"] + fit.settings["tune"])
+    table.insert(2, "sweeps", sweeps)
+    table.insert(3, "sweep_ms", pd.Series(sweep_seconds(judgments)) * 1000)
+    return table
+
+
+def report(fit: ModelFit, groups: pd.DataFrame, told: dict[str, str]) -> str:
+    rows = [
+        [
+            str(row.Index),
+            *(f"{number:,.0f}" for number in (row.ratings, row.items, row.sweeps)),
+            f"{row.sweep_ms:.1f}",
+            str(row.numbers),
+            f"{row.rhat:.4f}",
+            *(f"{number:,.0f}" for number in (row.ess_bulk, row.ess_tail)),
+        ]
+        for row in groups.itertuples()
+    ]
+    note = (
+        "A rating is one judge's view of one item on all dimensions. Milliseconds are of one processor. "
+        "R-hat is the greatest and ESS (effective sample size) the least of all numbers that are reported of "
+        "a group, or of the differences between two."
+    )
+    parts = (table(DIMENSIONS_HEAD, rows), note, "\n".join(fit.verdict))
+    facts = {"Data": f"the simulated {STUDY} study, seed {SEED}", **told}
+    by = "python benchmarks/raters.py dimensions"
+    return page("Benchmark of the model of dimensions", facts, *parts, by=by).replace("nan", "")
+
+
+def dimensions(asked: Mapping[str, Any]) -> None:
+    """The model of dimensions at the size of a real study, from judgments to tables."""
+    defaults = inspect.signature(dimension_model).parameters
+    sizes = {name: asked[name] or defaults[name].default for name in SIZES}
+    judgments = simulate_ratings(load_any_study(STUDY), SEED, topics=asked["topics"]).judgments
+    told = {"Machine": machine()}
+    fit, spent = timed(lambda: dimension_model(judgments, seed=SEED, **sizes))
+    told |= {
+        "Size": f"{len(judgments):,} numbers on {judgments['dimension'].nunique()} dimensions",
+        "Chains": f"{sizes['chains']} of {sizes['draws']:,} draws after {sizes['tune']:,} to adapt",
+        "From judgments to tables": f"{spent['wall_seconds']:,.0f} s, "
+        f"{spent['processor_seconds']:,.0f} s of processor time, "
+        f"at most {peak_memory():,.0f} MB",
+    }
+    publish("DIMENSIONS", report(fit, convergence(fit, judgments), told))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=("ordinal", "dimensions"))
+    parser.add_argument("--items", type=int, default=3192)
+    parser.add_argument("--plain-draws", type=int, default=100, help="draws and tuning of the textbook model")
+    for name in (*SIZES, "topics"):
+        parser.add_argument(f"--{name}", type=int)
+    asked = vars(parser.parse_args())
+    if asked["model"] == "ordinal":
+        ordinal(asked["items"], asked["plain_draws"])
+    else:
+        dimensions(asked)
 
 
 if __name__ == "__main__":

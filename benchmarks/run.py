@@ -1,12 +1,14 @@
 """Measure the package against its peers, side by side in one run; `--quick` for a short look on few data.
 
-Prints a table, writes it to results/RESULTS.md, and the numbers to results/benchmarks.json.
+Prints a table, writes it to results/RESULTS.md, and the numbers to results/benchmarks.json. `--size` times
+fits of ten million profiles by 100,000 respondents from Parquet; they are simulated once, into build/bench.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,18 +17,24 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 from measure import (
     BY,
+    FEATURES,
     FORMULA,
     FORMULA_WITHOUT_BY,
     HERE,
     ID,
+    OUTCOME,
+    SCRATCH,
+    STIMULI,
     Target,
     best_of,
     import_seconds,
+    in_a_process,
     load_choices,
     machine,
     peak_memory,
     publish,
     run_python,
+    seconds,
     table,
     target_rows,
     versions,
@@ -91,7 +99,15 @@ def main() -> None:
     parser.add_argument("--without-r", action="store_true", help="leave cregg and survey out")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results", help="folder of benchmarks.json")
     parser.add_argument("--workload", nargs=2, metavar=("FILE", "DRAWS"), help=argparse.SUPPRESS)
+    parser.add_argument("--size", action="store_true", help="fits of ten million profiles, printed only")
+    parser.add_argument("--fit", choices=CLUSTERS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.fit:
+        fit_large(arguments.fit)
+        return
+    if arguments.size:
+        size()
+        return
     if arguments.workload:
         workload(arguments.workload[0], int(arguments.workload[1]))
         return
@@ -160,6 +176,59 @@ def workload(path: str, draws: int) -> None:
     bootstrap(amce, choices, FORMULA, unit=ID, draws=draws, seed=1)
     bootstrap(amce_diffs, choices, FORMULA_WITHOUT_BY, by=BY, unit=ID, draws=draws, seed=1)
     print(peak_memory())
+
+
+RESPONDENTS, TASKS, CHUNK = 100_000, 50, 5_000
+LARGE = SCRATCH / "size.parquet"
+CLUSTERS = {"one-way": ["judge_id"], "three-way": ["judge_id", "text", "user"]}
+
+
+def size() -> None:
+    """Fit ten million profiles, each time in a process of its own, so that its peak memory is its own."""
+    if not LARGE.is_file():
+        print(f"simulating {RESPONDENTS:,} respondents with {TASKS} tasks each")
+        write_choices(LARGE)
+    for name in CLUSTERS:
+        print(name, in_a_process([__file__, "--fit", name]))
+
+
+def fit_large(name: str) -> None:
+    """Fit once in this process, reading the file included."""
+    kept = []
+    taken = seconds(lambda: kept.append(amce(LARGE, FORMULA, id=CLUSTERS[name])))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    rows = kept[0].provenance.n_rows
+    print(json.dumps({"rows": rows, "seconds": round(taken, 2), "peak_gb": round(peak, 2)}))
+
+
+def write_choices(file: Path) -> None:
+    """Simulate the panel of the moderation study in parts, into one file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from conjury.inference.design.profiles import enumerate_profiles
+    from conjury.inference.simulation import simulate
+    from conjury.inference.study import load_study
+
+    study = load_study("moderation")
+    design = study.design.model_copy(update={"tasks": TASKS, "repeat_first": False})
+    study = study.model_copy(update={"design": design})
+    profiles = enumerate_profiles(study)
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    draft, writer = file.with_suffix(".draft"), None
+    columns = ["judge_id", ID, *STIMULI, OUTCOME, *FEATURES]
+    for number in range(RESPONDENTS // CHUNK):
+        made = simulate(
+            study, number, respondents=CHUNK, judges=["human"], profiles=profiles, truth=False
+        ).choices
+        for name in ("judge_id", ID):
+            made[name] = pd.Series(f"{number:02d}_", index=made.index).str.cat(made[name].astype("str"))
+        table = pa.Table.from_pandas(made[columns], preserve_index=False)
+        writer = writer or pq.ParquetWriter(draft, table.schema, compression="zstd")
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+    draft.replace(file)
 
 
 def targets(run: Run) -> list[Target]:

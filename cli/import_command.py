@@ -45,7 +45,7 @@ def import_(
 ) -> None:
     """Turn an export or completions into choices (a conjoint), judgments (ratings, labels) or gold labels."""
     if completions.typed():
-        from .importing_completions import import_for_study
+        from .import_options import import_for_study
 
         import_for_study(export, out, form, completions, options)
         return

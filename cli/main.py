@@ -11,19 +11,18 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.bounded import EXHAUSTED, exhausted
 
+from .commands.agreement import agreement, alt_test
 from .commands.collect import collect
 from .commands.compare import compare
 from .commands.design import design
 from .commands.diagnose import diagnose
-from .commands.doctor import doctor
-from .commands.example import example
 from .commands.fit import fit
 from .commands.power import power
-from .commands.raters.adding import agreement, alt_test
-from .commands.raters.raters import raters
+from .commands.raters import raters
 from .commands.report import report
 from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
+from .commands.start import doctor, example
 from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,16 +94,11 @@ def _cell(value: Any) -> str:
 
 
 @contextmanager
-def _bar(columns: Sequence[Any], total: int | None, first: str = "") -> Iterator[Callable[..., None]]:
+def _bar(columns: Sequence[Any], total: int | None) -> Iterator[Callable[..., None]]:
     """Show a bar on a terminal; the function that is handed out updates it."""
     terminal = Console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task(first, total=total)
-
-        def update(**changes: Any) -> None:
-            bar.update(task, **changes)
-
-        yield update
+        yield partial(bar.update, bar.add_task("", total=total))
 
 
 @contextmanager
@@ -111,11 +107,7 @@ def show_steps(total: int) -> Iterator[Callable[[str], None]]:
     description = TextColumn("{task.description}", markup=False)
     columns = (description, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with _bar(columns, total) as update:
-
-        def step(name: str) -> None:
-            update(description=name, advance=1)
-
-        yield step
+        yield lambda name: update(description=name, advance=1)
 
 
 @contextmanager
@@ -123,37 +115,18 @@ def show_count(what: str, total: int | None = None) -> Iterator[Callable[..., No
     """Show a bar of a count; the function that is handed out takes the number done, and a new total."""
     from rich.progress import TimeRemainingColumn
 
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with _bar(columns, total) as update:
-
-        def watch(done: int, of: int | None = total) -> None:
-            update(completed=done, total=of)
-
-        yield watch
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    with _bar((TextColumn(what), BarColumn(), MofNCompleteColumn(), *times), total) as update:
+        yield lambda done, of=total: update(completed=done, total=of)
 
 
 @contextmanager
 def show_requests(total: int) -> Iterator[Callable[[int, str], None]]:
     """Show a bar of requests; the function that is handed out takes the number done and a description."""
-    columns = (
-        TextColumn("Asking"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-    )
+    description = TextColumn("{task.description}", markup=False)
+    columns = (TextColumn("Asking"), BarColumn(), MofNCompleteColumn(), description, TimeElapsedColumn())
     with _bar(columns, total) as update:
-
-        def watch(done: int, description: str) -> None:
-            update(completed=done, description=description)
-
-        yield watch
+        yield lambda done, description: update(completed=done, description=description)
 
 
 FORMATS: tuple[str, ...] = ("png", "svg", "pdf")

@@ -33,38 +33,31 @@ def packaged_files() -> list[str]:
     ]
 
 
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
 def make_targets() -> set[str]:
-    return set(
-        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    )
+    return set(re.findall(r"^([a-z-]+):", text_of("Makefile"), flags=re.MULTILINE))
 
 
 # ---- the wheel ----
 
 
-@pytest.fixture(scope="module")
-def wheel_contents(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Names in a wheel built from the tracked files alone."""
+def test_the_wheel_holds_every_tracked_module_and_data_file_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Left out are R's scripts that make reference tables, R's own tests, and files not listed as data."""
     with zipfile.ZipFile(build_wheel(tmp_path_factory)) as archive:
-        return set(archive.namelist())
-
-
-def test_wheel_holds_every_tracked_module_and_data_file(wheel_contents: set[str]) -> None:
-    missing = [name for name in packaged_files() if f"conjury/{name}" not in wheel_contents]
-    assert missing == []
-
-
-def test_wheel_leaves_out_what_only_makes_or_runs_tests(wheel_contents: set[str]) -> None:
-    """R's scripts that make reference tables, R's own tests, and files that are not listed as data."""
+        contents = set(archive.namelist())
+    packaged = packaged_files()
+    assert [name for name in packaged if f"conjury/{name}" not in contents] == []
     kept_back = [name for name in tracked_files() if name.startswith(LEFT_OUT_OF_THE_WHEEL)]
     assert {name.rpartition("/")[0] + "/" for name in kept_back} >= set(LEFT_OUT_OF_THE_WHEEL)
-    shipped = {name.removeprefix("conjury/") for name in wheel_contents if name.startswith("conjury/")}
-    assert shipped - set(packaged_files()) == set()
-
-
-def test_wheel_installs_nothing_but_conjury(wheel_contents: set[str]) -> None:
+    shipped = {name.removeprefix("conjury/") for name in contents if name.startswith("conjury/")}
+    assert shipped - set(packaged) == set()
     version = PYPROJECT["project"]["version"]
-    assert {name.partition("/")[0] for name in wheel_contents} == {"conjury", f"conjury-{version}.dist-info"}
+    assert {name.partition("/")[0] for name in contents} == {"conjury", f"conjury-{version}.dist-info"}
 
 
 def test_every_folder_with_modules_is_a_listed_package() -> None:
@@ -89,25 +82,17 @@ def test_analysis_is_imported_within_half_a_second() -> None:
     assert min(float(in_fresh_python(code)) for _ in range(3)) < 0.5
 
 
-@pytest.mark.parametrize("module", ["conjury.analysis", "conjury.analysis.conjoint", "conjury.inference"])
-def test_import_leaves_heavy_partners_alone(module: str) -> None:
-    loaded = in_fresh_python(
-        f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    )
-    assert HEAVY & set(loaded.split()) == set()
-
-
-@pytest.mark.parametrize("module", ["conjury.analysis.benchmark", "conjury.analysis.raters"])
-def test_analyses_of_judgments_start_without_distributions_of_scipy(module: str) -> None:
-    loaded = in_fresh_python(f"import sys, {module}; print(*sys.modules)")
-    assert (HEAVY | {"scipy.stats"}) & set(loaded.split()) == set()
-
-
-def test_the_help_of_the_command_line_needs_no_tables() -> None:
-    loaded = in_fresh_python(
-        "import sys, conjury.cli.main; print(*{name.partition('.')[0] for name in sys.modules})"
-    )
-    assert (HEAVY | {"numpy", "pandas", "pydantic", "scipy"}) & set(loaded.split()) == set()
+@pytest.mark.parametrize(
+    ("modules", "further"),
+    [
+        ("conjury.analysis, conjury.analysis.conjoint, conjury.inference", set()),
+        ("conjury.analysis.benchmark, conjury.analysis.raters", {"scipy.stats"}),
+        ("conjury.cli.main", {"numpy", "pandas", "pydantic", "scipy"}),
+    ],
+)
+def test_import_leaves_heavy_partners_alone(modules: str, further: set[str]) -> None:
+    loaded = in_fresh_python(f"import sys, {modules}; print(*sys.modules)").split()
+    assert (HEAVY | further) & set(loaded) == set()
 
 
 # ---- documents and make targets ----
@@ -115,13 +100,12 @@ def test_the_help_of_the_command_line_needs_no_tables() -> None:
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "reports/README.md"])
 def test_make_commands_in_documents_are_targets(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    named = set(re.findall(r"(?:`|^ {0,4})make ([a-z]+)", text, flags=re.MULTILINE))
+    named = set(re.findall(r"(?:`|^ {0,4})make ([a-z]+)", text_of(document), flags=re.MULTILINE))
     assert named - make_targets() == set()
 
 
 def test_ci_runs_make_targets_and_nothing_else() -> None:
-    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    lines = text_of(".ci/run").splitlines()
     commands = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]
     lanes = ["test", "test-bayes", "test-long", "test-pdf", "test-vllm"]
     assert commands == [f"make {name}" for name in ("lint", *lanes)]
@@ -149,8 +133,8 @@ print(any(there for name, there in features.items() if name in ("AVX512_SKX", "X
 
 def test_version_is_the_same_everywhere() -> None:
     version = PYPROJECT["project"]["version"]
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in text_of("CITATION.cff")
+    assert f"\n## {version}" in text_of("CHANGELOG.md")
 
 
 # ---- the set-up script, among stand-ins for what it may find ----
@@ -188,66 +172,68 @@ class Machine:
         (self.bin / "chmod").symlink_to(str(shutil.which("chmod")))
         self.add(self.bin / "uv", f'case "$1" in sync) mkdir -p .venv/bin; {python};; python) exit 1;; esac')
 
-    def set_up(self) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+    def set_up(self) -> tuple[int, str, str, list[str]]:
+        """Exit code and output of the script, and its calls of `uv sync`."""
+        done = subprocess.run(
             [str(self.checkout / ".ci" / "setup.sh"), "base"],
             env={"PATH": str(self.bin), "HOME": str(self.home)},
             capture_output=True,
             text=True,
             check=False,
         )
-
-    def syncs(self) -> list[str]:
-        calls = self.calls.read_text(encoding="utf-8").splitlines()
-        return [call for call in calls if call.startswith(f"{self.bin}/uv sync")]
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+        calls = self.calls.read_text(encoding="utf-8").splitlines() if self.calls.exists() else []
+        syncs = [call for call in calls if call.startswith(f"{self.bin}/uv sync")]
+        return done.returncode, done.stdout, done.stderr, syncs
 
 
-def test_setup_prefers_pyenvs_newer_python_to_an_older_one_on_the_path(machine: Machine) -> None:
-    newer = machine.home / ".pyenv" / "versions" / "3.12.9" / "bin" / "python"
-    machine.add_python(machine.bin / "python3", 11)
-    machine.add_python(newer, 12)
+@pytest.mark.parametrize(
+    ("pythons", "r", "python", "told"),
+    [
+        pytest.param(
+            {"bin/python3": 11, "home/.pyenv/versions/3.12.9/bin/python": 12},
+            False,
+            "home/.pyenv/versions/3.12.9/bin/python",
+            "",
+            id="a newer Python of pyenv is preferred to an older one on the PATH",
+        ),
+        pytest.param(
+            {"bin/python3": 11},
+            False,
+            "bin/python3",
+            "Python 3.11, without the Bayesian models",
+            id="3.11 does, and what is left out is named",
+        ),
+        pytest.param(
+            {"bin/python3.13": 13},
+            False,
+            "bin/python3.13",
+            "install R with survey and testthat",
+            id="without R its packages are named and rpy2 is left out",
+        ),
+        pytest.param({"bin/python3.12": 12}, True, "bin/python3.12", "R engines: yes", id="R adds rpy2"),
+    ],
+)
+def test_setup_takes_what_it_finds_and_names_what_is_left_out(
+    tmp_path: Path, pythons: dict[str, int], r: bool, python: str, told: str
+) -> None:
+    machine = Machine(tmp_path)
+    for place, minor in pythons.items():
+        machine.add_python(tmp_path / place, minor)
     machine.add_uv()
-    done = machine.set_up()
-    assert done.returncode == 0, done.stderr
-    assert all(f"--python {newer}" in call for call in machine.syncs())
+    for name in ("R", "Rscript") if r else ():
+        machine.add(machine.bin / name, "exit 0")
+    code, out, error, syncs = machine.set_up()
+    assert code == 0, error
+    assert told in out
+    assert syncs
+    assert all(f"--python {tmp_path / python}" in call for call in syncs)
+    assert [call.endswith("--extra r") for call in syncs[-1:]] == [r]
+    assert r or not [call for call in syncs if "--extra r" in call]
 
 
-def test_setup_goes_on_with_311_and_names_what_is_left_out(machine: Machine) -> None:
-    machine.add_python(machine.bin / "python3", 11)
+def test_setup_fails_in_one_sentence_without_python(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
     machine.add_uv()
-    done = machine.set_up()
-    assert done.returncode == 0, done.stderr
-    assert "Python 3.11, without the Bayesian models" in done.stdout
-    assert all(f"--python {machine.bin / 'python3'}" in call for call in machine.syncs())
-
-
-def test_setup_without_r_names_the_packages_and_leaves_rpy2_out(machine: Machine) -> None:
-    machine.add_python(machine.bin / "python3.13", 13)
-    machine.add_uv()
-    done = machine.set_up()
-    assert done.returncode == 0, done.stderr
-    assert "install R with survey and testthat" in done.stdout
-    assert [call for call in machine.syncs() if "--extra r" in call] == []
-
-
-def test_setup_with_r_adds_rpy2(machine: Machine) -> None:
-    machine.add_python(machine.bin / "python3.12", 12)
-    machine.add_uv()
-    machine.add(machine.bin / "R", "exit 0")
-    machine.add(machine.bin / "Rscript", "exit 0")
-    done = machine.set_up()
-    assert done.returncode == 0, done.stderr
-    assert "R engines: yes" in done.stdout
-    assert machine.syncs()[-1].endswith("--extra r")
-
-
-def test_setup_fails_in_one_sentence_without_python(machine: Machine) -> None:
-    machine.add_uv()
-    done = machine.set_up()
-    assert done.returncode == 1
-    assert "install Python 3.12" in done.stderr
+    code, _, error, _ = machine.set_up()
+    assert code == 1
+    assert "install Python 3.12" in error

@@ -25,10 +25,8 @@ from .run import (
     BOOTSTRAPPED,
     COUNTS,
     FitOptions,
-    Fitted,
     Group,
     Plan,
-    fit,
     name_groups,
     resampled_unit,
     settings_of,
@@ -85,16 +83,6 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
     ]
     compared = people_steps(study, answered, options)
     return Plan((*steps, *compared.steps), (*notes, *compared.notes))
-
-
-def fit_study(
-    study: Study,
-    variants: Mapping[str, pd.DataFrame],
-    options: FitOptions,
-    progress: Callable[[str], None] | None = None,
-) -> Fitted:
-    """Run every analysis of a study in every group of its choices."""
-    return fit(plan_conjoint(study, list(groups(variants)), options), progress)
 
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:

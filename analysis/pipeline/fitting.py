@@ -24,12 +24,10 @@ from ..benchmark.data.answered import Answered
 from ..raters.models.fitted import ModelFit
 from ..recovery import effect_recovery, label_recovery, rating_recovery
 from ..vocabulary import HUMAN
-from . import labels, ratings
 from .conjoint import answers, groups, plan_conjoint
-from .labels import add_printed_numbers, plan_labels, with_gold
+from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, Loaded
 from .manifest import FIT, describe_labels, describe_study, entries_of, results_of
-from .ratings import plan_ratings
 from .results_folder import FORMAT, SAMPLERS, ResultsFolder, describe_run
 from .run import FitOptions, Fitted, Group, Plan, fit
 
@@ -70,11 +68,11 @@ def work_of(
     assert isinstance(study, ItemStudy)
     if has_gold(study, gold):
         loaded, answered = with_gold(loaded, gold, readings)
-        options = options.with_draws(labels.DRAWS)
+        options = options.with_draws(LABEL_DRAWS)
         plan = plan_labels(answered, options)
         follow = partial(_of_labels, answered, loaded)
         return Work(loaded, plan, options.draws or 0, follow, describe_labels(study))
-    options = options.with_draws(ratings.DRAWS)
+    options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
     return Work(loaded, plan, options.draws or 0, partial(_of_ratings, study, loaded), describe_study(study))
 

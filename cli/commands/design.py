@@ -48,7 +48,7 @@ def design(study: StudyName, drawing: Drawing, out: RunFolderPath = None) -> Non
     """Draw the pairs of a conjoint, or who rates which item, before anyone is asked."""
     from conjury.inference.study import ItemStudy, load_any_study
 
-    from .planning.card import draw_card as draw
+    from .card import draw_card as draw
 
     known = load_any_study(study)
     if isinstance(known, ItemStudy):

@@ -13,7 +13,7 @@ import typer
 
 from conjury.inference.errors import InputError, did_you_mean
 
-from ..options import LevelsFile, Renames, ResultsPath, StudyName, grouped
+from ..options import StudyName, grouped
 from ..printing import console, draw_figures, save_figures, show_steps
 from .compare import Choices, load_choices_of
 
@@ -38,14 +38,8 @@ COUNTED = {
 class Checked(Choices):
     """Which choices are checked."""
 
-    results: ResultsPath = Path("results")
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
-    ] = None
     judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None
     prompt: Annotated[str | None, typer.Option(help="Only this prompt.")] = None
-    levels: LevelsFile = None
-    rename: Renames = None
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, written: Written) -> Non
     from conjury.inference.study import load_study
     from conjury.inference.tables.files import write_table
 
-    from .planning import planned as tables
-    from .planning.planned import find_groups, find_prices
+    from . import planned as tables
+    from .planned import find_groups, find_prices
 
     _check_files(study, written)
     known = load_study(study)

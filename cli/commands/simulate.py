@@ -92,10 +92,9 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
     refuse_options(study, "items", conjoint)
     if known.label_sets:
         refuse_options(study, "labels", of_ratings)
-        _labels(known, out, answers)
     else:
         refuse_options(study, "ratings", {"--items": answers.items})
-        _ratings(known, out, answers)
+    _judgments(known, out, answers)
 
 
 def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
@@ -127,47 +126,21 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
     )
 
 
-def _ratings(study: ItemStudy, out: Path, answers: Answers) -> None:
-    """Simulate ratings and write them with items and true values next to them."""
+def _judgments(study: ItemStudy, out: Path, answers: Answers) -> None:
+    """Simulate ratings or labels and write them with items, gold labels and true values next to them."""
+    from conjury.inference.simulation.labels import simulate_labels
     from conjury.inference.simulation.ratings import simulate_ratings
     from conjury.inference.tables.columns import companion
 
-    drawn = simulate_ratings(
-        study,
-        answers.seed,
-        topics=answers.topics,
-        people=answers.people,
-        judges=answers.judge,
-        samples=1 if answers.samples is None else answers.samples,
-        repeats=answers.repeats,
-    )
-    print_written(
-        [
-            (drawn.judgments, out, "rows of judgments"),
-            (drawn.items, companion(out, "items"), "items"),
-            (drawn.truth, companion(out, "truth"), "true values"),
-        ]
-    )
-
-
-def _labels(study: ItemStudy, out: Path, answers: Answers) -> None:
-    """Simulate labels and write them with items, gold labels and true values next to them."""
-    from conjury.inference.simulation.labels import simulate_labels
-    from conjury.inference.tables.columns import companion
-
-    drawn = simulate_labels(
-        study,
-        answers.seed,
-        items=answers.items,
-        people=answers.people,
-        samples=answers.samples,
-        judges=answers.judge,
-    )
-    print_written(
-        [
-            (drawn.judgments, out, "rows of judgments"),
-            (drawn.items, companion(out, "items"), "items"),
-            (drawn.labels, companion(out, "labels"), "gold labels"),
-            (drawn.truth, companion(out, "truth"), "true values"),
-        ]
-    )
+    who: dict[str, Any] = {"people": answers.people, "judges": answers.judge}
+    written = {"items": "items", "truth": "true values"}
+    drawn: Any
+    if study.label_sets:
+        drawn = simulate_labels(study, answers.seed, items=answers.items, samples=answers.samples, **who)
+        written = {"items": "items", "labels": "gold labels", "truth": "true values"}
+    else:
+        samples = 1 if answers.samples is None else answers.samples
+        again = {"samples": samples, "repeats": answers.repeats}
+        drawn = simulate_ratings(study, answers.seed, topics=answers.topics, **again, **who)
+    further = [(getattr(drawn, role), companion(out, role), what) for role, what in written.items()]
+    print_written([(drawn.judgments, out, "rows of judgments"), *further])

@@ -1,99 +1,97 @@
-"""A short study, and the command: as a process, and in this one."""
+"""A short study, and the command as it runs in this process."""
 
 from __future__ import annotations
 
 import io
+import re
+import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
 
-from conjury.cli import printing as figures
+from conjury.cli import printing
 from conjury.cli.main import main
 from conjury.inference.study import load_study
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-Told = Callable[..., tuple[int, str]]
+
+class Ended(NamedTuple):
+    """Exit code and output of a command."""
+
+    code: int
+    out: str
+    err: str
 
 
-def command() -> str:
-    found = shutil.which("conjury", path=str(Path(sys.executable).parent))
-    assert found is not None, "the conjury command is not installed beside this Python"
-    return found
-
-
-@pytest.fixture(scope="session")
-def process() -> Run:
-    """Run the command as a process of its own."""
-
-    def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [command(), *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=200
-        )
-
-    return run
+Run = Callable[..., Ended]
 
 
 @pytest.fixture(scope="session")
 def conjury() -> Run:
-    """Run the command in this process, with figures as SVG only, as if it were a process of its own."""
+    """Run the command in a folder, as if in a process of its own; an argument with spaces is split."""
 
-    def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        words = ["conjury", *map(str, arguments)]
+    def run(*arguments: object, cwd: Path, figures: Sequence[str] = ("svg",)) -> Ended:
+        words = [word for one in arguments for word in (shlex.split(one) if " " in str(one) else [str(one)])]
         out, err, code = io.StringIO(), io.StringIO(), 0
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            patch.setattr(figures, "FORMATS", ("svg",))
-            patch.setattr(sys, "argv", words)
+            patch.setattr(printing, "FORMATS", tuple(figures))
+            patch.setattr(sys, "argv", ["conjury", *words])
             patch.chdir(cwd)
             try:
                 main()
             except SystemExit as stop:
                 code = int(stop.code or 0)
-        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+        return Ended(code, out.getvalue(), err.getvalue())
 
     return run
 
 
-@pytest.fixture(autouse=True)
-def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no figures in tests that are not about them."""
-    monkeypatch.setattr(figures, "FORMATS", ())
+@pytest.fixture(scope="session")
+def done(conjury: Run) -> Callable[..., str]:
+    """Run the command in a folder, where it succeeds without complaint; what it printed."""
 
-
-@pytest.fixture
-def conjury_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
-    """Run the command in this process, in an empty folder; return its exit code and what it printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out + printed.err
+    def run(*arguments: object, **place: object) -> str:
+        ended = conjury(*arguments, **place)
+        assert (ended.code, ended.err) == (0, ""), ended.err + ended.out
+        return ended.out
 
     return run
 
 
 @pytest.fixture
-def streams(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """Run the command in an empty folder; return its exit code and what it wrote to both streams."""
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conjury: Run) -> Run:
+    """Run the command in the empty working directory, without figures."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return partial(conjury, cwd=tmp_path, figures=())
 
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out, printed.err
+
+@pytest.fixture
+def ran(here: Run, tmp_path: Path, done: Callable[..., str]) -> Callable[..., str]:
+    """Run the command in the empty working directory, where it succeeds; what it printed."""
+    return partial(done, cwd=tmp_path, figures=())
+
+
+@pytest.fixture
+def refused(here: Run) -> Callable[..., str]:
+    """Run the command in the working directory; the one sentence that it ends with, and nothing else."""
+
+    def run(*arguments: object, prints: bool = False, writes: bool = False, **place: object) -> str:
+        before = set(Path().iterdir())
+        code, out, err = here(*arguments, **place)
+        assert code == 2, out + err
+        assert prints or writes or not out
+        assert re.fullmatch(r"conjury: .*[.?]\n", err), err
+        assert writes or set(Path().iterdir()) == before
+        return err
 
     return run
 

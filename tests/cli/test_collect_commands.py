@@ -21,7 +21,6 @@ from fakes.server import FakeServer
 from fakes.studies import RATINGS, collect, everything_said, items, table, towns, write_study
 from interrupts import interruptible_process
 
-from conjury.cli.main import main
 from conjury.inference.ledger import Ledger
 
 Refused = Callable[..., str]
@@ -40,7 +39,7 @@ NOBODY = """
 import contextlib, os, sys
 from conjury.cli.main import main
 from conjury.inference.backends.openai import live
-from conjury.inference.collecting import choose, run
+from conjury.inference.collecting import run
 sys.argv.append("--dry-run")
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):
     main()  # imports all that it needs while it still may
@@ -68,30 +67,6 @@ def study(tmp_path: Path) -> Path:
     return write_study(tmp_path / "towns", towns())
 
 
-@pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Refused:
-    """Run the command and return the one sentence that it ends with."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-    def run(*arguments: object) -> str:
-        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        told = capfd.readouterr().err
-        assert stopped.value.code == 2
-        assert "Traceback" not in told
-        if told.startswith("Usage: "):  # an option that cannot be read at all
-            return told
-        assert told.startswith("conjury: ")
-        assert told.count("\n") == 1
-        assert told.endswith((".\n", "?\n"))
-        return told
-
-    return run
-
-
 def start(code: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
     return interruptible_process(
         [sys.executable, "-c", code, *map(str, arguments)],
@@ -106,6 +81,14 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, error
 
 
+def sentence(process: subprocess.Popen[str]) -> str:
+    """The one sentence that a process ends with."""
+    code, _, error = ended(process)
+    assert code == 2, error
+    assert re.fullmatch(r"conjury: .*\n", error), error
+    return error
+
+
 def wait_for_answers(server: FakeServer, n: int) -> None:
     deadline = time.monotonic() + 60
     while sum(server.counts()["answered"].values()) < n:
@@ -114,19 +97,16 @@ def wait_for_answers(server: FakeServer, n: int) -> None:
 
 
 def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
-    study: Path, tmp_path: Path, server: FakeServer
+    study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str]
 ) -> None:
     server.configure(latency=0.2)
     run = tmp_path / "run"
     options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3)
     process = start("from conjury.cli.main import main; main()", "collect", study, *options)
     wait_for_answers(server, 6)
-    second = start("from conjury.cli.main import main; main()", "collect", study, *options)
-    code, _, told = ended(second)
-    assert code == 2
+    told = refused("collect", study, *options, writes=True)
     assert f"process {process.pid} on" in told
     assert "is writing to this ledger; wait until it is done" in told
-    assert told.count("\n") == 1
     process.send_signal(signal.SIGINT)
     code, out, told = ended(process)
     assert code == 130
@@ -136,27 +116,21 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
     assert 6 <= n < REQUESTS
     assert len(table(run, "choices")) == 2 * n
     assert table(run, "choices")["status"].eq("ok").all()
-    server_counts = server.counts()["answered"]
-    assert sum(server_counts.values()) == n
+    assert sum(server.counts()["answered"].values()) == n
     assert collect(study, run, base_url=server.url) == 0
     assert set(server.counts()["answered"].values()) == {1}
     assert len(table(run, "responses")) == REQUESTS
 
 
 def test_the_commands_work_together_from_design_to_choices(
-    study: Path, tmp_path: Path, server: FakeServer, conjury: Callable[..., subprocess.CompletedProcess[str]]
+    study: Path, tmp_path: Path, server: FakeServer, ran: Callable[..., str]
 ) -> None:
-    made = conjury("design", study, "--pairs", 5, "--swapped-share", 0.2, "--seed", 2, cwd=tmp_path)
-    assert "6 tasks, 1 of them with positions swapped" in made.stdout
-    asked = ("--base-url", server.url, "--prompt", "plain")
-    made = conjury("collect", study, "--judge", "judge", *asked, cwd=tmp_path)
-    assert (made.returncode, made.stderr) == (0, "")
-    run = tmp_path / "runs" / "towns"
-    assert len(table(run, "choices")) == 12
-    made = conjury("status", study, cwd=tmp_path)
-    assert "judge plain ok: 6" in made.stdout
-    made = conjury("ledger", "verify", study, cwd=tmp_path)
-    assert (made.returncode, made.stdout.strip().endswith("6 requests, no damage.")) == (0, True)
+    made = ran("design", study, "--pairs 5 --swapped-share 0.2 --seed 2")
+    assert "6 tasks, 1 of them with positions swapped" in made
+    ran("collect", study, f"--judge judge --base-url {server.url} --prompt plain")
+    assert len(table(tmp_path / "runs" / "towns", "choices")) == 12
+    assert "judge plain ok: 6" in ran("status", study)
+    assert ran("ledger", "verify", study).strip().endswith("6 requests, no damage.")
 
 
 def test_a_key_is_told_nowhere(
@@ -165,32 +139,30 @@ def test_a_key_is_told_nowhere(
     server: FakeServer,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    refused: Refused,
+    refused: Callable[..., str],
 ) -> None:
     monkeypatch.setenv("SENTINEL_KEY", KEY)
-    run = tmp_path / "run"
-    asked = ("collect", study, "--judge", "judge", "--key-variable", "SENTINEL_KEY", "--out", run)
-    said = [refused(*asked, "--base-url", f"http://me:{KEY}@127.0.0.1:9/v1")]
+    run, said = tmp_path / "run", []
+
+    def ask(out: str, url: str, *options: str, judge: str = "judge") -> str:
+        words = ("--judge", judge, "--key-variable", "SENTINEL_KEY", "--out", tmp_path / out, *options)
+        said.append(refused("collect", study, *words, "--base-url", url, writes=True))
+        return said[-1]
+
+    ask("run", f"http://me:{KEY}@127.0.0.1:9/v1")
     server.configure(key="another key")
-    said.append(refused(*asked, "--base-url", server.url))
-    assert "does not accept the key in the environment variable SENTINEL_KEY" in said[-1]
-    asked = (*asked[:-1], tmp_path / "batch")
-    said.append(refused(*asked, "--base-url", server.url, "--batch"))
+    refusal = "does not accept the key in the environment variable SENTINEL_KEY"
+    assert refusal in ask("run", server.url)
+    ask("batch", server.url, "--batch")
     server.configure(models=["other", "third"])
-    asked = (*asked[:-1], tmp_path / "nowhere")
-    said.append(refused(*asked, "--base-url", f"{server.root}/{KEY}/nowhere"))
-    assert "was given with a key or password in it" in said[-1]
-    said.append(refused(*asked, "--base-url", f"{server.root}/nowhere"))
-    assert "does not speak OpenAI's protocol there" in said[-1]
-    mine = ("collect", study, "--judge", "mine", "--out", run, "--key-variable", "SENTINEL_KEY")
-    said.append(refused(*mine, "--base-url", server.url))
+    assert "was given with a key or password in it" in ask("nowhere", f"{server.root}/{KEY}/nowhere")
+    assert "does not speak OpenAI's protocol there" in ask("nowhere", f"{server.root}/nowhere")
+    ask("run", server.url, judge="mine")
     server.configure(faults={"500": 0.3, "wrong_schema": 0.2, "rejected": 0.2}, key=KEY)
     assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY") == 0
     assert collect(study, run, "other", base_url=server.url, key_variable="SENTINEL_KEY", batch=True) == 0
     assert KEY in server.counts()["keys"]
-    captured = capfd.readouterr()
-    said += [captured.out, captured.err]
-    assert KEY not in "".join(said)
+    assert KEY not in "".join([*said, *capfd.readouterr()])
     for folder in (run, tmp_path / "batch", tmp_path / "nowhere"):
         assert KEY.encode() not in everything_said(folder)
     assert b"SENTINEL_KEY" in everything_said(run)
@@ -213,11 +185,7 @@ def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
     run = tmp_path / "run"
     options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", run)
     collect(study, run, base_url=server.url, pairs=1)
-    code, _, told = ended(start(LIMITED, (run / "ledger.sqlite").stat().st_size + 16_000, *options))
-    assert code == 2
-    assert told.startswith("conjury: ")
-    assert told.count("\n") == 1
-    assert "space" in told
+    assert "space" in sentence(start(LIMITED, (run / "ledger.sqlite").stat().st_size + 16_000, *options))
     assert collect(study, run, base_url=server.url) == 0
     assert len(table(run, "choices")) == 2 * REQUESTS
 
@@ -232,80 +200,80 @@ def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server: Fa
             path.chmod(0o555 if path.is_dir() else 0o444)
         for out in (folder / "run", folder / "new"):
             options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", out)
-            code, _, told = ended(start(NOBODY, *options))
-            assert code == 2, told
-            assert told.startswith("conjury: ")
-            assert told.count("\n") == 1
-            assert "ermission" in told
+            assert "ermission" in sentence(start(NOBODY, *options))
         assert len(server.counts()["arrivals"]) == seen
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755)
 
 
-ASK = ("collect", "towns", "--judge", "judge")
+ASK = "collect towns --judge judge"
+NOBODY_THERE = "http://127.0.0.1:9/v1"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("command", "told"),
     [
-        (("design", "posts"), "Study posts says nothing of who rates what; add 'assignment"),
-        (("design", "towns", "--pairs", 0), "number of pairs is 0"),
-        (("design", "towns", "--swapped-share", 1.5), "1.5"),
-        (("design", "towns", "--seed", -1), "--seed"),
-        (("design", "nowhere"), "no study 'nowhere'"),
-        (("collect", "towns", "--judge", "jugde"), "did you mean 'judge'"),
-        (("collect", "towns", "--judge", "human"), "these are people"),
-        (("collect", "towns", "--judge", "silent"), "does not say how to ask"),
+        ("design posts", "Study posts says nothing of who rates what; add 'assignment"),
+        ("design towns --pairs 0", "number of pairs is 0"),
+        ("design towns --swapped-share 1.5", "1.5"),
+        ("design towns --seed -1", "--seed"),
+        ("design nowhere", "no study 'nowhere'"),
+        ("collect towns --judge jugde", "did you mean 'judge'"),
+        ("collect towns --judge human", "these are people"),
+        ("collect towns --judge silent", "does not say how to ask"),
         (ASK, "no key in the environment variable OPENAI_API_KEY"),
-        ((*ASK, "--prompt", "plane"), "did you mean 'plain'"),
-        ((*ASK, "--pairs", 41), "The design has 40 pairs"),
-        ((*ASK, "--pairs", 0), "--pairs"),
-        ((*ASK, "--stimuli", "video"), "--stimuli video"),
+        (f"{ASK} --prompt plane", "did you mean 'plain'"),
+        (f"{ASK} --pairs 41", "The design has 40 pairs"),
+        (f"{ASK} --pairs 0", "--pairs"),
+        (f"{ASK} --stimuli video", "--stimuli video"),
         (
-            (*ASK, "--stimuli", "images"),
+            f"{ASK} --stimuli images",
             "80 of 80 profiles have no picture .*; run `conjury render towns/study.yaml --cues both",
         ),
-        ((*ASK, "--stimuli", "links", "--pictures", "pics"), "pics: 80 of 80 profiles have no address"),
-        ((*ASK, "--backend", "carrier"), "--backend 'carrier'"),
-        ((*ASK, "--answer", "letter"), "--answer 'letter'"),
-        ((*ASK, "--key-variable", "my key"), "--key-variable 'my key'"),
-        ((*ASK, "--samples", 0), "--samples"),
-        ((*ASK, "--concurrency", 0), "--concurrency"),
-        ((*ASK, "--max-cost", -1), "--max-cost"),
-        ((*ASK, "--prices", "gone.yaml"), r"gone\.yaml"),
-        ((*ASK, "--prices", "towns/study.yaml"), r"study\.yaml:\d+"),
-        ((*ASK, "--model", "own", "--max-cost", 1), "--max-cost needs the price of own"),
-        ((*ASK, "--rule", "guess"), "no rule 'guess'"),
-        ((*ASK, "--wait"), "add --batch"),
-        ((*ASK, "--batch", "--backend", "simulated"), "not to simulated"),
-        ((*ASK, "--backend", "replay"), "name it with --recorded"),
-        ((*ASK, "--backend", "replay", "--recorded", "gone.parquet"), r"gone\.parquet"),
-        ((*ASK, "--backend", "replay", "--recorded", "towns/truth.csv"), "column 'study' is missing"),
-        ((*ASK, "--recorded", "gone.parquet"), "--backend replay"),
+        (f"{ASK} --stimuli links --pictures pics", "pics: 80 of 80 profiles have no address"),
+        (f"{ASK} --backend carrier", "--backend 'carrier'"),
+        (f"{ASK} --answer letter", "--answer 'letter'"),
+        (f"{ASK} --key-variable 'my key'", "--key-variable 'my key'"),
+        (f"{ASK} --samples 0", "--samples"),
+        (f"{ASK} --concurrency 0", "--concurrency"),
+        (f"{ASK} --max-cost -1", "--max-cost"),
+        (f"{ASK} --prices gone.yaml", r"gone\.yaml"),
+        (f"{ASK} --prices towns/study.yaml", r"study\.yaml:\d+"),
+        (f"{ASK} --model own --max-cost 1", "--max-cost needs the price of own"),
+        (f"{ASK} --rule guess", "no rule 'guess'"),
+        (f"{ASK} --wait", "add --batch"),
+        (f"{ASK} --batch --backend simulated", "not to simulated"),
+        (f"{ASK} --backend replay", "name it with --recorded"),
+        (f"{ASK} --backend replay --recorded gone.parquet", r"gone\.parquet"),
+        (f"{ASK} --backend replay --recorded towns/truth.csv", "column 'study' is missing"),
+        (f"{ASK} --recorded gone.parquet", "--backend replay"),
         pytest.param(  # waits for the retries of a connection that is refused
-            (*ASK, "--base-url", "http://127.0.0.1:9/v1"), "cannot be reached", marks=pytest.mark.long
+            f"{ASK} --base-url {NOBODY_THERE}", "cannot be reached", marks=pytest.mark.long
         ),
-        ((*ASK, "--base-url", "http://[::1/v1"), "is no address"),
-        ((*ASK, "--base-url", "nonsense"), "is no address"),
-        ((*ASK, "--base-url", ""), "--base-url"),
+        (f"{ASK} --base-url http://[::1/v1", "is no address"),
+        (f"{ASK} --base-url nonsense", "is no address"),
+        (f"{ASK} --base-url ''", "--base-url"),
         (
-            ("collect", "towns", "--judge", "mine", "--base-url", "http://127.0.0.1:9/v1"),
+            f"collect towns --judge mine --base-url {NOBODY_THERE}",
             "check the address, and that a server is running there",
         ),
-        (("collect", "posts", "--judge", "judge", "--answer", "token"), "longer than one token"),
-        (("collect", "posts", "--judge", "judge", "--backend", "simulated"), "'posts' has no truth table"),
-        (("status", "towns"), "contains no run"),
-        (("retry", "towns", "--status", "error"), "contains no run"),
-        (("parse", "towns"), "contains no run"),
-        (("ledger", "verify", "towns"), "contains no run"),
+        ("collect posts --judge judge --answer token", "longer than one token"),
+        ("collect posts --judge judge --backend simulated", "'posts' has no truth table"),
+        ("status towns", "contains no run"),
+        ("retry towns --status error", "contains no run"),
+        ("parse towns", "contains no run"),
+        ("ledger verify towns", "contains no run"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(
-    tmp_path: Path, refused: Refused, arguments: tuple[object, ...], told: str
+    tmp_path: Path, here: Callable[..., tuple[int, str, str]], command: str, told: str
 ) -> None:
     write_study(tmp_path / "towns", towns())
     write_study(tmp_path / "posts", items(RATINGS))
-    assert re.search(told, " ".join(refused(*arguments).split()))
+    code, _, err = here(command)
+    assert code == 2
+    assert err.startswith("Usage: ") or re.fullmatch(r"conjury: .*[.?]\n", err)
+    assert re.search(told, " ".join(err.split()))
 
 
 FORMS_OF_KEYS = [f"{form}@{place}" for form in FORMS for place in ("content", "error", "cut")]

@@ -1,4 +1,4 @@
-"""Every command as a process of its own: what it writes, prints and returns."""
+"""Conjoints from the command line: simulated, fitted, compared, reported; what is written and kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
+from fakes.studies import change_study
 from golden import golden_frame
 from interrupts import interruptible_process
 
@@ -29,77 +29,80 @@ from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Told = Callable[..., str]
 ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
 PEOPLE = ["amce_people", "mm_people"]
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
+FIT = "fit moderation --data choices.parquet --draws 20"
+PROGRAM = shutil.which("conjury", path=str(Path(sys.executable).parent))
+NUMBERS = ["estimate", "std_error", "z", "p", "lower", "upper", "boot_lower", "boot_upper"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     """Simulated choices of a panel and a model, and the results of fitting all analyses to them."""
     place = tmp_path_factory.mktemp("work")
-    who = ["--judge", "human", "--judge", "gpt4o", "--prompt", "baseline"]
-    size = ["--pairs", 300, "--respondents", 40, "--seed", 3]
-    made = conjury("simulate", "moderation", "--out", "choices.parquet", *size, *who, cwd=place)
-    assert (made.returncode, made.stderr) == (0, "")
-    fitted = conjury("fit", "moderation", "--data", "choices.parquet", "--draws", 20, cwd=place)
-    assert (fitted.returncode, fitted.stderr) == (0, "")
+    size = "--pairs 300 --respondents 40 --seed 3 --judge human --judge gpt4o --prompt baseline"
+    done(f"simulate moderation --out choices.parquet {size}", cwd=place)
+    done(FIT, cwd=place)
     return place
 
 
-@pytest.fixture(scope="module")
-def manifest(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
-    return found
+@pytest.fixture
+def copied(folder: Path, tmp_path: Path) -> Path:
+    """A copy of these results in the working directory."""
+    shutil.copytree(folder / "results", tmp_path / "results")
+    return tmp_path / "results"
+
+
+def manifest_of(results: Path) -> dict[str, Any]:
+    return json.loads((results / "manifest.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def tree(folder: Path) -> dict[str, str]:
     """Checksum of every file below a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {str(path.relative_to(folder)): sha256(path) for path in files}
 
 
-def test_help_names_every_command(process: Run, tmp_path: Path) -> None:
-    shown = process("--help", cwd=tmp_path)
-    assert shown.returncode == 0
-    for name in ("simulate", "fit", "compare", "report", "doctor"):
-        assert name in shown.stdout
-
-
-def test_doctor_lists_what_is_there_and_how_to_get_the_rest(process: Run, tmp_path: Path) -> None:
-    shown = process("doctor", cwd=tmp_path)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    python = next(line for line in shown.stdout.splitlines() if line.split()[:1] == ["Python"])
+def test_help_names_every_command_and_doctor_what_is_missing(ran: Told) -> None:
+    shown = subprocess.run([str(PROGRAM), "--help"], capture_output=True, text=True, check=True).stdout
+    assert [name for name in ("simulate", "fit", "compare", "report", "doctor") if name not in shown] == []
+    lines = ran("doctor").splitlines()
+    python = next(line for line in lines if line.split()[:1] == ["Python"])
     assert python.split()[1] == ".".join(map(str, sys.version_info[:3]))
-    absent = [line.split(" missing ") for line in shown.stdout.splitlines() if " missing " in line]
+    absent = [line.split(" missing ") for line in lines if " missing " in line]
     assert all(remedy.strip() for part, remedy in absent if part.split() != ["Part", "Version", "If"])
 
 
-def test_simulated_choices_say_that_they_are_simulated(folder: Path) -> None:
+def test_simulated_choices_say_so_and_one_seed_gives_the_same_bytes(folder: Path, ran: Told) -> None:
     choices = read_table(folder / "choices.parquet", "choices")
     assert (choices["origin"] == "simulated").all()
     assert len(choices) == 2 * 300 + 2 * 40 * 16
-
-
-def test_simulating_twice_with_one_seed_gives_the_same_bytes(conjury: Run, tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv"):
-        done = conjury(
-            "simulate", "moderation", "--out", name, "--pairs", 50, "--judge", "gpt4o",
-            "--prompt", "baseline", cwd=tmp_path,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-    assert (tmp_path / "a.truth.csv").is_file()
+        ran(f"simulate moderation --out {name} --pairs 50 --judge gpt4o --prompt baseline")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert Path("a.truth.csv").is_file()
 
 
 def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
     names = {*ESTIMATES, *PEOPLE, "frequencies", "answers", "truth", "recovery"}
-    written = set(tree(folder / "results"))
     tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}
-    drawn = [*ESTIMATES, *PEOPLE, "frequencies", "recovery"]
-    figures = {f"figures/{name}.{ending}" for name in drawn for ending in ("svg",)}
+    figures = {f"figures/{name}.svg" for name in names - {"answers", "truth"}}
+    written = set(tree(folder / "results"))
     assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
+    assert str(folder) not in (folder / "results" / "manifest.json").read_text(encoding="utf-8")
+    for name in ESTIMATES:
+        table = folder / "results" / "tables" / f"{name}.parquet"
+        text = pd.read_csv(table.with_suffix(".csv"), keep_default_na=False, na_values=[""])
+        binary = pd.read_parquet(table)
+        assert list(text) == list(binary)
+        pd.testing.assert_frame_equal(text[NUMBERS], binary[NUMBERS], rtol=1e-14)
+        assert text["level"].tolist() == binary["level"].astype(str).tolist()
 
 
 def test_fitted_numbers_equal_those_of_the_python_functions(folder: Path) -> None:
@@ -118,36 +121,15 @@ def test_fitted_numbers_equal_those_of_the_python_functions(folder: Path) -> Non
             pd.testing.assert_series_equal(ours[f"boot_{ends}"], drawn[ends], check_names=False, rtol=1e-12)
 
 
-def test_csv_and_parquet_tables_hold_the_same_numbers(folder: Path) -> None:
-    tables = folder / "results" / "tables"
-    for name in ESTIMATES:
-        text = pd.read_csv(tables / f"{name}.csv", keep_default_na=False, na_values=[""])
-        binary = pd.read_parquet(tables / f"{name}.parquet")
-        assert list(text) == list(binary)
-        numbers = ["estimate", "std_error", "z", "p", "lower", "upper", "boot_lower", "boot_upper"]
-        pd.testing.assert_frame_equal(text[numbers], binary[numbers], rtol=1e-14)
-        assert text["level"].tolist() == binary["level"].astype(str).tolist()
-
-
-def test_manifest_names_data_by_checksum_and_without_its_folder(
-    folder: Path, manifest: dict[str, Any]
-) -> None:
-    (data,) = manifest["data"]
-    content = (folder / "choices.parquet").read_bytes()
-    assert data == {
-        "name": "choices",
-        "file": "choices.parquet",
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "rows": 1880,
-        "rows_used": 1880,
-        "variant": "",
-    }
-    assert manifest["command"] == "conjury fit moderation --data choices.parquet --draws 20"
-    assert manifest["study_argument"] == "moderation"
-    assert str(folder) not in json.dumps(manifest)
-
-
-def test_manifest_counts_add_up(manifest: dict[str, Any]) -> None:
+def test_the_manifest_names_data_by_checksum_and_its_counts_add_up(folder: Path) -> None:
+    manifest = manifest_of(folder / "results")
+    assert manifest["data"] == [
+        {"name": "choices", "file": "choices.parquet", "sha256": sha256(folder / "choices.parquet"),
+         "rows": 1880, "rows_used": 1880, "variant": ""}
+    ]  # fmt: skip
+    assert (manifest["command"], manifest["study_argument"]) == (f"conjury {FIT}", "moderation")
+    assert manifest["simulated"] is True
+    assert manifest["notes"][0].startswith("These choices are simulated")
     results = results_of(manifest)
     assert [one.name for one in results] == [*ESTIMATES, "frequencies", *PEOPLE]
     for one in results:
@@ -158,14 +140,9 @@ def test_manifest_counts_add_up(manifest: dict[str, Any]) -> None:
     assert results[0].settings["n_rows"] == 2 * 300 + 2 * 40 * 15
 
 
-def test_simulated_results_say_so_and_hold_no_printed_numbers(folder: Path, manifest: dict[str, Any]) -> None:
-    assert manifest["simulated"] is True
-    assert manifest["notes"][0].startswith("These choices are simulated")
-    assert not (folder / "results" / "tables" / "published.parquet").exists()
-
-
-def test_true_values_and_recovery_stand_beside_simulated_estimates(folder: Path) -> None:
+def test_true_values_and_recovery_stand_next_to_simulated_estimates(folder: Path) -> None:
     tables = folder / "results" / "tables"
+    assert not (tables / "published.parquet").exists()
     truth, found = (pd.read_parquet(tables / f"{name}.parquet") for name in ("truth", "recovery"))
     assert list(truth) == ["judge", "prompt", "analysis", "statistic", "feature", "level", "by", "estimate"]
     assert sorted(found["analysis"].unique()) == sorted(ESTIMATES)
@@ -176,41 +153,31 @@ def test_true_values_and_recovery_stand_beside_simulated_estimates(folder: Path)
 
 
 def test_a_second_run_with_the_same_seed_gives_the_same_tables_and_figures(
-    folder: Path, conjury: Run, short_study: Path, tmp_path: Path
+    folder: Path, done: Told, short_study: Path, tmp_path: Path
 ) -> None:
-    done = conjury("fit", short_study, "--data", folder / "choices.parquet", "--draws", 20, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done("fit", short_study, "--draws 20 --data", folder / "choices.parquet", cwd=tmp_path)
     first, second = tree(folder / "results"), tree(tmp_path / "results")
     del second["manifest.json"], second["tables/recovery.csv"], second["tables/recovery.parquet"]
     assert {"tables/amce.csv", "tables/amce.parquet", "figures/amce.svg"} <= set(second)
     assert second == {name: first[name] for name in second}
 
 
-def test_a_failed_run_leaves_earlier_results_as_they_were(folder: Path, conjury: Run, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    shutil.copytree(folder / "results", results)
-    before = tree(results)
+def test_a_failed_run_leaves_earlier_results_as_they_were(folder: Path, copied: Path, refused: Told) -> None:
+    before = tree(copied)
     choices = read_table(folder / "choices.parquet")
-    choices.assign(curse=choices["curse"].cat.set_categories(["no_curse"]).fillna("no_curse")).to_csv(
-        tmp_path / "flat.csv", index=False
-    )
-    failed = conjury("fit", "moderation", "--data", "flat.csv", "--out", results, cwd=tmp_path)
-    assert failed.returncode == 2
-    assert failed.stderr.count("\n") == 1
-    assert "'curse'" in failed.stderr
-    assert tree(results) == before
+    flat = choices["curse"].cat.set_categories(["no_curse"]).fillna("no_curse")
+    choices.assign(curse=flat).to_csv("flat.csv", index=False)
+    assert "'curse'" in refused("fit moderation --data flat.csv --out results", prints=True)
+    assert tree(copied) == before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for processes")
-def test_interrupting_a_fit_leaves_no_trace_but_one_sentence(
-    folder: Path, tmp_path: Path, conjury: Run
-) -> None:
+def test_interrupting_a_fit_leaves_no_trace_but_one_sentence(folder: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     words = ["fit", "moderation", "--data", folder / "choices.parquet", "--out", results]
     long = ["--draws", "20000", "--interval", "studentized"]
-    program = shutil.which("conjury", path=str(Path(sys.executable).parent))
     process = interruptible_process(
-        [str(program), *map(str, words), *long], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [str(PROGRAM), *map(str, words), *long], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 60
     while not results.exists() and time.monotonic() < deadline:
@@ -223,20 +190,15 @@ def test_interrupting_a_fit_leaves_no_trace_but_one_sentence(
     assert not results.exists()
 
 
-def test_compare_adds_its_tables_to_the_results(folder: Path, conjury: Run, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    shutil.copytree(folder / "results", results)
-    done = conjury(
-        "compare", "moderation", "--engines", "native,statsmodels,linearmodels", "--judge", "human",
-        "--prompt", "", "--alpha", 0.1, "--results", results, cwd=tmp_path,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    summary = pd.read_parquet(results / "tables" / "engines__summary.parquet").set_index("engine")
+def test_compare_adds_its_tables_to_the_results(folder: Path, copied: Path, ran: Told) -> None:
+    engines = ["native", "statsmodels", "linearmodels"]
+    options = f"--engines {','.join(engines)} --judge human --prompt '' --alpha 0.1 --results {copied}"
+    assert f"--results {copied}" in ran(f"compare moderation {options}")
+    summary = pd.read_parquet(copied / "tables" / "engines__summary.parquet").set_index("engine")
     assert summary["available"].all()
     assert (summary["max_abs_difference_estimate"] < 1e-10).all()
     assert (summary["max_rel_difference_std_error"] < 1e-8).all()
-    before = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
-    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    before, manifest = manifest_of(folder / "results"), manifest_of(copied)
     run = manifest.pop("parts")["compared"]
     (compared,) = (one for one in manifest["results"] if one["part"] == "compared")
     manifest["results"].remove(compared)
@@ -245,125 +207,105 @@ def test_compare_adds_its_tables_to_the_results(folder: Path, conjury: Run, tmp_
     assert manifest == before
     settings = {
         "analysis": "amce", "judge": "human", "prompt": "", "id": "judge_id", "alpha": 0.1, "by": [],
-        "engines": ["native", "statsmodels", "linearmodels"], "yardstick": "native", "n_rows": 1200,
-        "formula": FORMULA, "verb": "amce",
+        "engines": engines, "yardstick": "native", "n_rows": 1200, "formula": FORMULA, "verb": "amce",
     }  # fmt: skip
     assert {name: compared["settings"][name] for name in settings} == settings
     assert (run["data"], run["simulated"], run["r"]) == (before["data"], True, None)
     assert run["command"].startswith("conjury compare moderation --engines native")
     assert run["notes"] == [note for note in before["notes"] if "simulated" in note]
     assert {"created", "packages"} <= set(run)
-    assert f"--results {results}" in done.stdout
 
 
-def test_compare_reads_a_file_as_fit_does(folder: Path, conjury: Run, tmp_path: Path) -> None:
+def test_compare_reads_a_file_as_fit_does(folder: Path, ran: Told, refused: Told) -> None:
     choices = read_table(folder / "choices.parquet", "choices")
     model = choices[choices["judge_kind"] == "model"].rename(columns={"chosen": "picked"})
-    model.drop(columns=["judge_id", "origin"]).to_csv(tmp_path / "model.csv", index=False)
-    words = ("compare", "moderation", "--engines", "native,statsmodels", "--analysis", "mm")
-    file = ("--data", "model.csv", "--rename", "picked=chosen", "--judge", "somebody")
-    done = conjury(*words, *file, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    manifest = json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))
+    model.drop(columns=["judge_id", "origin"]).to_csv("model.csv", index=False)
+    words = "compare moderation --engines native,statsmodels --analysis mm --rename picked=chosen"
+    ran(f"{words} --data model.csv --judge somebody")
+    manifest = manifest_of(Path("results"))
     (compared,), run = results_of(manifest), manifest["parts"]["compared"]
     assert (compared.settings["judge"], compared.settings["verb"]) == ("somebody", "mm")
     assert run["simulated"] is False
     assert [(item["file"], item["rows"]) for item in run["data"]] == [("model.csv", 600)]
-    refused = conjury(*words, "--results", folder / "results", "--rename", "picked=chosen", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "name it with --data" in refused.stderr
+    assert "name it with --data" in refused(words, "--results", folder / "results")
 
 
-def test_a_project_folder_is_not_emptied_by_a_fit_into_it(folder: Path, conjury: Run, tmp_path: Path) -> None:
-    for name in ("data/raw.csv", "figures/mine.txt"):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text("mine", encoding="utf-8")
-    words = ("fit", "moderation", "--data", folder / "choices.parquet", "--draws", 0)
-    done = conjury(*words, "--out", ".", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("conjury: data is there already")
-    assert done.stderr.count("\n") == 1
-    assert set(tree(tmp_path)) == {"data/raw.csv", "figures/mine.txt"}
-
-
-def test_the_choices_of_a_results_folder_are_not_replaced_while_they_are_read(
-    folder: Path, conjury: Run
+def test_files_of_others_and_choices_that_are_read_are_not_replaced(
+    folder: Path, refused: Told, tmp_path: Path
 ) -> None:
+    for name in ("data/raw.csv", "figures/mine.txt"):
+        Path(name).parent.mkdir()
+        Path(name).write_text("mine", encoding="utf-8")
+    words = "fit moderation --draws 0 --data"
+    told = refused(words, folder / "choices.parquet", "--out .", prints=True)
+    assert told.startswith("conjury: data is there already")
+    assert set(tree(tmp_path)) == {"data/raw.csv", "figures/mine.txt"}
     before = tree(folder)
-    done = conjury("fit", "moderation", "--data", "results/data/choices.parquet", "--draws", 0, cwd=folder)
-    assert done.returncode == 2
-    assert "belongs to the results in results" in done.stderr
+    told = refused(words, "results/data/choices.parquet", prints=True, cwd=folder)
+    assert "belongs to the results in results" in told
     assert tree(folder) == before
 
 
 def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
-    folder: Path, conjury: Run, short_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, done: Told, short_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def undrawable(*given: Any, **options: Any) -> None:
         raise InputError("Too many levels to draw.")
 
     monkeypatch.setattr("conjury.analysis.figures.theme.save", undrawable)
-    choices = folder / "choices.parquet"
-    options = ("--draws", 0, "--judge", "gpt4o", "--out", "out")
-    done = conjury("fit", short_study, "--data", choices, *options, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    options = "--draws 0 --judge gpt4o --out out --data"
+    done("fit", short_study, options, folder / "choices.parquet", cwd=tmp_path)
+    manifest = manifest_of(tmp_path / "out")
     assert "Figure amce: Too many levels to draw. It was not drawn." in manifest["notes"]
     assert (tmp_path / "out" / "tables" / "amce.parquet").is_file()
     assert (manifest["data"][0]["rows"], manifest["data"][0]["rows_used"]) == (1880, 600)
 
 
 def test_every_analysis_with_a_figure_is_drawn_whatever_its_name(
-    folder: Path, conjury: Run, short_study: Path, tmp_path: Path
+    folder: Path, done: Told, short_study: Path, tmp_path: Path
 ) -> None:
-    shutil.copytree(short_study, tmp_path / "renamed")
-    file = tmp_path / "renamed" / "study.yaml"
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    content["analyses"][0]["name"] = "effects_on_review"
-    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-    options = ("--data", folder / "choices.parquet", "--draws", 0, "--judge", "gpt4o")
-    assert conjury("fit", file, *options, cwd=tmp_path).returncode == 0
+    study = tmp_path / "renamed"
+    shutil.copytree(short_study, study)
+    change_study(study, lambda content: content["analyses"][0].update(name="effects_on_review"))
+    options = "--draws 0 --judge gpt4o --data"
+    done("fit", study / "study.yaml", options, folder / "choices.parquet", cwd=tmp_path)
     assert (tmp_path / "results" / "figures" / "effects_on_review.svg").is_file()
 
 
 def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
-    short_study: Path, tmp_path: Path, conjury: Run
+    short_study: Path, tmp_path: Path, done: Told
 ) -> None:
     drawn = simulate(
         load_study("moderation"), 1, pairs=60, judges=["gpt4o"], prompts=["baseline"], truth=False
     ).choices
     alone = drawn.head(2).assign(judge_id="gemini_2_5_flash")
     pd.concat([drawn, alone], ignore_index=True).drop(columns="judge_kind").to_parquet(tmp_path / "c.parquet")
-    printed = conjury("fit", short_study, "--data", "c.parquet", "--draws", 0, cwd=tmp_path).stdout
-    assert "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap" in printed
-    assert "amce: 24 rows, 1 of 2 groups LEFT OUT" in printed
-    assert "  1 figure as SVG" in printed
-    assert "  Note: amce, gemini_2_5_flash baseline: " in printed
-    assert "c.parquet: there is no judge_kind, so the kinds of all judges are those of the study." in printed
+    printed = done("fit", short_study, "--data c.parquet --draws 0", cwd=tmp_path)
+    for part in (
+        "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap",
+        "amce: 24 rows, 1 of 2 groups LEFT OUT",
+        "  1 figure as SVG",
+        "  Note: amce, gemini_2_5_flash baseline: ",
+        "c.parquet: there is no judge_kind, so the kinds of all judges are those of the study.",
+    ):
+        assert part in printed
 
 
-def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: Path) -> None:
-    done = conjury("report", "moderation", "--results", folder / "results", "--out", tmp_path, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "moderation.html" in done.stdout
-    page = (tmp_path / "moderation.html").read_text(encoding="utf-8")
-    assert "are simulated" in page
+def test_report_of_the_study_is_one_page(folder: Path, ran: Told, tmp_path: Path) -> None:
+    printed = ran("report moderation --out . --results", folder / "results")
+    assert "moderation.html" in printed
+    assert "are simulated" in Path("moderation.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["moderation.html"]
 
 
 @pytest.mark.shared
-def test_real_choices_stand_beside_printed_numbers_under_both_joins(
-    shared: Path, conjury: Run, short_study: Path, tmp_path: Path
+def test_real_choices_are_compared_with_published_numbers_under_both_joins(
+    shared: Path, done: Told, short_study: Path, tmp_path: Path
 ) -> None:
-    right, printed = (
-        shared / "data" / "moderation" / f"gemini_baseline_flash{join}.csv.gz"
-        for join in ("", "_aspublished")
-    )
-    done = conjury(
-        "fit", short_study, "--data", right, "--variant", f"as_published={printed}",
-        "--judge", "gemini_2_5_flash", "--prompt", "baseline", "--draws", 50, cwd=tmp_path,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    data = shared / "data" / "moderation"
+    right, printed = (data / f"gemini_baseline_flash{join}.csv.gz" for join in ("", "_aspublished"))
+    who = "--judge gemini_2_5_flash --prompt baseline --draws 50"
+    done("fit", short_study, "--data", right, "--variant", f"as_published={printed}", who, cwd=tmp_path)
     results = tmp_path / "results"
     table = pd.read_parquet(results / "tables" / "amce.parquet")
     ours = table[table["variant"] == ""].reset_index(drop=True)
@@ -374,11 +316,9 @@ def test_real_choices_stand_beside_printed_numbers_under_both_joins(
     furthest = beside["difference"].abs().groupby(beside["source"]).max()
     assert furthest["as_published"] < 5e-5  # as accurate as the printed figure; 0.000044 was seen
     assert 0.003 < furthest[""] < 0.006  # 0.0042 was seen
-    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    manifest = manifest_of(results)
     assert manifest["simulated"] is False
-    assert [(item["variant"], item["rows"]) for item in manifest["data"]] == [
-        ("", 60_000),
-        ("as_published", 60_000),
-    ]
+    files = [(item["variant"], item["rows"]) for item in manifest["data"]]
+    assert files == [("", 60_000), ("as_published", 60_000)]
     assert str(shared) not in json.dumps(manifest | {"command": ""})
     assert set(tree(results / "data")) == {"choices.parquet", "choices.as_published.parquet"}

@@ -1,4 +1,4 @@
-"""`conjury example`: files that the other commands take."""
+"""`conjury example`: files that the other commands take; `conjury doctor`, and the console of both."""
 
 from __future__ import annotations
 
@@ -9,37 +9,28 @@ from pathlib import Path
 import pytest
 import yaml
 
+from conjury.analysis import r as bridge
+from conjury.cli import printing
 from conjury.inference.tables.files import EXAMPLES
 
-Told = Callable[..., tuple[int, str]]
+Told = Callable[..., str]
 KNOWN = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
 MAKER = Path(__file__).parents[1] / "fixtures" / "examples" / "make_examples.py"
 
 
-def test_every_folder_is_an_example_with_words_about_it() -> None:
+def test_every_folder_is_an_example_that_is_described_and_listed(ran: Told, refused: Told) -> None:
     assert set(KNOWN) == {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-
-
-def test_without_a_name_the_examples_are_listed(conjury_here: Told) -> None:
-    code, printed = conjury_here("example")
-    assert code == 0
-    assert [line.partition(":")[0] for line in printed.splitlines()[:-1]] == list(KNOWN)
+    assert [line.partition(":")[0] for line in ran("example").splitlines()[:-1]] == list(KNOWN)
+    unknown = refused("example nothing")
+    assert all(name in unknown for name in KNOWN)
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_files_are_written_once_and_never_over_others(name: str, conjury_here: Told) -> None:
-    code, printed = conjury_here("example", name)
-    assert (code, KNOWN[name]["next"] in printed) == (0, True)
+def test_files_are_written_once_and_never_over_others(name: str, ran: Told, refused: Told) -> None:
+    assert KNOWN[name]["next"] in ran("example", name)
     for source in (EXAMPLES / name).iterdir():
         assert Path(source.name).read_bytes() == source.read_bytes()
-    code, printed = conjury_here("example", name)
-    assert (code, "exists and is not overwritten" in printed) == (2, True)
-
-
-def test_an_unknown_example_is_refused_with_those_that_there_are(conjury_here: Told) -> None:
-    code, printed = conjury_here("example", "nothing")
-    assert code == 2
-    assert all(name in printed for name in KNOWN)
+    assert "exists and is not overwritten" in refused("example", name)
 
 
 def test_the_script_makes_the_files_that_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +45,15 @@ def test_the_script_makes_the_files_that_ship(tmp_path: Path, monkeypatch: pytes
     assert len(made) >= len(KNOWN)
     for path in made:
         assert path.read_bytes() == (EXAMPLES / path.relative_to(tmp_path)).read_bytes(), path
+
+
+def test_names_of_extras_in_brackets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.console.print("pip install 'conjury[r]'")
+    assert capsys.readouterr().out == "pip install 'conjury[r]'\n"
+
+
+def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "available", bridge.RStatus)
+    printed = " ".join(ran("doctor").split())
+    assert "rpy2 missing pip install 'conjury[r]'" in printed
+    assert "R package cregg not examined" in printed

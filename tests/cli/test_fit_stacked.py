@@ -1,46 +1,35 @@
-"""Fitting several files at once: simulated judges beside one with choices of its own."""
+"""Several files fitted at once: simulated judges next to one with choices of its own; repeats."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from made_up_hotels import choices_of, design_of, hotels
 
 from conjury.analysis.report import Report
-from conjury.cli.main import app
-from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import write_table
 
 OWN = "smollm2_135m"
-
-
-def run(*arguments: object) -> str:
-    found = CliRunner().invoke(app, list(map(str, arguments)))
-    if found.exception is not None:
-        raise found.exception
-    return " ".join(found.output.split())
+FILES = "--data choices.parquet --data run/choices.parquet"
+Told = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path, done: Told) -> Path:
     """Simulated choices and those of a judge who nearly always says A, fitted together and by probability."""
-    place = tmp_path_factory.mktemp("stacked")
-    made = simulate(
-        load_study("moderation"),
-        1,
-        judges=["human", "gpt4o"],
-        prompts=["baseline"],
-        pairs=200,
-        respondents=20,
-    )
+    place, judges = tmp_path_factory.mktemp("stacked"), ["human", "gpt4o"]
+    known = load_study("moderation")
+    made = simulate(known, 1, judges=judges, prompts=["baseline"], pairs=200, respondents=20)
     write_table(made.choices, place / "choices.parquet")
     write_table(made.truth, place / "choices.truth.parquet")
     own = made.choices[made.choices["judge_id"] == "gpt4o"].head(100).drop(columns=["origin", "panel"])
@@ -53,100 +42,94 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path) -> Path:
     )
     (place / "run").mkdir()
     write_table(own, place / "run" / "choices.parquet")
-    files = ["--data", place / "choices.parquet", "--data", place / "run" / "choices.parquet"]
     study = short_study / "study.yaml"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conjury.cli.printing.FORMATS", ())
-        run("fit", study, *files, "--out", place / "results", "--draws", 0)
-        run("fit", study, *files, "--out", place / "likely", "--draws", 0, "--outcome", "probability")
+    done("fit", study, f"{FILES} --out results --draws 0", cwd=place, figures=())
+    done("fit", study, f"{FILES} --out likely --draws 0 --outcome probability", cwd=place, figures=())
     return place
 
 
 def manifest(results: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
-    return found
+    return json.loads((results / "manifest.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
-def test_all_files_stand_in_the_manifest_with_checksums(folder) -> None:
+def judges(folder: Path, table: str) -> set[str]:
+    return set(pd.read_parquet(folder / "tables" / f"{table}.parquet")["judge"])
+
+
+def test_all_files_stand_in_the_manifest_with_checksums_and_rows(folder, short_study, done, tmp_path) -> None:
     found = manifest(folder / "results")
     for entry, name in zip(found["data"], ("choices.parquet", "run/choices.parquet"), strict=True):
         assert entry["sha256"] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    assert [entry["rows"] for entry in found["data"]] == [400 + 2 * 20 * 16, 100]
-    assert [entry["rows_used"] for entry in found["data"]] == [400 + 2 * 20 * 16, 100]
+    every = 400 + 2 * 20 * 16
+    assert [(entry["rows"], entry["rows_used"]) for entry in found["data"]] == [(every, every), (100, 100)]
     assert any(note.endswith("choices.parquet: 100 rows, of smollm2_135m.") for note in found["notes"])
-
-
-def test_rows_used_are_counted_by_file(folder, short_study, tmp_path) -> None:
-    files = ["--data", folder / "choices.parquet", "--data", folder / "run" / "choices.parquet"]
-    run("fit", short_study / "study.yaml", *files, "--out", tmp_path, "--draws", 0, "--judge", OWN)
+    options = f"{FILES} --out {tmp_path} --draws 0 --judge {OWN}"
+    done("fit", short_study / "study.yaml", options, cwd=folder, figures=())
     assert [entry["rows_used"] for entry in manifest(tmp_path)["data"]] == [0, 100]
     assert not (tmp_path / "tables" / "truth.parquet").exists()
 
 
-def test_only_simulated_judges_are_set_beside_the_truth(folder) -> None:
-    found = manifest(folder / "results")
+def test_only_simulated_judges_are_compared_with_the_truth_and_reported_as_such(
+    folder: Path, short_study: Path, done: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = folder / "results"
+    found = manifest(results)
     assert (found["simulated"], found["real_judges"]) == (True, [OWN])
     assert "rows of gpt4o, human are simulated" in found["notes"][0]
-    for table in ("recovery", "truth"):
-        judges = set(pd.read_parquet(folder / "results" / "tables" / f"{table}.parquet")["judge"])
-        assert judges == {"human", "gpt4o"}
-    assert set(pd.read_parquet(folder / "results" / "tables" / "amce.parquet")["judge"]) == {
-        "human", "gpt4o", OWN,
-    }  # fmt: skip
-
-
-def test_the_report_says_whose_choices_are_simulated(folder, capsys) -> None:
-    report = Report(folder / "results")
+    assert judges(results, "recovery") == judges(results, "truth") == {"human", "gpt4o"}
+    assert judges(results, "amce") == {"human", "gpt4o", OWN}
+    report = Report(results)
     assert "**The data of all judges except SmolLM2 135M are simulated.**" in report.opening()
     report.show("published")
     assert "no published numbers of SmolLM2 135M" in capsys.readouterr().out
-
-
-def test_comparing_engines_on_the_judge_of_its_own_calls_nothing_simulated(folder, short_study) -> None:
-    results = folder / "results"
-    run(
-        "compare",
-        short_study / "study.yaml",
-        "--results",
-        results,
-        "--engines",
-        "native,statsmodels",
-        "--judge",
-        OWN,
-    )
+    options = f"--results results --engines native,statsmodels --judge {OWN}"
+    done("compare", short_study / "study.yaml", options, cwd=folder)
     made = manifest(results)
     assert made["results"][-1]["settings"]["judge"] == OWN
-    run_of_engines = made["parts"]["compared"]
-    assert (run_of_engines["simulated"], run_of_engines["real_judges"]) == (False, [OWN])
+    compared = made["parts"]["compared"]
+    assert (compared["simulated"], compared["real_judges"]) == (False, [OWN])
 
 
-def test_probabilities_take_the_place_of_choices(folder) -> None:
+def test_probabilities_take_the_place_of_choices(folder: Path) -> None:
     found = manifest(folder / "likely")
     assert found["results"][0]["settings"]["formula"].startswith("probability ~ slur")
     assert "gpt4o baseline, human: excluded, since no answer has a probability." in found["notes"]
-    assert set(pd.read_parquet(folder / "likely" / "tables" / "amce.parquet")["judge"]) == {OWN}
-    report = Report(folder / "likely")
-    assert "**The outcome is the probability of being chosen**" in report.opening()
+    assert judges(folder / "likely", "amce") == {OWN}
+    assert "**The outcome is the probability of being chosen**" in Report(folder / "likely").opening()
 
 
-def test_an_outcome_that_files_lack_is_refused(folder, short_study, tmp_path) -> None:
-    arguments = [
-        "fit",
-        short_study / "study.yaml",
-        "--data",
-        folder / "choices.parquet",
-        "--out",
-        tmp_path / "r",
-    ]
-    with pytest.raises(
-        InputError, match=r"--outcome probability: .*choices.parquet contain no probability; "
-    ):
-        run(*arguments, "--outcome", "probability")
-    with pytest.raises(InputError, match="--outcome rating: write chosen or probability"):
-        run(*arguments, "--outcome", "rating")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--outcome probability", r"--outcome probability: .*choices.parquet contain no probability; "),
+        ("--outcome rating", "--outcome rating: write chosen or probability"),
+        ("--data choices.parquet", "choices.parquet is named twice; name each file once"),
+    ],
+)
+def test_an_outcome_that_files_lack_and_a_file_named_twice_are_refused(
+    folder: Path, short_study: Path, refused: Told, options: str, sentence: str
+) -> None:
+    study = short_study / "study.yaml"
+    told = refused("fit", study, f"--data choices.parquet --out refused {options}", cwd=folder)
+    assert re.search(sentence, told)
+    assert not (folder / "refused").exists()
 
 
-def test_a_file_named_twice_is_refused(folder, short_study, tmp_path) -> None:
-    file = folder / "choices.parquet"
-    with pytest.raises(InputError, match=r"choices.parquet is named twice; name each file once"):
-        run("fit", short_study / "study.yaml", "--data", file, "--data", file, "--out", tmp_path / "r")
+@pytest.mark.long
+def test_repeats_of_a_small_study_give_one_share_in_all_tables(
+    ran: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = hotels(tmp_path / "hotels")
+    write_table(choices_of(study, design_of(study), agreeing=40), tmp_path / "choices.parquet")
+    ran("fit hotels/study.yaml --data choices.parquet --draws 0 --out results")
+    ran("diagnose hotels/study.yaml --results results")
+    tables = tmp_path / "results" / "tables"
+    names = {"reliability": "agreement", "check_repeat_agreement": "estimate"}
+    shares = {name: pd.read_parquet(tables / f"{name}.parquet")[column] for name, column in names.items()}
+    assert {name: share.tolist() for name, share in shares.items()} == {name: [40 / 60] for name in names}
+    assert set(pd.read_parquet(tables / "corrected.parquet")["source"]) == {"observed", "corrected"}
+    report = Report(tmp_path / "results", "diagnosed")
+    report.show("reliability")
+    printed = capsys.readouterr().out
+    assert re.findall(r"\b(Above|Below|No better than|Not clearly above) chance", printed) == ["Above"]
+    assert "Correct AMCEs" in str(report.table("diagnosis")["remedy"].tolist())

@@ -1,11 +1,10 @@
-"""From exports of conjoints and ratings to tables with the command line alone, and refused options."""
+"""Exports, completions and columns become tables with the command line alone; options that are refused."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,20 +16,22 @@ import typer
 from typer.testing import CliRunner
 
 from conjury.cli.import_options import ExportOptions
-from conjury.cli.main import main
 from conjury.cli.options import grouped
 from conjury.inference.humans.formats import FORMATS, JOINED
 from conjury.inference.tables import read_table
 
-Conjury = Callable[..., subprocess.CompletedProcess[str]]
-Run = Callable[..., tuple[int, str, str]]
+Told = Callable[..., str]
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 HUMANS = FIXTURES / "humans"
 CONJOINT = FIXTURES / "tables" / "qualtrics.csv"
-QUALTRICS = ("qualtrics.csv", "--ratings", "j{item}_{dimension}")
-WORDS = ("--anchors", "Not funny at all=0,A little funny=1,Moderately funny=2,Very funny=4")
-PROLIFIC = ("prolific.csv", "--format", "prolific", "--judgments")
+OUT = "--out judgments.parquet"
+QUALTRICS = f"import {HUMANS}/qualtrics.csv {OUT} --ratings j{{item}}_{{dimension}}"
+ANCHORS = "--anchors 'Not funny at all=0,A little funny=1,Moderately funny=2,Very funny=4'"
+PROLIFIC = f"import {HUMANS}/prolific.csv --format prolific {OUT}"
+RATINGS = f"import {HUMANS}/ratings.csv --format csv {OUT}"
+LABELS = "import completions.parquet --study multiturn"
+GOLD = "import items.parquet --study multiturn --gold"
 
 
 @dataclass(frozen=True)
@@ -39,62 +40,55 @@ class Cut:
     sharp: Annotated[list[str] | None, typer.Option()] = None
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run `conjury import` on a fixture, with judgments.parquet in an empty folder as its output."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(export: str | Path, *options: str) -> tuple[int, str, str]:
-        out = ("--out", "judgments.parquet")
-        monkeypatch.setattr(sys, "argv", ["conjury", "import", str(HUMANS / export), *out, *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return int(stop.value.code or 0), printed.out, printed.err
-
-    return call
-
-
 def judgments() -> pd.DataFrame:
     return read_table("judgments.parquet", "judgments")
 
 
-def test_an_export_becomes_choices_and_a_study_that_fit_takes(conjury: Conjury, tmp_path: Path) -> None:
+@pytest.fixture
+def completions(tmp_path: Path) -> None:
+    """A table of completions and one of jokes in the working directory."""
+    lines = json.dumps({"ANSWER": ["setup", "punchline", "punchline"]})
+    rows = [
+        ("en", 1, "none", "qwen3-8b", 1, "j1", 1, 'Sure: {"category": "Pun", "reasoning": "x"} Next!'),
+        ("en", 1, "none", "qwen3-8b", 1, "j2", 2, ""),
+        ("es", 2, "none", "apertus-8b", 1, "j2", 1, lines),
+    ]
+    names = ("language", "task", "perturbation", "model", "run", "item_id", "prompt_no", "raw_completion")
+    pd.DataFrame(rows, columns=names).to_parquet(tmp_path / "completions.parquet")
+    items = {"item_id": ["j1", "j2"], "language": ["en", "es"], "text": ["One.\nTwo.", "Uno.\nDos."]}
+    pd.DataFrame({**items, "kind": ["Witty", "slapstick"]}).to_parquet(tmp_path / "items.parquet")
+    of_lines = {"item_id": ["j1", "j1"], "line_no": [1, 2], "does": ["set-up", "Punchline"]}
+    pd.DataFrame(of_lines).to_csv(tmp_path / "lines.csv")
+
+
+def test_an_export_becomes_choices_and_a_study_that_fit_takes(ran: Told) -> None:
     wide = pd.read_csv(CONJOINT, dtype=str).iloc[2:]
     many = pd.concat([wide.assign(ResponseId=wide["ResponseId"] + f"_{copy}") for copy in range(8)])
-    many.to_csv(tmp_path / "posts.csv", index=False)
-    made = conjury(
-        *("import", "posts.csv", "--format", "qualtrics", "--out", "choices.parquet"),
-        *("--draft-study", "study.yaml", "--covariates", "Age"),
-        cwd=tmp_path,
+    many.to_csv("posts.csv", index=False)
+    told = ran(
+        "import posts.csv --format qualtrics --out choices.parquet --draft-study study.yaml --covariates Age"
     )
-    assert (made.returncode, made.stderr) == (0, "")
-    first_line = made.stdout.splitlines()[0]
+    first_line = told.splitlines()[0]
     assert first_line == "144 rows of choices in choices.parquet: 24 respondents, 2 tasks, 2 attributes"
-    assert "vote1_repeated_flipped repeats task 1, with its profiles swapped." in made.stdout
-    fitted = conjury("fit", "study.yaml", "--data", "choices.parquet", "--draws", 0, cwd=tmp_path)
-    assert fitted.returncode == 0, fitted.stderr
-    amce = read_table(tmp_path / "results" / "tables" / "amce.parquet")
+    assert "vote1_repeated_flipped repeats task 1, with its profiles swapped." in told
+    ran("fit study.yaml --data choices.parquet --draws 0")
+    amce = read_table("results/tables/amce.parquet")
     assert amce["feature"].unique().tolist() == ["curse_word", "number_of_likes"]
     assert amce["std_error"].notna().sum() == 2
 
 
-def test_a_draft_does_not_overwrite_a_study(run: Run) -> None:
+def test_a_draft_does_not_overwrite_a_study(refused: Told) -> None:
     Path("study.yaml").write_text("name: mine\n")
-    code, _, problem = run(CONJOINT, "--draft-study", "study.yaml")
-    assert code == 2
+    problem = refused(f"import {CONJOINT} {OUT} --draft-study study.yaml")
     assert "study.yaml exists; a draft would overwrite it" in problem
     assert Path("study.yaml").read_text() == "name: mine\n"
 
 
-def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(run: Run) -> None:
-    code, printed, problem = run(
-        *QUALTRICS,
-        *WORDS,
-        *("--check", "Q9=4", "--min-seconds", "30", "--anonymise"),
-        *("--prolific", str(HUMANS / "prolific.csv"), "--prolific-id", "PROLIFIC_PID"),
+def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran: Told) -> None:
+    printed = ran(
+        f"{QUALTRICS} {ANCHORS} --check Q9=4 --min-seconds 30 --anonymise",
+        f"--prolific {HUMANS}/prolific.csv --prolific-id PROLIFIC_PID",
     )
-    assert (code, problem) == (0, "")
     first = "20 judgments in judgments.parquet: 5 people, 3 items, funny, clear; 4 to be used"
     assert printed.splitlines()[0] == first
     assert "  Excluded as failed check Q9: 6 ratings by 2 respondents." in printed
@@ -109,26 +103,24 @@ SNAPSHOTS = sorted((FIXTURES / "snapshots" / "imports").glob("*.txt"))
 
 
 @pytest.mark.parametrize("snapshot", SNAPSHOTS, ids=[path.stem for path in SNAPSHOTS])
-def test_an_import_gives_the_notes_and_the_table_of_its_snapshot(run: Run, snapshot: Path) -> None:
+def test_an_import_gives_the_notes_and_the_table_of_its_snapshot(ran: Told, snapshot: Path) -> None:
     """After a change on purpose, CONJURY_SNAPSHOTS=write writes the snapshots, to be read in the diff."""
     command, _, expected = snapshot.read_text(encoding="utf-8").partition("\n")
     words = shlex.split(command.removeprefix("$ conjury import "))
     words = [str(FIXTURES / word) if (FIXTURES / word).is_file() else word for word in words]
-    code, printed, problem = run(*words)
-    assert (code, problem) == (0, "")
+    printed = ran("import --out judgments.parquet", shlex.join(words))
     text = printed + "\n" + pd.read_parquet("judgments.parquet").to_csv(index=False)
     if os.environ.get("CONJURY_SNAPSHOTS") == "write":
         snapshot.write_text(f"{command}\n{text}", encoding="utf-8")
     assert text == expected
 
 
-def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(run: Run) -> None:
-    assert run(*QUALTRICS, *WORDS, "--judge", "PROLIFIC_PID")[0] == 0
+def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(ran: Told) -> None:
+    ran(f"{QUALTRICS} {ANCHORS} --judge PROLIFIC_PID")
     made = judgments()
     flags = ["yes", "spoke of it", "False", *["no"] * (len(made) - 3)]
     made.assign(excluded=flags).to_csv("own.csv", index=False)
-    code, printed, _ = run(*PROLIFIC, "own.csv")
-    assert code == 0
+    printed = ran(f"{PROLIFIC} --judgments own.csv")
     assert "People found in Prolific's export by Participant id: 4." in printed
     made = judgments()
     assert made.drop_duplicates("judge_id")["age"].dropna().tolist() == [31, 44]
@@ -139,32 +131,87 @@ def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(run: 
     assert f"; {used} to be used" in printed
 
 
+def test_completions_become_judgments_and_are_kept(ran: Told, completions: None) -> None:
+    printed = ran(f"{LABELS} --parser lenient --items items.parquet")
+    assert printed.splitlines()[0] == (
+        "3 completions of 2 judges gave 5 judgments in judgments.parquet; the unchanged completions are in "
+        "judgments_responses.parquet."
+    )
+    assert "label/lenient@2: The label" in printed
+    assert "Type of joke: 1 ok, 1 empty" in printed
+    assert "Of 1 answers with labels for lines, 1 have more labels than there are lines" in printed
+    values = judgments()["value"].fillna("").tolist()
+    assert values == ["wordplay", "", "setup", "punchline", "punchline"]
+    kept = read_table("judgments_responses.parquet", "responses")
+    assert kept["text"].str.startswith("Sure").tolist() == [True, False, False]
+
+
+def test_the_parser_and_the_file_are_those_that_were_asked_for(ran: Told, completions: None) -> None:
+    for parser, expected in (("published", "pun"), ("strict", None)):
+        ran(f"{LABELS} --parser {parser} --out {parser}.csv")
+        made = read_table(f"{parser}.csv", "judgments")
+        assert made.loc[0, "rule"].startswith(f"label/{parser}@")
+        assert (None if pd.isna(made.loc[0, "value"]) else made.loc[0, "value"]) == expected
+        assert Path(f"{parser}_responses.csv").is_file()
+
+
+def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
+    printed = ran(f"{GOLD} joke_type=kind --gold line=does --lines lines.csv")
+    assert printed.splitlines()[0] == "4 gold labels of 2 items in labels.parquet"
+    assert "1 gold labels are none of the study's and stay as they are: joke_type 'slapstick' (1)" in printed
+    labels = read_table("labels.parquet", "labels")
+    assert labels["label"].tolist() == ["witty", "slapstick", "setup", "punchline"]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
+    ("command", "problem"),
     [
-        (("qualtrics.csv", "--anchors", "a=1"), "--anchors is not for choices from qualtrics; omit it"),
-        ((*QUALTRICS, "--outcomes", "a,b"), "--outcomes is not for ratings from qualtrics"),
-        (("ratings.csv", "--format", "csv", "--id", "x"), "--id is not for ratings from csv"),
-        (("label_studio.json", "--format", "label-studio", "--check", "a=1"), "--check is not for ratings"),
-        ((*QUALTRICS, "--prolific-id", "x"), "--prolific-id names the ids for --prolific"),
-        (("qualtrics.csv", "--format", "spss"), "--format 'spss' is unknown; use qualtrics, mturk, "),
-        (("qualtrics.csv", "--outcomes", "chosen="), "--outcomes 'chosen=' cannot be used"),
-        ((*QUALTRICS, "--check", "Q9"), "--check 'Q9' is incomplete; write COLUMN=ANSWER"),
-        ((*QUALTRICS, "--again", "exlude"), "--again exlude (did you mean 'exclude'?) is unknown"),
-        ((*QUALTRICS, "--timezone", "Mars"), "--timezone 'Mars' is unknown"),
-        ((*QUALTRICS, "--encoding", "utf9"), "--encoding utf9 is unknown"),
-        (("prolific.csv", "--format", "prolific"), "name them with --judgments"),
-        (("qualtrics.cvs", "--ratings", "Q{item}"), "no such file (did you mean 'qualtrics.csv'?)"),
-        (("ratings.csv", "--format", "csv", "--value", "=x"), "--value '=x' cannot be used"),
+        (
+            f"import {HUMANS}/qualtrics.csv {OUT} --anchors a=1",
+            "--anchors is not for choices from qualtrics; omit it",
+        ),
+        (f"{QUALTRICS} --outcomes a,b", "--outcomes is not for ratings from qualtrics"),
+        (f"{RATINGS} --id x", "--id is not for ratings from csv"),
+        (
+            f"import {HUMANS}/label_studio.json --format label-studio {OUT} --check a=1",
+            "--check is not for ratings",
+        ),
+        (f"{QUALTRICS} --prolific-id x", "--prolific-id names the ids for --prolific"),
+        (
+            f"import {HUMANS}/qualtrics.csv {OUT} --format spss",
+            "--format 'spss' is unknown; use qualtrics, mturk, ",
+        ),
+        (f"import {HUMANS}/qualtrics.csv {OUT} --outcomes chosen=", "--outcomes 'chosen=' cannot be used"),
+        (f"{QUALTRICS} --check Q9", "--check 'Q9' is incomplete; write COLUMN=ANSWER"),
+        (f"{QUALTRICS} --again exlude", "--again exlude (did you mean 'exclude'?) is unknown"),
+        (f"{QUALTRICS} --timezone Mars", "--timezone 'Mars' is unknown"),
+        (f"{QUALTRICS} --encoding utf9", "--encoding utf9 is unknown"),
+        (PROLIFIC, "name them with --judgments"),
+        (
+            f"import {HUMANS}/qualtrics.cvs {OUT} --ratings Q{{item}}",
+            "no such file (did you mean 'qualtrics.csv'?)",
+        ),
+        (f"{RATINGS} --value =x", "--value '=x' cannot be used"),
+        ("import completions.parquet", "--out is missing"),
+        ("import completions.parquet --parser strict", "--parser needs the study"),
+        ("import completions.parquet --study moderation", "--study moderation is a conjoint"),
+        ("import completions.parquet --study multiturns", "did you mean multiturn?"),
+        (f"{LABELS} --parser lax", "there is no rule 'lax'"),
+        (f"{LABELS} --judge x", "--judge does not go with --study"),
+        (f"{LABELS} --format csv", "--format does not go with --study"),
+        (f"{LABELS} --lines lines.csv", "--lines is for gold labels"),
+        (f"{LABELS} --items gone.parquet", "gone.parquet"),
+        ("import gone.parquet --study multiturn", "gone.parquet"),
+        (f"{GOLD} kind", "--gold kind: write the label set and its column"),
+        (f"{GOLD} type=kind", "has no labels 'type'"),
+        (f"{GOLD} joke_type=kid", "column 'kid' is missing"),
+        (f"{GOLD} joke_type=kind --parser strict", "omit one of the two"),
     ],
 )
-def test_refused_imports_end_with_one_sentence(run: Run, arguments: tuple[str, ...], problem: str) -> None:
-    code, printed, error = run(*arguments)
-    assert (code, printed) == (2, "")
-    assert error.startswith("conjury: ")
-    assert problem in error
-    assert len(error.splitlines()) == 1
-    assert not Path("judgments.parquet").exists()
+def test_refused_imports_end_with_one_sentence(
+    refused: Told, completions: None, command: str, problem: str
+) -> None:
+    assert problem in refused(command)
 
 
 def test_the_formats_read_all_options_and_each_has_a_reader() -> None:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import power
-from conjury.inference.study import load_study
+from conjury.inference.study import Study, load_study
 
-Told = Callable[..., tuple[int, str, str]]
+Told = Callable[..., str]
+HUMAN = "power moderation --judge human"
 
 
-@pytest.fixture
-def told(streams: Told) -> Told:
-    """Run `conjury power` in an empty folder; return its exit code and what it wrote to both streams."""
-    return partial(streams, "power")
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
 
 
 def row_of(out: str, start: str) -> list[str]:
@@ -27,37 +26,50 @@ def row_of(out: str, start: str) -> list[str]:
     return re.split(r"\s{2,}", found.strip())
 
 
-def test_the_planned_design_gets_detectable_effects_sizes_and_costs(told: Told) -> None:
-    code, out, _ = told("moderation", "--effect", "0.02")
-    study = load_study("moderation")
+def test_the_planned_design_gets_detectable_effects_sizes_and_costs(ran: Told, study: Study) -> None:
+    out = ran("power moderation --effect 0.02 --out power.csv --figure power.png")
     human = power(study, respondents=1854, tasks=15, power=0.8, features=["slur"]).frame["effect"].max()
     model = power(study, pairs=30_000, power=0.8, features=["slur"]).frame["effect"].max()
-    assert code == 0
     assert row_of(out, "Insult") == ["Insult", "7", f"{human:.4f}", f"{model:.4f}"]
     assert row_of(out, r"0.02\s+Insult")[2:] == ["2,290", "9,160", "0.71", "34,315", "86", "0.75"]
-    assert "Human panel: USD 7,416.00" in out
-    assert "GPT-4o: USD 75.50 (batch prices of October 2024)" in out
-    assert "SmolLM2 135M: not known, give --cost-per-pair" in out
-    assert "Stimuli (10 of each topic and 10 of each identity) count as fixed" in out
-    assert "Curse word, Likes" in out
+    for sentence in (
+        "Human panel: USD 7,416.00",
+        "GPT-4o: USD 75.50 (batch prices of October 2024)",
+        "SmolLM2 135M: not known, give --cost-per-pair",
+        "Stimuli (10 of each topic and 10 of each identity) count as fixed",
+        "Curse word, Likes",
+    ):
+        assert sentence in out
+    table = pd.read_csv("power.csv")
+    assert len(table) == 15 * 3 * 19
+    assert set(table["judge"]) == set(study.judge_labels)
+    paid = table[(table["judge"] == "gpt4o") & (table["question"] == "detectable effect")]
+    assert paid["cost"].tolist() == [75.5] * 19
+    assert table.loc[table["judge"] == "qwen2_2b", "cost"].isna().all()
+    assert Path("power.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_options_change_sizes_prices_and_judges(told: Told) -> None:
-    arguments = ("moderation", "--judge", "gemma3_4b", "--pairs", "5000", "--cost-per-pair", "0.01")
-    _, out, _ = told(*arguments, "--effect", "0.05", "--tests", "18")
+def test_options_change_sizes_prices_and_judges(ran: Told, study: Study) -> None:
+    out = ran("power moderation --judge gemma3_4b --pairs 5000 --cost-per-pair 0.01 --effect 0.05 --tests 18")
     assert "Human panel" not in out
     assert "Gemma 3 4B: USD 50.00" in out
     assert "at alpha 0.00278" in out
-    pairs = power(load_study("moderation"), amce=0.05, power=0.8, tests=18, features=["reply"]).frame["pairs"]
+    pairs = power(study, amce=0.05, power=0.8, tests=18, features=["reply"]).frame["pairs"]
     assert row_of(out, r"0.05\s+Reply")[2] == f"{-(-pairs.max() // 1):,.0f}"
 
 
-def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(told: Told) -> None:
-    panel = ("moderation", "--judge", "human", "--effect", "0.05", "--reliability", "0.8")
-    _, out, _ = told(*panel, "--repeats", "4", "--out", "power.csv")
-    study = load_study("moderation")
-    given = {"tasks": 15, "reliability": 0.8, "repeats": 4, "estimand": "corrected"}
-    needed = power(study, amce=0.05, power=0.8, features=["slur"], **given).frame  # type: ignore[arg-type]
+def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(ran: Told, study: Study) -> None:
+    out = ran(f"{HUMAN} --effect 0.05 --reliability 0.8 --repeats 4 --out power.csv")
+    needed = power(
+        study,
+        amce=0.05,
+        power=0.8,
+        features=["slur"],
+        tasks=15,
+        reliability=0.8,
+        repeats=4,
+        estimand="corrected",
+    ).frame
     respondents = int(-(-needed["respondents"].max() // 1))
     row = row_of(out, r"0.05\s+Insult")
     assert row[2:4] == [f"{respondents:,}", f"{respondents * 4 * 19 / 16:,.0f}"]
@@ -68,60 +80,42 @@ def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(told: Told) ->
     assert table["pairs_shown"].tolist() == pytest.approx((table["respondents"] * 19).tolist())
 
 
-def test_repeats_of_the_study_are_paid_for_and_serve_no_observed_effect(told: Told) -> None:
-    _, out, _ = told("moderation", "--judge", "human", "--reliability", "0.8")
+def test_repeats_of_the_study_are_paid_for_and_serve_no_observed_effect(ran: Told) -> None:
+    out = ran(f"{HUMAN} --reliability 0.8")
     assert "Human panel: USD 7,416.00" in out
     assert "1,854 x (15 + 1) pairs" in out
     assert out.count("only corrected ones use repeats") == 1
-    _, out, _ = told("moderation", "--judge", "human", "--repeats", "0")
+    out = ran(f"{HUMAN} --repeats 0")
     assert "Human panel: USD 6,952.50" in out
     assert "repeats" not in out
-    _, out, _ = told("moderation", "--judge", "human", "--repeats", "5", "--cost-per-respondent", "6")
-    assert "Human panel: USD 11,124.00" in out
+    assert "Human panel: USD 11,124.00" in ran(f"{HUMAN} --repeats 5 --cost-per-respondent 6")
 
 
-def test_the_limit_of_few_stimuli_is_told(told: Told) -> None:
-    _, out, _ = told("moderation", "--judge", "gpt4o", "--effect", "0.02", "--stimulus-sd", "0.03")
+def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:
+    out = ran("power moderation --judge gpt4o --effect 0.02 --stimulus-sd 0.03")
     assert "No number of pairs brings the power for identity and topic above 0.29" in out
     assert row_of(out, r"0.02\s+Author, Topic")[2] == "no number"
 
 
-def test_all_levels_and_judges_are_written_and_drawn(told: Told) -> None:
-    code, _, _ = told("moderation", "--effect", "0.02", "--out", "power.csv", "--figure", "power.png")
-    table = pd.read_csv("power.csv")
-    study = load_study("moderation")
-    assert code == 0
-    assert len(table) == 15 * 3 * 19
-    assert set(table["judge"]) == set(study.judge_labels)
-    paid = table[(table["judge"] == "gpt4o") & (table["question"] == "detectable effect")]
-    assert paid["cost"].tolist() == [75.5] * 19
-    assert table.loc[table["judge"] == "qwen2_2b", "cost"].isna().all()
-    assert Path("power.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
-    ("arguments", "remedy"),
+    ("options", "remedy"),
     [
-        (("moderation", "--effect", "0"), "effect is 0; give a number other than 0"),
-        (("moderation", "--effect", "0.7"), "larger than 0.5"),
-        (("moderation", "--power", "80"), "power is 80; give a number between 0 and 1"),
-        (("moderation", "--alpha", "5"), "alpha is 5.0"),
-        (("moderation", "--pairs", "0"), "--pairs is 0; give a whole number above 0"),
-        (("moderation", "--respondents", "-3"), "--respondents is -3"),
-        (("moderation", "--tests", "0"), "tests is 0"),
-        (("moderation", "--judge", "gpt4"), "did you mean 'gpt4o'"),
-        (("moderation", "--cost-per-pair", "-1"), "--cost-per-pair is -1; give a cost of 0 or more"),
-        (("moderation", "--reliability", "0.4"), "reliability is 0.4"),
-        (("moderation", "--repeats", "-1"), "repeats is -1; give the repeated tasks"),
-        (("moderation", "--stimulus-sd", "2"), "stimulus_sd is outside 0 to 0.5"),
-        (("moderation", "--figure", "power.txt"), "figures are files that end in .png, .svg, .pdf"),
-        (("moderation", "--out", "power.txt"), "tables are files that end in"),
-        (("moderatoin",), "did you mean moderation"),
+        ("moderation --effect 0", "effect is 0; give a number other than 0"),
+        ("moderation --effect 0.7", "larger than 0.5"),
+        ("moderation --power 80", "power is 80; give a number between 0 and 1"),
+        ("moderation --alpha 5", "alpha is 5.0"),
+        ("moderation --pairs 0", "--pairs is 0; give a whole number above 0"),
+        ("moderation --respondents -3", "--respondents is -3"),
+        ("moderation --tests 0", "tests is 0"),
+        ("moderation --judge gpt4", "did you mean 'gpt4o'"),
+        ("moderation --cost-per-pair -1", "--cost-per-pair is -1; give a cost of 0 or more"),
+        ("moderation --reliability 0.4", "reliability is 0.4"),
+        ("moderation --repeats -1", "repeats is -1; give the repeated tasks"),
+        ("moderation --stimulus-sd 2", "stimulus_sd is outside 0 to 0.5"),
+        ("moderation --figure power.txt", "figures are files that end in .png, .svg, .pdf"),
+        ("moderation --out power.txt", "tables are files that end in"),
+        ("moderatoin", "did you mean moderation"),
     ],
 )
-def test_bad_input_is_one_sentence_with_code_2(told: Told, arguments: tuple[str, ...], remedy: str) -> None:
-    code, out, err = told(*arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("conjury: ")
-    assert err.count("\n") == 1
-    assert remedy in err
+def test_bad_input_is_one_sentence_with_code_2(refused: Told, options: str, remedy: str) -> None:
+    assert remedy in refused(f"power {options}")

@@ -1,96 +1,101 @@
-"""Ratings from the command line: simulate, fit, test, and render, each as a process of its own."""
+"""Ratings from the command line: simulated, fitted, tested, reported; priors, link, scale of models."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+import conjury.analysis.raters as raters
 from conjury.analysis.pipeline.fitting import free_name
 from conjury.analysis.pipeline.results_folder import ResultsFolder
-from conjury.cli.commands.raters.raters import file_names
-from conjury.cli.main import main
+from conjury.analysis.raters import ModelFit
+from conjury.analysis.raters.models.fitted import Prior, changed
+from conjury.cli.commands.raters import Assuming, file_names
+from conjury.inference.errors import InputError
 from conjury.inference.tables import read_table
 
-pytestmark = pytest.mark.long
+Told = Callable[..., str]
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+ANALYSES = ["coverage", "means", "means_crossed", "distributions", "correlations", "lines"]
+ANALYSES += ["dimension_correlations", "tiers", "biases", "agreement", "alt_test"]
+COLUMNS = ["judge_id", "judge_kind", "item_id", "value"]
+STUDY = """
+name: tone
+title: Tone of messages
+kind: items
+question: Which tone has this message?
+items: items.csv
+response: {form: label, id: tone, labels: [{id: calm, label: Calm}, {id: angry, label: Angry}]}
+judges:
+  - {id: gpt_4_1, label: GPT-4.1, kind: model}
+"""
 
-ANALYSES = [
-    "coverage",
-    "means",
-    "means_crossed",
-    "distributions",
-    "correlations",
-    "lines",
-    "dimension_correlations",
-    "tiers",
-    "biases",
-    "agreement",
-    "alt_test",
-]
+
+def manifest(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     """Simulated ratings of 32 topics, fitted with few draws."""
     folder = tmp_path_factory.mktemp("rated")
-    made = conjury("simulate", "oogiri", "--topics", 32, "--people", 32, "--out", "r.parquet", cwd=folder)
-    assert (made.returncode, made.stderr) == (0, "")
-    fit = conjury("fit", "oogiri", "--data", "r.parquet", "--draws", 20, "--out", "res", cwd=folder)
-    assert (fit.returncode, fit.stderr) == (0, "")
+    done("simulate oogiri --topics 32 --people 32 --out r.parquet", cwd=folder)
+    done("fit oogiri --data r.parquet --draws 20 --out res", cwd=folder)
     return folder
 
 
-def test_every_analysis_of_the_study_is_in_the_results(place: Path) -> None:
-    manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
-    assert [made["name"] for made in manifest["results"]] == ANALYSES
-    for made in manifest["results"]:
-        table = read_table(place / "res" / "tables" / f"{made['name']}.parquet")
-        assert len(table) > 0
-    assert manifest["simulated"] is True
-    assert set(manifest["files"]) >= {"data/judgments.parquet", "data/items.parquet", "tables/truth.parquet"}
-    assert not (place / "res" / "tables" / "published_means.parquet").exists()
+@pytest.mark.long
+def test_every_analysis_of_the_study_is_in_the_results_with_true_values(place: Path) -> None:
+    tables, made = place / "res" / "tables", manifest(place / "res")
+    assert [one["name"] for one in made["results"]] == ANALYSES
+    assert all(len(read_table(tables / f"{name}.parquet")) > 0 for name in ANALYSES)
+    assert made["simulated"] is True
+    assert set(made["files"]) >= {"data/judgments.parquet", "data/items.parquet", "tables/truth.parquet"}
+    assert not (tables / "published_means.parquet").exists()
 
-
-def test_means_are_those_of_the_ratings(place: Path) -> None:
-    ratings = read_table(place / "r.parquet")
+    ratings, means = read_table(place / "r.parquet"), read_table(tables / "means.parquet")
     people = ratings[(ratings["judge_kind"] == "human") & (ratings["dimension"] == "funniness")]
     high = people[people["item_id"].str.endswith("_high")].astype({"value": float})
-    means = read_table(place / "res" / "tables" / "means.parquet")
-    row = means[
-        (means["dimension"] == "funniness") & (means["group"] == "human") & (means["response_type"] == "high")
-    ]
+    row = means.query("dimension == 'funniness' and group == 'human' and response_type == 'high'")
     assert row["estimate"].item() == pytest.approx(high.groupby("item_id")["value"].mean().mean())
+    assert read_table(tables / "alt_test__epsilon.parquet")["epsilon"].nunique() == 61
+
+    found, keys = read_table(tables / "recovery.parquet"), ["quantity", "judge", "dimension", "response_type"]
+    assert set(found["quantity"]) == {"expected_rating", "positivity", "raw_correlation"}
+    truth = read_table(place / "r.truth.parquet").set_index(keys)["value"]
+    first = found[(found["quantity"] == "expected_rating") & (found["dimension"] == "clarity")].iloc[0]
+    assert first["truth"] == truth["expected_rating", first["judge"], "clarity", first["response_type"]]
+    assert len(found[found["analysis"] == "means"]) == len(means)
 
 
-def test_further_results_join_those_of_the_fit(place: Path, conjury: Run) -> None:
-    made = conjury(
-        "alt-test",
-        "--results",
-        "res",
-        "--dimension",
-        "funniness",
-        "--draws",
-        0,
-        "--model",
-        "gpt_4_1",
-        cwd=place,
-    )
-    assert (made.returncode, made.stderr) == (0, "")
-    assert "winning rate" in made.stdout
-    manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
-    name = "alt_test_funniness_gpt_4_1"
-    (added,) = (made for made in manifest["results"] if made["part"] == name)
+@pytest.mark.long
+def test_further_results_join_those_of_the_fit_and_all_are_reported(place: Path, done: Told) -> None:
+    told = done("alt-test --results res --dimension funniness --draws 0 --model gpt_4_1", cwd=place)
+    assert "winning rate" in told
+    name, tables = "alt_test_funniness_gpt_4_1", place / "res" / "tables"
+    (added,) = (one for one in manifest(place / "res")["results"] if one["part"] == name)
     assert added["settings"]["epsilon"] == 0.1
     assert "(Overall Funniness, GPT-4.1)" in added["title"]
-    assert read_table(place / "res" / "tables" / f"{name}.parquet")["model"].tolist() == ["gpt_4_1"]
-    assert len(read_table(place / "res" / "tables" / "alt_test.parquet")) == 18
-    assert sum(made["part"] == "fit" for made in manifest["results"]) == len(ANALYSES)
+    assert read_table(tables / f"{name}.parquet")["model"].tolist() == ["gpt_4_1"]
+    assert len(read_table(tables / "alt_test.parquet")) == 18
+    done("alt-test --results res --dimension clarity --draws 0 --power", cwd=place)
+    assert set(read_table(tables / "alt_test_clarity_power.parquet")["instances"]) == {64, 128, 256, 512}
+    results = manifest(place / "res")["results"]
+    kinds = [one["kind"] for one in results if one["part"] == "alt_test_clarity"]
+    assert kinds == ["alt_test", "alt_power"]
+    assert sum(one["part"] == "fit" for one in results) == len(ANALYSES)
+    done("report oogiri --results res", cwd=place)
+    page = (place / "reports" / "oogiri.html").read_text(encoding="utf-8")
+    assert "Not shown" not in page
+    assert "are simulated" in page
+    assert "Over epsilon." in page
+    for text in ("Complete order", "Winning rate", "Overall Funniness", "Higher than people", "krippendorff"):
+        assert text.casefold() in page.casefold()
 
 
 def test_a_run_by_other_settings_leaves_the_earlier_one_as_it_is(tmp_path: Path) -> None:
@@ -108,157 +113,133 @@ def test_a_run_by_other_settings_leaves_the_earlier_one_as_it_is(tmp_path: Path)
     assert free_name(folder, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
 
 
-def test_the_curve_over_epsilon_and_power_are_written(place: Path, conjury: Run) -> None:
-    curve = read_table(place / "res" / "tables" / "alt_test__epsilon.parquet")
-    assert curve["epsilon"].nunique() == 61
-    made = conjury(
-        "alt-test", "--results", "res", "--dimension", "clarity", "--draws", 0, "--power", cwd=place
-    )
-    assert (made.returncode, made.stderr) == (0, "")
-    power = read_table(place / "res" / "tables" / "alt_test_clarity_power.parquet")
-    assert set(power["instances"]) == {64, 128, 256, 512}
-    manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
-    kinds = [one["kind"] for one in manifest["results"] if one["part"] == "alt_test_clarity"]
-    assert kinds == ["alt_test", "alt_power"]
-
-
-def test_estimates_stand_beside_the_true_values_of_the_simulation(place: Path) -> None:
-    found = read_table(place / "res" / "tables" / "recovery.parquet")
-    assert set(found["quantity"]) == {"expected_rating", "positivity", "raw_correlation"}
-    truth = read_table(place / "r.truth.parquet").set_index(
-        ["quantity", "judge", "dimension", "response_type"]
-    )["value"]
-    row = found[(found["quantity"] == "expected_rating") & (found["dimension"] == "clarity")].iloc[0]
-    assert row["truth"] == truth["expected_rating", row["judge"], "clarity", row["response_type"]]
-    means = read_table(place / "res" / "tables" / "means.parquet")
-    assert len(found[found["analysis"] == "means"]) == len(means)
-
-
-def test_labels_of_a_study_are_fitted(place: Path, conjury: Run) -> None:
-    made = conjury("fit", labels_study(place), "--data", "labels.csv", "--draws", 20, "--out", "labelled",
-                   cwd=place)  # fmt: skip
-    assert (made.returncode, made.stderr) == (0, "")
-    manifest = json.loads((place / "labelled" / "manifest.json").read_text(encoding="utf-8"))
-    assert [one["name"] for one in manifest["results"]] == ["coverage", "agreement", "alt_test"]
-    refused = conjury(
-        "raters", "labels.csv", "--where", "judge_kind=human", "--covariate", "colour", cwd=place
-    )
-    assert refused.returncode == 2
-    assert "--covariate goes with ratings" in refused.stderr
-    assert len(refused.stderr.strip().splitlines()) == 1
-
-
-def labels_study(place: Path) -> Path:
-    """A study of one label, with answers of three people and a model about 40 items."""
-    folder = place / "tone"
-    folder.mkdir()
-    (folder / "study.yaml").write_text(
-        """
-name: tone
-title: Tone of messages
-kind: items
-question: Which tone has this message?
-items: items.csv
-response: {form: label, id: tone, labels: [{id: calm, label: Calm}, {id: angry, label: Angry}]}
-judges:
-  - {id: gpt_4_1, label: GPT-4.1, kind: model}
-""",
-        encoding="utf-8",
-    )
-    items = [f"m{number:02d}" for number in range(40)]
-    pd.DataFrame({"item_id": items, "text": items}).to_csv(folder / "items.csv", index=False)
-    rows = [
-        (judge, "model" if judge == "gpt_4_1" else "human", item, ("calm", "angry")[(at * step % 7) % 2])
-        for judge, step in (("ann", 1), ("bob", 1), ("cem", 2), ("gpt_4_1", 3))
-        for at, item in enumerate(items)
-    ]
-    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
-    table.to_csv(place / "labels.csv", index=False)
-    return folder
-
-
 def test_dimensions_get_names_that_files_may_have() -> None:
     names = file_names(["wit", "Wit/irony", "wit irony", "../up", None])
     assert list(names.values()) == ["wit", "wit_irony", "wit_irony_2", "up", "rating"]
 
 
-def test_judgments_of_any_file_need_no_study(place: Path, conjury: Run) -> None:
+@pytest.mark.long
+def test_labels_of_a_study_are_fitted(tmp_path: Path, done: Told, refused: Told) -> None:
+    """Answers of three people and a model about 40 items."""
+    items = [f"m{number:02d}" for number in range(40)]
+    pd.DataFrame({"item_id": items, "text": items}).to_csv("items.csv", index=False)
+    Path("study.yaml").write_text(STUDY, encoding="utf-8")
+    rows = [
+        (judge, "model" if judge == "gpt_4_1" else "human", item, ("calm", "angry")[(at * step % 7) % 2])
+        for judge, step in (("ann", 1), ("bob", 1), ("cem", 2), ("gpt_4_1", 3))
+        for at, item in enumerate(items)
+    ]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv("labels.csv", index=False)
+    done("fit study.yaml --data labels.csv --draws 20 --out labelled", cwd=tmp_path)
+    names = [one["name"] for one in manifest(tmp_path / "labelled")["results"]]
+    assert names == ["coverage", "agreement", "alt_test"]
+    told = refused("raters labels.csv --where judge_kind=human --covariate colour")
+    assert "--covariate goes with ratings" in told
+
+
+@pytest.mark.long
+def test_judgments_of_any_file_need_no_study(place: Path, done: Told, refused: Told, tmp_path: Path) -> None:
     ratings = read_table(place / "r.parquet")
-    plain = ratings[ratings["dimension"] == "clarity"][["judge_id", "judge_kind", "item_id", "value"]]
-    plain.assign(task="clear").to_csv(place / "plain.csv", index=False)
-    made = conjury(
-        "agreement", "plain.csv", "--where", "task=clear", "--coefficient", "krippendorff", "--draws", 20,
-        "--results", "own", cwd=place,
-    )  # fmt: skip
-    assert (made.returncode, made.stderr) == (0, "")
-    assert "krippendorff" in made.stdout
-    other = plain.assign(task="clear", value=plain["value"].to_numpy()[::-1])
-    other.to_csv(place / "equally_long.csv", index=False)
-    held = (place / "own" / "data" / "judgments.parquet").read_bytes()
-    refused = conjury("agreement", "equally_long.csv", "--results", "own", cwd=place)
-    assert refused.returncode == 2
-    assert "contains results on other data" in refused.stderr
-    assert (place / "own" / "data" / "judgments.parquet").read_bytes() == held
-    again = conjury("alt-test", "--results", "own", "--draws", 0, cwd=place)
-    assert (again.returncode, again.stderr) == (0, "")
-    manifest = json.loads((place / "own" / "manifest.json").read_text(encoding="utf-8"))
-    assert {"agreement_krippendorff", "alt_test"} <= set(manifest["parts"])
-    assert "data/judgments.parquet" in manifest["files"]
+    plain = ratings[ratings["dimension"] == "clarity"][COLUMNS]
+    plain.assign(task="clear").to_csv("plain.csv", index=False)
+    own = "--draws 20 --results own"
+    told = done(f"agreement plain.csv --where task=clear --coefficient krippendorff {own}", cwd=tmp_path)
+    assert "krippendorff" in told
+    plain.assign(task="clear", value=plain["value"].to_numpy()[::-1]).to_csv("as_long.csv", index=False)
+    held = Path("own/data/judgments.parquet").read_bytes()
+    assert "contains results on other data" in refused("agreement as_long.csv --results own")
+    assert Path("own/data/judgments.parquet").read_bytes() == held
+    done("alt-test --results own --draws 0", cwd=tmp_path)
+    made = manifest(tmp_path / "own")
+    assert {"agreement_krippendorff", "alt_test"} <= set(made["parts"])
+    assert "data/judgments.parquet" in made["files"]
 
 
-def test_the_report_shows_every_analysis(place: Path, conjury: Run) -> None:
-    made = conjury("report", "oogiri", "--results", "res", cwd=place)
-    assert (made.returncode, made.stderr) == (0, "")
-    page = (place / "reports" / "oogiri.html").read_text(encoding="utf-8")
-    assert "Not shown" not in page
-    assert "are simulated" in page
-    assert "Over epsilon." in page
-    for text in ("Complete order", "Winning rate", "Overall Funniness", "Higher than people", "krippendorff"):
-        assert text.casefold() in page.casefold()
-
-
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("command", "sentence"),
     [
+        ("fit oogiri --data r.parquet --vcov CR2", "--vcov is an option of conjoint studies"),
+        ("alt-test --results res --dimension funnines", "no such dimension (did you mean 'funniness'?)"),
+        ("agreement r.parquet --where colour=red", "column 'colour' is missing"),
+        ("raters --results nowhere", "contains no judgments"),
+        ("raters --results res", "have several dimensions"),
+        ("raters --results res --model kappa", "--model kappa: use auto, ordinal"),
         (
-            ["fit", "oogiri", "--data", "r.parquet", "--vcov", "CR2"],
-            "--vcov is an option of conjoint studies",
-        ),
-        (
-            ["alt-test", "--results", "res", "--dimension", "funnines"],
-            "no such dimension (did you mean 'funniness'?)",
-        ),
-        (["agreement", "r.parquet", "--where", "colour=red"], "column 'colour' is missing"),
-        (["raters", "--results", "nowhere"], "contains no judgments"),
-        (["raters", "--results", "res"], "have several dimensions"),
-        (["raters", "--results", "res", "--model", "kappa"], "--model kappa: use auto, ordinal"),
-        (
-            ["raters", "--results", "res", "--model", "dimensions", "--target-accept", "0.9"],
+            "raters --results res --model dimensions --target-accept 0.9",
             "--target-accept goes with --model ordinal and --model labels",
         ),
-        (["alt-test", "other.csv", "--results", "res"], "contains results on other data"),
-        (["fit", "oogiri", "--data", "outside.csv"], "which is not on the scale"),
+        ("alt-test other.csv --results res", "contains results on other data"),
+        ("fit oogiri --data outside.csv", "which is not on the scale"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_sentence(
-    place: Path,
-    arguments: list[str],
-    sentence: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    place: Path, refused: Told, monkeypatch: pytest.MonkeyPatch, command: str, sentence: str
 ) -> None:
     monkeypatch.chdir(place)
-    if not Path("outside.csv").exists():
-        ratings = read_table(place / "r.parquet").astype({"value": "int64"})
-        ratings.loc[7, "value"] = 9
-        ratings.to_csv("outside.csv", index=False)
-        pd.DataFrame({"judge_id": ["a"], "judge_kind": ["human"], "item_id": ["x"], "value": [1]}).to_csv(
-            "other.csv", index=False
-        )
-    monkeypatch.setattr("sys.argv", ["conjury", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert len(told.strip().splitlines()) == 1
+    ratings = read_table("r.parquet").astype({"value": "int64"})
+    ratings.loc[7, "value"] = 9
+    ratings.to_csv("outside.csv", index=False)
+    pd.DataFrame([("a", "human", "x", 1)], columns=COLUMNS).to_csv("other.csv", index=False)
+    assert sentence in refused(command, cwd=place)
+
+
+# ---- priors, link and scale: read, refused, handed on, recorded ----
+
+
+def test_priors_link_and_scale_are_read() -> None:
+    given = Assuming(prior=["severity_sd=0.5", "bias = 0, 0.3"], link="probit", scale="1, 2,3").read()
+    priors = {"severity_sd": (0.5,), "bias": (0.0, 0.3)}
+    assert given.given(link=True, scale=True) == {
+        "priors": priors,
+        "link": "probit",
+        "scale": (1.0, 2.0, 3.0),
+    }
+    assert Assuming().read().given(link=False, scale=False) == {}
+    for one in ({"link": "probit"}, {"scale": "1,2"}):
+        with pytest.raises(InputError, match="leave it out"):
+            Assuming(**one).read().given(link=False, scale=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"prior": ["severity_sd"]}, "write NAME=NUMBERS"),
+        ({"prior": ["severity_sd=half"]}, "'half' is no list of numbers"),
+        ({"prior": ["severity_sd=inf"]}, "'inf' is no list of numbers"),
+        ({"prior": ["severity_sd="]}, "no list of numbers"),
+        ({"prior": ["a=1", "a=2"]}, "'a' is given twice"),
+        ({"link": "probbit"}, "did you mean 'probit'"),
+        ({"scale": "5"}, "two ratings at least"),
+        ({"scale": "1,2,2"}, "named twice"),
+        ({"scale": "1-5"}, "'1-5' is no list of numbers"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Assuming(**given).read()
+
+
+def test_the_model_gets_what_was_assumed_and_the_manifest_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ran: Told, refused: Told
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def model(judgments: pd.DataFrame, **options: Any) -> ModelFit:
+        asked.update(options)
+        default = {"severity_sd": Prior("half_normal", (1.0,), "SD of severities")}
+        priors = changed(default, options.get("priors"))
+        return ModelFit(pd.DataFrame({"group": ["human"], "estimate": [0.5]}), "made_up", priors=priors)
+
+    rows = [(judge, "human", item, value) for judge in "ab" for item, value in (("x", 1), ("y", 3))]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv("j.csv", index=False)
+    told = refused("raters j.csv --prior sevrity_sd=0.5", prints=True)
+    assert "no prior 'sevrity_sd' (did you mean 'severity_sd'?)" in told
+    monkeypatch.setattr(raters, "rater_model", model)
+    monkeypatch.setattr(ModelFit, "save", lambda self, path: path)
+    ran("raters j.csv --prior severity_sd=0.5 --link probit --scale 1,2,3 --target-accept 0.95")
+    assert (asked["link"], asked["scale"]) == ("probit", (1.0, 2.0, 3.0))
+    assert asked["target_accept"] == 0.95
+    settings = manifest(tmp_path / "results")["results"][0]["settings"]
+    assert settings["priors"] == {"severity_sd": "SD of severities: half-normal with sd 0.5"}
+    assert (settings["priors_changed"], settings["scale"]) == ({"severity_sd": [0.5]}, [1.0, 2.0, 3.0])

@@ -1,41 +1,47 @@
-"""Studies of ratings on the command line: simulated, assigned, and collected from a simulation."""
+"""Studies of ratings and labels on the command line: simulated, assigned, collected, fitted and reported."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from conjury.analysis.benchmark import scores
+from conjury.analysis.benchmark.data.answered import score_study
+from conjury.analysis.pipeline.items import add_printed_numbers, find_gold, with_gold
+from conjury.analysis.pipeline.loading import read_judgments_of
+from conjury.analysis.pipeline.run import Fitted
+from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, validate
 
-Told = Callable[..., tuple[int, str]]
+Ran = Callable[..., str]
+JUDGE = "oogiri --judge gpt_4_1"
 
 
-def test_simulated_judgments_come_with_items_and_truth(conjury_here: Told, tmp_path: Path) -> None:
-    code, said = conjury_here(
-        "simulate", "oogiri", "--out", "made/judgments.parquet", "--topics", 6, "--people", 32, "--seed", 4
-    )
-    assert code == 0
-    assert "2,016 rows of judgments in made/judgments.parquet" in said
+def item_study(name: str) -> ItemStudy:
+    known = load_any_study(name)
+    assert isinstance(known, ItemStudy)
+    return known
+
+
+def test_simulated_judgments_come_with_items_and_truth(ran: Ran) -> None:
+    told = ran("simulate oogiri --out made/judgments.parquet --topics 6 --people 32 --seed 4")
+    assert "2,016 rows of judgments in made/judgments.parquet" in told
     judgments = validate(read_table("made/judgments.parquet"), "judgments")
     items = validate(read_table("made/judgments.items.parquet"), "items")
-    truth = read_table("made/judgments.truth.parquet")
     assert len(judgments) == 6 * 8 * 7 * 6
     assert set(judgments["item_id"]) == set(items["item_id"])
+    truth = read_table("made/judgments.truth.parquet")
     assert {"latent_correlation", "severity", "expected_rating"} <= set(truth["quantity"])
-    assert sorted(path.name for path in Path("made").iterdir()) == [
-        "judgments.items.parquet",
-        "judgments.parquet",
-        "judgments.truth.parquet",
-    ]
+    names = ("judgments.items.parquet", "judgments.parquet", "judgments.truth.parquet")
+    assert {path.name for path in Path("made").iterdir()} == set(names)
 
 
-def test_judges_samples_and_repeats_are_options_of_simulate(conjury_here: Told, tmp_path: Path) -> None:
-    options = ("--topics", 4, "--judge", "human", "--judge", "gpt_4_1", "--samples", 3, "--repeats", 0.5)
-    code, _ = conjury_here("simulate", "oogiri", "--people", 32, "--out", "j.csv", *options)
-    assert code == 0
+def test_judges_samples_and_repeats_are_options_of_simulate(ran: Ran) -> None:
+    ran(f"simulate {JUDGE} --judge human --people 32 --out j.csv --topics 4 --samples 3 --repeats 0.5")
     judgments = read_table("j.csv")
     counts = judgments.groupby(["judge_kind", "repeat"], observed=True).size()
     assert counts["model", False] == 4 * 8 * 3 * 6
@@ -45,59 +51,113 @@ def test_judges_samples_and_repeats_are_options_of_simulate(conjury_here: Told, 
     assert Path("j.truth.csv").is_file()
 
 
-def test_design_writes_who_rates_what_once(conjury_here: Told, tmp_path: Path) -> None:
-    code, said = conjury_here("design", "oogiri", "--people", 40, "--repeats", 0.2)
-    assert code == 0
-    assert "96 items, 4 people for each; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in said
+def test_simulated_labels_come_with_items_gold_labels_and_truth(ran: Ran) -> None:
+    told = ran("simulate multiturn --out made/j.parquet --items 12 --judge qwen3_8b --samples 2 --seed 4")
+    assert "48 items in made/j.items.parquet" in told
+    names = {"judgments": "j", "items": "j.items", "labels": "j.labels"}
+    tables = {name: validate(read_table(f"made/{file}.parquet"), name) for name, file in names.items()}
+    assert (tables["judgments"]["origin"] == "simulated").all()
+    assert (tables["labels"]["label_set"] == "joke_type").sum() == 12
+    assert {"accuracy", "pass_at_k", "difference"} <= set(read_table("made/j.truth.parquet")["quantity"])
+
+
+def test_repeats_and_samples_of_pairs_are_drawn_on_request(ran: Ran) -> None:
+    ran(
+        "simulate moderation --judge gpt4o --prompt baseline --pairs 50 --out choices.parquet",
+        "--swapped-share 0.2 --samples 2 --noise 0.3",
+    )
+    choices = read_table("choices.parquet")
+    assert choices.groupby(["repeat", "sample"], observed=True).size().tolist() == [100, 100, 20, 20]
+    one, two = (choices[choices["sample"] == number]["chosen"].tolist() for number in (1, 2))
+    assert one != two
+
+
+def test_design_writes_who_rates_what_once(ran: Ran, refused: Callable[..., str]) -> None:
+    told = ran("design oogiri --people 40 --repeats 0.2")
+    assert "96 items, 4 people for each; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in told
     folder = Path("runs/oogiri/design")
     table = pd.read_parquet(folder / "assignment.parquet")
     assert list(table) == ["rater", "subset", "order", "item_id", "repeat"]
     assert len(pd.read_csv(folder / "assignment.csv")) == len(table) == 96 * 4 + 80
-    assert conjury_here("design", "oogiri", "--people", 40, "--repeats", 0.2)[0] == 0
-    code, said = conjury_here("design", "oogiri", "--people", 48)
-    assert code == 2
-    assert "there is another assignment already" in said
+    ran("design oogiri --people 40 --repeats 0.2")
+    assert "there is another assignment already" in refused("design oogiri --people 48")
     assert pd.read_parquet(folder / "assignment.parquet").equals(table)
-    assert conjury_here("design", "oogiri", "--people", 48, "--out", "other")[0] == 0
+    ran("design oogiri --people 48 --out other")
 
 
-def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(
-    conjury_here: Told, tmp_path: Path
-) -> None:
-    code, said = conjury_here("collect", "oogiri", "--judge", "gpt_4_1", "--dry-run")
-    assert code == 0
-    assert "96 x 1 prompts (rubric) x 1 sample" in said
-    assert "Nothing was sent" in said
+def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(ran: Ran) -> None:
+    told = ran(f"collect {JUDGE} --dry-run")
+    assert "96 x 1 prompts (rubric) x 1 sample" in told
+    assert "Nothing was sent" in told
     assert not Path("runs").exists()
-    code, said = conjury_here("collect", "oogiri", "--judge", "gpt_4_1", "--backend", "simulated")
-    assert code == 0
-    assert "96 new answers; failed attempts: none" in said
+    assert "96 new answers; failed attempts: none" in ran(f"collect {JUDGE} --backend simulated")
     judgments = validate(read_table("runs/oogiri/judgments.parquet"), "judgments")
     assert len(judgments) == 96 * 6
     assert judgments["status"].eq("ok").all()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("command", "told"),
     [
-        (("simulate", "oogiri", "--out", "j.parquet", "--pairs", 5), "--pairs is not for oogiri, which is a"),
-        (("simulate", "oogiri", "--out", "j.parquet", "--noise", 0), "--noise is not for oogiri"),
-        (("simulate", "moderation", "--out", "c.parquet", "--topics", 5), "--topics is not for moderation"),
-        (("simulate", "oogiri", "--out", "j.parquet", "--topics", 0), "The number of topics is 0"),
-        (("simulate", "oogiri", "--out", "j.parquet", "--people", 9), "There are 9 people"),
-        (("design", "oogiri", "--pairs", 5), "--pairs is not for oogiri, which is a study of items"),
-        (("design", "oogiri", "--repeats", 2), "--repeats 2: give a share from 0 to 1"),
-        (
-            ("design", "moderation", "--people", 5),
-            "--people is not for moderation, which is a study of pairs",
-        ),
+        ("simulate oogiri --out j.parquet --pairs 5", "--pairs is not for oogiri, which is a"),
+        ("simulate oogiri --out j.parquet --noise 0", "--noise is not for oogiri"),
+        ("simulate moderation --out c.parquet --topics 5", "--topics is not for moderation"),
+        ("simulate oogiri --out j.parquet --topics 0", "The number of topics is 0"),
+        ("simulate oogiri --out j.parquet --people 9", "There are 9 people"),
+        ("design oogiri --pairs 5", "--pairs is not for oogiri, which is a study of items"),
+        ("design oogiri --repeats 2", "--repeats 2: give a share from 0 to 1"),
+        ("design moderation --people 5", "--people is not for moderation, which is a study of pairs"),
+        ("simulate multiturn --out j.csv --topics 4", "--topics is not for multiturn, which is a study of l"),
+        ("simulate multiturn --out j.csv --repeats 0.5", "--repeats is not for multiturn"),
+        ("simulate oogiri --out j.csv --items 4", "--items is not for oogiri, which is a study of ratings"),
+        ("simulate moderation --out j.csv --items 4", "--items is not for moderation, which is a study of p"),
     ],
 )
 def test_options_of_another_kind_of_study_are_refused(
-    conjury_here: Told, arguments: tuple[object, ...], told: str
+    refused: Callable[..., str], command: str, told: str
 ) -> None:
-    code, said = conjury_here(*arguments)
-    assert code == 2
-    assert told in said
-    assert "Traceback" not in said
-    assert not list(Path().iterdir())
+    assert told in refused(command)
+
+
+def test_gold_labels_of_a_simulation_are_found_next_to_its_judgments(ran: Ran) -> None:
+    known = item_study("multiturn")
+    ran("simulate multiturn --out j.parquet --items 9 --judge qwen3_8b --samples 1")
+    judged = read_judgments_of(known, [Path("j.parquet")])
+    found = find_gold(known, judged, None)
+    assert found.file == Path("j.labels.parquet")
+    assert set(found.labels["item_id"]) == set(read_table("j.labels.parquet")["item_id"])
+    assert any("next to the data, j.labels.parquet" in note for note in found.notes)
+    named = find_gold(known, judged, known.folder / "labels.csv")
+    assert named.file == known.folder / "labels.csv"
+
+
+def test_a_simulation_is_not_compared_with_published_numbers(ran: Ran) -> None:
+    known = item_study("harm_or_humor")
+    ran("simulate harm_or_humor --out j.parquet --items 40 --judge gpt_4o --judge human")
+    loaded, answered = with_gold(read_judgments_of(known, [Path("j.parquet")]))
+    fitted = Fitted()
+    fitted.add("scores_modality", "Scores", scores(score_study(answered, answered.of_models), draws=0))
+    add_printed_numbers(answered, fitted, loaded.source())
+    assert "beside_print" not in fitted.by_name
+    assert not fitted.notes
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.long
+@pytest.mark.parametrize(("study", "items"), [("multiturn", 60), ("harm_or_humor", 150)])
+def test_a_simulation_becomes_results_and_a_report_that_say_so(ran: Ran, study: str, items: int) -> None:
+    ran(f"simulate {study} --out j.parquet --items {items}")
+    ran(f"fit {study} --data j.parquet --out made --draws 100")
+    manifest = json.loads(Path("made/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["simulated"]
+    assert any("simulated" in note for note in manifest["notes"])
+    names = {made["name"] for made in manifest["results"]}
+    assert any(name.startswith("scores") for name in names)
+    assert "differences" in names
+    assert "beside_print" not in names
+    assert ("robustness" in names) == (study == "multiturn")
+    ran(f"report {study} --results made")
+    page = Path(f"reports/{study}.html").read_text(encoding="utf-8")
+    assert "are simulated" in page
+    assert "Shares of intervals that contain the true value" in page
+    assert read_table("made/tables/recovery.parquet")["inside"].mean() > 0.85

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import os
 import resource
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import fsspec
 import pandas as pd
 import pytest
-import yaml
+from fakes.studies import change_study
 from fakes.vignettes import PROFILES, write_towns
 
-from conjury.cli.main import main
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import read_manifest
 
-Command = Callable[..., tuple[int, str, str]]
+Told = Callable[..., str]
 
 
 @pytest.fixture
@@ -30,45 +29,29 @@ def towns(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def render(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Run the command in an empty folder; its exit code and what it printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", "render", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        told = capfd.readouterr()
-        return int(stopped.value.code or 0), told.out, told.err
-
-    return run
+def render(ran: Told) -> Told:
+    return partial(ran, "render")
 
 
 @pytest.fixture
-def refused(render: Command) -> Callable[..., str]:
-    """Run the command and return the one sentence that it ends with."""
-
-    def run(*arguments: object) -> str:
-        code, _, told = render(*arguments)
-        assert code == 2
-        assert told.startswith("conjury: ")
-        assert told.count("\n") == 1
-        assert told.endswith(".\n")
-        return told
-
-    return run
+def complaint(refused: Told) -> Told:
+    return partial(refused, "render", writes=True)
 
 
-def table(cues: str = "both", root: str = "stimuli") -> pd.DataFrame:
-    return read_manifest(Path(root), "towns", cues)
+def table(cues: str = "both", root: str = "stimuli", study: str = "towns") -> pd.DataFrame:
+    return read_manifest(Path(root), study, cues)
 
 
-def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, render: Command) -> None:
-    code, out, error = render(towns, "--workers", 1)
-    assert (code, error) == (0, "")
+def designed(pairs: int = 0) -> list[int]:
+    """Profiles of the design, or of its first pairs."""
     design = RunFolder(Path("runs/towns")).design
     assert design is not None
-    shown = sorted(set(design.tasks["profile_id"]))
+    return sorted(set((design.first_pairs(pairs) if pairs else design.tasks)["profile_id"]))
+
+
+def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, render: Told) -> None:
+    out = render(towns, "--workers 1")
+    shown = designed()
     assert table()["profile_id"].tolist() == shown
     assert out.startswith(
         f"Which town to visit?: {len(shown)} profiles, cues both (layout card.yaml, theme light, png)\n"
@@ -76,49 +59,35 @@ def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, 
     )
     assert f"All {len(shown)} pictures are drawn: {table()['bytes'].sum() / 1e6:,.1f} MB.\n" in out
     assert out.endswith(f"Next: conjury collect {towns} --stimuli images --judge ...\n")
-    for name, told in (
-        ("pictures", "stimuli/pictures"),
-        ("table of them", "stimuli/towns/both/profiles.parquet"),
-    ):
-        assert f"  {name:<18}{told}\n" in out
+    assert "  pictures          stimuli/pictures\n" in out
+    assert "  table of them     stimuli/towns/both/profiles.parquet\n" in out
 
 
-def test_first_pairs_then_the_design_then_all(towns: Path, render: Command) -> None:
-    assert "already drawn     0\n" in render(towns, "--pairs", 5)[1]
-    assert render(towns, "--pairs", 5)[1].endswith("--stimuli images --pairs 5 --judge ...\n")
-    first = table()
-    design = RunFolder(Path("runs/towns")).design
-    assert design is not None
-    assert set(first["profile_id"]) == set(design.first_pairs(5)["profile_id"])
-    assert f"already drawn     {len(first)}\n" in render(towns)[1]
-    assert f"already drawn     {len(set(design.tasks['profile_id']))}\n" in render(towns, "--all")[1]
+def test_first_pairs_then_the_design_then_all(towns: Path, render: Told) -> None:
+    assert "already drawn     0\n" in render(towns, "--pairs 5")
+    assert render(towns, "--pairs 5").endswith("--stimuli images --pairs 5 --judge ...\n")
+    first = sorted(set(table()["profile_id"]))
+    assert first == designed(5)
+    assert f"already drawn     {len(first)}\n" in render(towns)
+    assert f"already drawn     {len(designed())}\n" in render(towns, "--all")
     assert table()["profile_id"].tolist() == list(range(1, PROFILES + 1))
-    code, out, _ = render(towns, "--all")
-    assert code == 0
+    out = render(towns, "--all")
     assert f"already drawn     {PROFILES}\n" in out
     assert "to be drawn" not in out
 
 
-def test_a_dry_run_keeps_nothing(towns: Path, render: Command, tmp_path: Path) -> None:
+def test_a_dry_run_keeps_nothing(towns: Path, render: Told, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
-    code, out, _ = render(towns, "--dry-run")
-    assert code == 0
+    out = render(towns, "--dry-run")
     assert "to be drawn" in out
     assert out.endswith("Nothing was kept (--dry-run).\n")
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_posts_are_drawn_with_each_kind_of_cues(render: Command) -> None:
-    code, out, error = render(
-        "moderation", "--pairs", 2, "--cues", "both", "--cues", "none", "--cues", "both"
-    )
-    assert (code, error) == (0, "")
+def test_posts_are_drawn_with_each_kind_of_cues(render: Told) -> None:
+    out = render("moderation --pairs 2 --cues both --cues none --cues both")
     assert out.count("4 profiles, cues both (layout post, theme light, png)") == 1
-    made = {
-        cues: read_manifest(Path("stimuli"), "moderation", cues).set_index("profile_id")
-        for cues in ("both", "none")
-    }
-    both, none = made["both"], made["none"]
+    both, none = (table(cues, study="moderation").set_index("profile_id") for cues in ("both", "none"))
     assert both.index.equals(none.index)
     assert both["text"].equals(none["text"])
     named = both["identity"] != "anonymous"
@@ -132,158 +101,120 @@ def test_posts_are_drawn_with_each_kind_of_cues(render: Command) -> None:
     assert (job["seed"], job["drawing"], job["faces"] is None) == (1, 1, False)
 
 
-def test_look_is_chosen_by_options(towns: Path, render: Command) -> None:
+def test_look_is_chosen_by_options(towns: Path, render: Told) -> None:
     (towns / "other.yaml").write_text((towns / "card.yaml").read_text().replace("300", "400"))
-    options = ("--pairs", 1, "--format", "webp", "--theme", "dark", "--layout", "other.yaml", "--out", "dark")
-    assert render(towns, *options)[0] == 0
-    made = table(root="dark")
-    assert set(made["media_type"]) == {"image/webp"}
-    assert set(made["layout"]) == {"other.yaml"}
-    assert set(made["theme"]) == {"dark"}
-    assert set(made["width"]) == {400}
+    render(towns, "--pairs 1 --format webp --theme dark --layout other.yaml --out dark")
+    look = table(root="dark")[["media_type", "layout", "theme", "width"]].astype(object)
+    assert set(look.itertuples(index=False, name=None)) == {("image/webp", "other.yaml", "dark", 400)}
 
 
-def test_check_finds_what_is_missing_or_damaged(towns: Path, render: Command) -> None:
-    render(towns, "--pairs", 3)
-    assert render(towns, "--check") == (
-        0,
-        "stimuli/towns/both/profiles.parquet: 6 pictures, none missing or damaged.\n",
-        "",
-    )
+def test_check_finds_what_is_missing_or_damaged(
+    towns: Path, render: Told, here: Callable[..., tuple[int, str, str]]
+) -> None:
+    render(towns, "--pairs 3")
+    checked = render(towns, "--check")
+    assert checked == "stimuli/towns/both/profiles.parquet: 6 pictures, none missing or damaged.\n"
     files = table()["file"]
     Path("stimuli", files[1]).unlink()
     damaged = Path("stimuli", files[4])
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
-    code, out, _ = render(towns, "--check")
+    code, out, _ = here("render", towns, "--check")
     assert code == 1
     assert f"  {files[1]} is missing\n" in out
     assert f"  {files[4]} is damaged\n" in out
     assert "6 pictures, 2 of them missing or damaged.\nDelete the damaged files" in out
     damaged.unlink()
-    assert "already drawn     4\n" in render(towns, "--pairs", 3)[1]
-    assert render(towns, "--check")[0] == 0
+    assert "already drawn     4\n" in render(towns, "--pairs 3")
+    render(towns, "--check")
 
 
-def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Command) -> None:
+def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Told) -> None:
     files = fsspec.filesystem("memory")
     files.store.clear()
-    where = ("--upload", "memory://bucket/audit", "--address", "https://pictures.example.org/audit/")
-    code, out, error = render(towns, "--pairs", 3, *where)
-    assert (code, error) == (0, "")
+    where = "--pairs 3 --upload memory://bucket/audit --address https://pictures.example.org/audit/"
+    out = render(towns, where)
     assert "6 pictures are in memory://bucket/audit, 6 of them new; their addresses are in stimuli/" in out
     assert "list pictures.example.org under collect, media_hosts" in out
     assert table()["url"].str.fullmatch(r"https://pictures\.example\.org/audit/\w\w/\w{64}\.png").all()
-    assert "0 of them new" in render(towns, "--pairs", 3, *where)[1]
+    assert "0 of them new" in render(towns, where)
     files.store.clear()
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "told"),
     [
         (
-            ("--cues", "bth"),
+            "--cues bth",
             "--cues bth: there are no such cues (did you mean 'both'?); use both, name, face, none.",
         ),
         (
-            ("--cues", "name"),
+            "--cues name",
             "The study towns has no content with names and faces, so cues 'name' cannot be shown",
         ),
-        (("--theme", "dim"), "use one of light, dark."),
-        (("--layout", "pst"), "There is no layout 'pst' (did you mean 'post'?)"),
-        (("--layout", "post"), "'face'"),
-        (("--format", "gif"), "--format gif: pictures are written as png, webp; choose one."),
-        (
-            ("--all", "--pairs", 3),
-            "--all draws every profile, --pairs those of the first pairs; give one of them.",
-        ),
-        (("--pairs", 3000), "The design has 40 pairs, so the first 3,000 cannot be asked"),
-        (("--faces", "nowhere"), "--faces nowhere: towns has no content with faces"),
-        (("--emoji-font", "nowhere.ttf"), "nowhere.ttf"),
-        (
-            ("--upload", "memory://bucket"),
-            "--upload says where pictures are copied to, --address where judges fetch",
-        ),
-        (("--upload", "memory://bucket", "--address", "http://a.org"), "from an https address"),
-        (("--upload", "nowhere://bucket", "--address", "https://a.org"), "no storage called nowhere"),
-        (
-            ("--check",),
-            "there are no pictures of towns with cues both; draw them with `conjury render towns --cues",
-        ),
+        ("--theme dim", "use one of light, dark."),
+        ("--layout pst", "There is no layout 'pst' (did you mean 'post'?)"),
+        ("--layout post", "'face'"),
+        ("--format gif", "--format gif: pictures are written as png, webp; choose one."),
+        ("--all --pairs 3", "--all draws every profile, --pairs those of the first pairs; give one of them."),
+        ("--pairs 3000", "The design has 40 pairs, so the first 3,000 cannot be asked"),
+        ("--faces nowhere", "--faces nowhere: towns has no content with faces"),
+        ("--emoji-font nowhere.ttf", "nowhere.ttf"),
+        ("--upload memory://b", "--upload says where pictures are copied to, --address where judges fetch"),
+        ("--upload memory://b --address http://a.org", "from an https address"),
+        ("--upload nowhere://b --address https://a.org", "no storage called nowhere"),
+        ("--check", "no pictures of towns with cues both; draw them with `conjury render towns --cues"),
     ],
 )
 def test_options_that_cannot_be_are_told_in_a_sentence(
-    towns: Path, refused: Callable[..., str], options: tuple[object, ...], said: str
+    towns: Path, complaint: Told, options: str, told: str
 ) -> None:
-    assert said in refused(towns, *options)
+    assert told in complaint(towns, options)
     assert not Path("stimuli").exists()
 
 
-def test_another_job_in_the_same_folder_is_refused(
-    towns: Path, render: Command, refused: Callable[..., str]
-) -> None:
-    render(towns, "--pairs", 2)
-    assert refused(towns, "--pairs", 2, "--theme", "dark") == (
+def test_another_job_in_the_same_folder_is_refused(towns: Path, render: Told, complaint: Told) -> None:
+    render(towns, "--pairs 2")
+    assert complaint(towns, "--pairs 2 --theme dark") == (
         "conjury: stimuli/towns/both: its pictures were drawn differently (theme light there, dark now); "
         "give another folder with --out, or draw as before.\n"
     )
-    assert render(towns, "--pairs", 2, "--theme", "dark", "--out", "dark")[0] == 0
+    render(towns, "--pairs 2 --theme dark --out dark")
 
 
-def test_a_design_whose_posts_have_changed_is_refused(
-    towns: Path, render: Command, refused: Callable[..., str]
-) -> None:
-    render(towns, "--pairs", 2)
-    study = towns / "study.yaml"
-    study.write_text(study.read_text().replace("Middling", "Medium"))
-    assert (
-        "runs/towns/design: its posts are not those that the study makes now (they differ in Size)"
-        in refused(towns)
-    )
-
-
-def test_a_design_with_profiles_that_the_study_leaves_out_now_is_refused(
-    towns: Path, render: Command, refused: Callable[..., str]
-) -> None:
-    render(towns, "--pairs", 2)
-    study = towns / "study.yaml"
-    content = yaml.safe_load(study.read_text())
-    content["attributes"][-1]["levels"].pop()
-    study.write_text(yaml.safe_dump(content, sort_keys=False))
-    assert "runs/towns/design: its posts are not those that the study makes now" in refused(towns)
+def test_a_design_whose_posts_have_changed_is_refused(towns: Path, render: Told, complaint: Told) -> None:
+    render(towns, "--pairs 2")
+    told = "runs/towns/design: its posts are not those that the study makes now"
+    change_study(towns, lambda content: content["attributes"][0]["levels"][1].update(label="Medium"))
+    assert f"{told} (they differ in Size)" in complaint(towns)
+    change_study(towns, lambda content: content["attributes"][0]["levels"][1].update(label="Middling"))
+    change_study(towns, lambda content: content["attributes"][-1]["levels"].pop())
+    assert told in complaint(towns)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_a_folder_that_cannot_be_written_is_told(
-    towns: Path, render: Command, refused: Callable[..., str]
-) -> None:
-    render(towns, "--pairs", 1)
+def test_a_folder_that_cannot_be_written_is_told(towns: Path, render: Told, complaint: Told) -> None:
+    render(towns, "--pairs 1")
     Path("stimuli/pictures").chmod(0o500)
     try:
-        assert "cannot be used: Permission denied" in refused(towns, "--pairs", 9)
+        assert "cannot be used: Permission denied" in complaint(towns, "--pairs 9")
     finally:
         Path("stimuli/pictures").chmod(0o700)
 
 
-def test_a_full_disk_is_told_and_leaves_no_half_picture(
-    towns: Path, render: Command, refused: Callable[..., str]
-) -> None:
-    render(towns, "--pairs", 1)
+def test_a_full_disk_is_told_and_leaves_no_half_picture(towns: Path, render: Told, complaint: Told) -> None:
+    render(towns, "--pairs 1")
     before = sorted(Path("stimuli").rglob("*"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (700, hard))
     try:
-        assert "cannot be used: File too large" in refused(towns, "--pairs", 9, "--workers", 1)
+        assert "cannot be used: File too large" in complaint(towns, "--pairs 9 --workers 1")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    left = [path for path in Path("stimuli").rglob("*") if path.is_file() and path not in before]
-    assert not left
-    assert render(towns, "--pairs", 9)[0] == 0
+    assert not [path for path in Path("stimuli").rglob("*") if path.is_file() and path not in before]
+    render(towns, "--pairs 9")
 
 
-def test_a_place_that_is_no_folder_is_told(towns: Path, refused: Callable[..., str]) -> None:
+def test_a_place_that_is_no_folder_and_a_study_of_items_are_refused(towns: Path, complaint: Told) -> None:
     Path("stimuli").write_text("in the way")
-    assert "stimuli" in refused(towns, "--pairs", 1)
-
-
-def test_a_study_of_items_is_refused(refused: Callable[..., str]) -> None:
-    assert "is a study of items, not a conjoint" in refused("oogiri")
+    assert "stimuli" in complaint(towns, "--pairs 1")
+    assert "is a study of items, not a conjoint" in complaint("oogiri")

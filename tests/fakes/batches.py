@@ -26,38 +26,19 @@ ENDS = ("completed", "expired", "cancelled", "failed")
 class Plan:
     """What becomes of a batch.
 
-    Attributes
-    ----------
-    end : str
-        Its last status.
-    polls : int
-        How often it is asked about before it ends.
-    share : float
-        Of the requests, those executed before the end.
-    errors : list
-        With ``end="failed"``: what is wrong, as the protocol has it.
-    lines : dict
-        Fault by number of the line, counted from 0: ``"500"``, ``"429"``, ``"400"``, ``"filtered"``,
-        ``"empty"`` (an answer without choices), ``"missing"``, ``"twice"``, ``"garbled"``, ``"timeout"``.
-    strange : int
-        Lines for requests that were never sent.
-    reverse : bool
-        Whether results come in reversed order.
-    lose : list
-        Of ``"output"`` and ``"error"``, the files that never come to be.
-    cut : int
-        How many downloads of its files break off.
+    Faults by number of the line, from 0: ``"500"``, ``"429"``, ``"400"``, ``"filtered"``, ``"empty"`` (an
+    answer without choices), ``"missing"``, ``"twice"``, ``"garbled"``, ``"timeout"``.
     """
 
-    end: str = "completed"
-    polls: int = 0
-    share: float = 1.0
-    errors: list[dict[str, Any]] = field(default_factory=list)
+    end: str = "completed"  # its last status
+    polls: int = 0  # how often it is asked about before it ends
+    share: float = 1.0  # of the requests, those executed before the end
+    errors: list[dict[str, Any]] = field(default_factory=list)  # with end="failed", as the protocol has it
     lines: dict[str, str] = field(default_factory=dict)
-    strange: int = 0
-    reverse: bool = False
-    lose: list[str] = field(default_factory=list)
-    cut: int = 0
+    strange: int = 0  # lines for requests that were never sent
+    reverse: bool = False  # whether results come in reversed order
+    lose: list[str] = field(default_factory=list)  # of "output" and "error", files that never come to be
+    cut: int = 0  # how many downloads of its files break off
 
 
 @dataclass

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -100,9 +101,9 @@ async def _chat(request: web.Request, state: State) -> web.StreamResponse:
         state.faults[fault] += 1
     if settings.latency:
         await asyncio.sleep(settings.latency)
-    return (
-        await _FAULTS[fault](request, state, body) if fault in _FAULTS else _answer(state, body, fault, name)
-    )
+    if fault in _BROKEN:
+        return await _BROKEN[fault](request, state, body)
+    return _ANSWERED[fault](state, body) if fault in _ANSWERED else _answer(state, body, fault, name)
 
 
 def _answer(state: State, body: dict[str, Any], fault: str, name: str) -> web.Response:
@@ -120,23 +121,6 @@ def _answer(state: State, body: dict[str, Any], fault: str, name: str) -> web.Re
 
 def _json(content: bytes, state: State) -> web.Response:
     return web.Response(body=content, content_type="application/json", headers=state.settings.headers)
-
-
-async def _rate_limit(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    return error(429, "Slow down.", "rate_limit_exceeded")
-
-
-async def _retry_after(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    state.told_to_wait.append(state.now())
-    return error(429, "Slow down.", "rate_limit_exceeded", retry_after=f"{state.settings.retry_after:g}")
-
-
-async def _server_error(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    return error(500, "The server had an error.", "server_error")
-
-
-async def _overloaded(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    return web.Response(status=503, text="upstream connect error", content_type="text/plain")
 
 
 async def _silence(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
@@ -178,34 +162,29 @@ async def _started(
     return response, content
 
 
-async def _truncated(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
+def _limited(state: State) -> web.Response:
+    state.told_to_wait.append(state.now())
+    return error(429, "Slow down.", "rate_limit_exceeded", retry_after=f"{state.settings.retry_after:g}")
+
+
+def _truncated(state: State, body: dict[str, Any]) -> web.Response:
     content = json.dumps(state.bill(completion(body))).encode()
     return _json(content[: len(content) // 2], state)
 
 
-async def _invalid(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    return web.Response(text="<html>Welcome</html>", content_type="text/html")
-
-
-async def _wrong_schema(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    return _json(json.dumps({"object": "chat.completion", "choices": [{"text": "A"}]}).encode(), state)
-
-
-async def _no_choices(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
+def _no_choices(state: State, body: dict[str, Any]) -> web.Response:
     return _json(json.dumps({**state.bill(completion(body)), "choices": []}).encode(), state)
 
 
-_FAULTS = {
-    "429": _rate_limit,
-    "429_retry_after": _retry_after,
-    "500": _server_error,
-    "503": _overloaded,
-    "timeout": _silence,
-    "reset": _reset,
-    "cut": _cut,
-    "drip": _drip,
+WRONG = json.dumps({"object": "chat.completion", "choices": [{"text": "A"}]}).encode()
+_ANSWERED: dict[str, Callable[[State, dict[str, Any]], web.Response]] = {
+    "429": lambda state, body: error(429, "Slow down.", "rate_limit_exceeded"),
+    "429_retry_after": lambda state, body: _limited(state),
+    "500": lambda state, body: error(500, "The server had an error.", "server_error"),
+    "503": lambda state, body: web.Response(status=503, text="upstream connect error"),
     "truncated_json": _truncated,
-    "invalid_json": _invalid,
-    "wrong_schema": _wrong_schema,
+    "invalid_json": lambda state, body: web.Response(text="<html>Welcome</html>", content_type="text/html"),
+    "wrong_schema": lambda state, body: _json(WRONG, state),
     "empty_choices": _no_choices,
 }
+_BROKEN = {"timeout": _silence, "reset": _reset, "cut": _cut, "drip": _drip}

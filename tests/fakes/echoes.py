@@ -22,19 +22,8 @@ FORMS = {
     "basic": lambda key: base64.b64encode(f"user:{key}".encode()).decode(),
     "bearer": lambda key: base64.urlsafe_b64encode(f"Bearer {key}".encode()).decode(),
 }
-PLACES = (
-    "content",
-    "refusal",
-    "model",
-    "logprobs",
-    "parts",
-    "split",
-    "numbers",
-    "error",
-    "code",
-    "cut",
-    "utf16",
-)
+PLACES = ("content", "refusal", "model", "logprobs", "parts", "split", "numbers", "error", "code", "cut")
+PLACES += ("utf16",)
 _HERE = "THE-KEY"
 
 

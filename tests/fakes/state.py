@@ -8,70 +8,29 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-PASSING = (
-    "429",
-    "429_retry_after",
-    "500",
-    "503",
-    "timeout",
-    "reset",
-    "cut",
-    "drip",
-    "truncated_json",
-    "invalid_json",
-    "wrong_schema",
-    "empty_choices",
-)
+PASSING = ("429", "429_retry_after", "500", "503", "timeout", "reset", "cut", "drip")
+PASSING += ("truncated_json", "invalid_json", "wrong_schema", "empty_choices")
 LASTING = ("content_filter", "content_filter_400", "refusal", "length", "context_length", "rejected")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How the server behaves.
+    """How the server behaves; a share is one of contents."""
 
-    Attributes
-    ----------
-    faults : dict
-        Share of contents that meet each fault. Those in PASSING go away after 1 to ``repeats`` requests for
-        the same content; those in LASTING stay.
-    seed : int
-        Draws which content meets which fault.
-    latency : float
-        Seconds before an answer.
-    retry_after : float
-        Seconds in the header Retry-After, where there is one.
-    capacity : int
-        Requests in flight beyond which 429 is answered; 0 for no limit.
-    key, models
-        What is let in; empty for anything.
-    tokens : int
-        Completion tokens of each answer, if it is not one.
-    prompt_tokens : int
-        Tokens that each prompt is billed with, if it is not a token for four bytes.
-    silent : float
-        Share of contents whose answers do not state their tokens.
-    echo : list
-        Ways in which the key is told back; see ``fakes.echoes``.
-    keep : bool
-        Remember whole requests.
-    status, error
-        Answer everything with this status and this ``error``; 0 for not at all.
-    """
-
-    faults: dict[str, float] = field(default_factory=dict)
-    seed: int = 1
+    faults: dict[str, float] = field(default_factory=dict)  # shares; PASSING ones end after 1 to `repeats`
+    seed: int = 1  # draws which content meets which fault
     repeats: int = 1
-    latency: float = 0.0
-    retry_after: float = 0.05
-    capacity: int = 0
-    key: str = ""
+    latency: float = 0.0  # seconds before an answer
+    retry_after: float = 0.05  # seconds in the header Retry-After, where there is one
+    capacity: int = 0  # requests in flight beyond which 429 is answered; 0 for no limit
+    key: str = ""  # what is let in; empty for anything, as for models
     models: list[str] = field(default_factory=list)
-    tokens: int = 1
-    prompt_tokens: int = 0
-    silent: float = 0.0
-    echo: list[str] = field(default_factory=list)
-    keep: bool = False
-    status: int = 0
+    tokens: int = 1  # completion tokens of each answer
+    prompt_tokens: int = 0  # that each prompt is billed with, if not one for four bytes
+    silent: float = 0.0  # share whose answers do not state their tokens
+    echo: list[str] = field(default_factory=list)  # ways in which the key is repeated; see `fakes.echoes`
+    keep: bool = False  # remember whole requests
+    status: int = 0  # answer everything with this status and `error`; 0 for not at all
     error: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     batches: dict[str, Any] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from conjury.analysis.conjoint.engines.cregg import COLUMN_NAMES
 
@@ -92,18 +93,10 @@ def immigration() -> pd.DataFrame:
     return frame
 
 
-def _immigration_with_ethno() -> pd.DataFrame:
-    return immigration().dropna(subset=["ethno_f"])
-
-
 @cache
 def taxes() -> pd.DataFrame:
     """cregg's taxes data; ``partyid`` has missing values."""
     return _cregg_data("taxes")
-
-
-def _taxes_with_party() -> pd.DataFrame:
-    return taxes().dropna(subset=["partyid"])
 
 
 @cache
@@ -131,10 +124,6 @@ def gemini(variant: str = "") -> pd.DataFrame:
     return _typed(frame, {**levels, "profile": ["A", "B"]})
 
 
-def _gemini_as_published() -> pd.DataFrame:
-    return gemini("_aspublished")
-
-
 @cache
 def gemini_two_prompts() -> pd.DataFrame:
     """The same 30,000 pairs under the baseline and the debiasing prompt, 120,000 rows."""
@@ -147,161 +136,28 @@ def gemini_two_prompts() -> pd.DataFrame:
     return frame.sort_values("prompt", kind="stable", ignore_index=True)
 
 
-# --- formulas ------------------------------------------------------------------------------------
-
-SHORT = "ChosenImmigrant ~ Gender + Education + LanguageSkills"
-FULL = SHORT + " + CountryOfOrigin + Job + JobExperience + JobPlans + ReasonForApplication + PriorEntry"
-RESTRICTED = (
-    "ChosenImmigrant ~ Gender + Education * Job + LanguageSkills + CountryOfOrigin * ReasonForApplication"
-    " + JobExperience + JobPlans + PriorEntry"
-)
-TWO = "ChosenImmigrant ~ LanguageSkills + Education"
-TAXES = "chose_plan ~ " + " + ".join([f"taxrate{k}" for k in range(1, 7)] + ["taxrev"])
-GEMINI = "chosen ~ slur + identity + topic + reply + curse + engagement"
-GEMINI_WITHOUT_IDENTITY = "chosen ~ slur + topic + reply + curse + engagement"
-
-PROFILE_VARIABLES = {
-    **{
-        f"feature{k}": [[f"feature{k}{task}{profile}" for task in "abcd"] for profile in (1, 2)]
-        for k in (1, 2, 3)
-    },
-    "rating": [[f"rating_{task}{profile}" for task in "abcd"] for profile in (1, 2)],
-}
-TASK_VARIABLES = {name: [f"{name}_{task}" for task in "abcd"] for name in ("choice", "timing")}
-
 # --- the calls -----------------------------------------------------------------------------------
 
 Call = tuple[str, Callable[[], pd.DataFrame], str | None, dict[str, Any]]
 
-
-def _call(verb: str, data: Callable[[], pd.DataFrame], formula: str, **options: Any) -> Call:
-    return verb, data, formula, options
-
-
-CASE = {"id": "CaseID"}
-TAXPAYER = {"id": "ID"}
-PAIR = {"id": "pair_id"}
-OWN_LABELS = {"Gender": "Sex", "Education": "Schooling", "LanguageSkills": "English"}
-FEATURE_ORDER = ["LanguageSkills", "Gender", "Education"]
-SIMPLE_RESTRICTED = "ChosenImmigrant ~ Gender + ReasonForApplication * CountryOfOrigin"
-BALANCE = "ethnocentrism ~ Gender + Education + LanguageSkills"
-REASON_COUNTRY = "~ ReasonForApplication + CountryOfOrigin"
-FEATURES = "~ Gender + Education + LanguageSkills"
-GEMINI_BY_TOPIC = "chosen ~ slur + identity + reply + curse + engagement"
-GEMINI_CROSSED = "chosen ~ slur * identity + topic + reply + curse + engagement"
-GEMINI_ORDER = ["identity", "slur", "engagement", "curse", "reply", "topic"]
-
-CALLS: dict[str, Call] = {
-    "immigration_amce_noid": _call("amce", immigration, FULL),
-    "immigration_amce_id": _call("amce", immigration, FULL, **CASE),
-    "immigration_amce_id_alpha10": _call("amce", immigration, FULL, alpha=0.1, **CASE),
-    "immigration_amce_id_descending": _call("amce", immigration, FULL, level_order="descending", **CASE),
-    "immigration_amce_id_feature_order": _call(
-        "amce", immigration, SHORT, feature_order=FEATURE_ORDER, **CASE
-    ),
-    "immigration_amce_id_feature_labels": _call(
-        "amce", immigration, SHORT, feature_labels=OWN_LABELS, **CASE
-    ),
-    "immigration_amce_constrained_simple": _call("amce", immigration, SIMPLE_RESTRICTED, **CASE),
-    "immigration_amce_constrained_full": _call("amce", immigration, RESTRICTED, **CASE),
-    "immigration_amce_constrained_full_noid": _call("amce", immigration, RESTRICTED),
-    "immigration_amce_balance_na_outcome": _call("amce", immigration, BALANCE, **CASE),
-    "immigration_amce_balance_subset": _call("amce", _immigration_with_ethno, BALANCE, **CASE),
-    "immigration_mm_noid": _call("mm", immigration, FULL),
-    "immigration_mm_id": _call("mm", immigration, FULL, **CASE),
-    "immigration_mm_id_h0": _call("mm", immigration, FULL, h0=0.5, **CASE),
-    "immigration_mm_na_outcome": _call("mm", immigration, "ethnocentrism ~ Gender + Education", **CASE),
-    "immigration_mm_interaction_factor": _call(
-        "mm", immigration, "ChosenImmigrant ~ language_entry", h0=0.5, **CASE
-    ),
-    "immigration_amce_diffs_gender": _call("amce_diffs", immigration, TWO, by="Gender", **CASE),
-    "immigration_amce_diffs_gender_noid": _call("amce_diffs", immigration, TWO, by="Gender"),
-    "immigration_amce_diffs_contest": _call("amce_diffs", immigration, SHORT, by="contest_f", **CASE),
-    "immigration_amce_diffs_ethno": _call("amce_diffs", immigration, SHORT, by="ethno_f", **CASE),
-    "immigration_mm_diffs_gender": _call("mm_diffs", immigration, TWO, by="Gender", **CASE),
-    "immigration_mm_diffs_contest": _call("mm_diffs", immigration, SHORT, by="contest_f", **CASE),
-    "immigration_mm_diffs_ethno_h0_alpha10": _call(
-        "mm_diffs", immigration, SHORT, by="ethno_f", alpha=0.1, h0=0.1, **CASE
-    ),
-    "immigration_cj_by_contest_amce": _call(
-        "cj", immigration, SHORT, estimate="amce", by="contest_f", **CASE
-    ),
-    "immigration_cj_by_contest_mm": _call(
-        "cj", immigration, SHORT, estimate="mm", by="contest_f", h0=0.5, **CASE
-    ),
-    "immigration_amce_by_reference_language": _call(
-        "amce_by_reference", immigration, TWO, variable="LanguageSkills", **CASE
-    ),
-    "immigration_cj_freqs": _call("cj_freqs", immigration, FEATURES, **CASE),
-    "immigration_cj_props_job_education": _call("cj_props", immigration, "~ Job + Education", **CASE),
-    "immigration_cj_props_reason_country": _call("cj_props", immigration, REASON_COUNTRY, **CASE),
-    "immigration_cj_props_reason_country_margin1": _call(
-        "cj_props", immigration, REASON_COUNTRY, margin=1, **CASE
-    ),
-    "immigration_cj_table": _call("cj_table", immigration, FEATURES, include_reference=True),
-    "immigration_cj_anova_contest": _call("cj_anova", immigration, SHORT, by="contest_f"),
-    "immigration_cj_anova_ethno": _call("cj_anova", _immigration_with_ethno, SHORT, by="ethno_f"),
-    "taxes_amce_noid": _call("amce", taxes, TAXES),
-    "taxes_amce_id": _call("amce", taxes, TAXES, **TAXPAYER),
-    "taxes_amce_weights": _call("amce", taxes, TAXES, weights="weight"),
-    "taxes_amce_id_weights": _call("amce", taxes, TAXES, weights="weight", **TAXPAYER),
-    "taxes_amce_id_quasibinomial": _call(
-        "amce", taxes, TAXES, weights="weight", family="quasibinomial", **TAXPAYER
-    ),
-    "taxes_mm_noid": _call("mm", taxes, TAXES),
-    "taxes_mm_id": _call("mm", taxes, TAXES, **TAXPAYER),
-    "taxes_mm_id_weights": _call("mm", taxes, TAXES, weights="weight", **TAXPAYER),
-    "taxes_mm_weights": _call("mm", taxes, TAXES, weights="weight"),
-    "taxes_amce_diffs_partyid": _call("amce_diffs", taxes, TAXES, by="partyid", **TAXPAYER),
-    "taxes_mm_diffs_partyid": _call("mm_diffs", taxes, TAXES, by="partyid", **TAXPAYER),
-    "taxes_cj_by_partyid_amce": _call(
-        "cj", taxes, TAXES, estimate="amce", by="partyid", weights="weight", **TAXPAYER
-    ),
-    "taxes_cj_freqs": _call("cj_freqs", taxes, "~ taxrate1 + taxrev", **TAXPAYER),
-    "taxes_cj_anova_partyid": _call("cj_anova", _taxes_with_party, TAXES, by="partyid"),
-    "taxes_amce_constrained_allowed": _call(
-        "amce", taxes, "chose_plan ~ taxrate1 * taxrev + taxrate6", **TAXPAYER
-    ),
-    "wide_cj_tidy": (
-        "cj_tidy",
-        wide_conjoint,
-        None,
-        {"profile_variables": PROFILE_VARIABLES, "task_variables": TASK_VARIABLES, "id": "respondent"},
-    ),
-    "wide_amce_id": ("amce", long_conjoint, "chosen ~ feature1 + feature2 + feature3", {"id": "respondent"}),
-    "gemini_flash_amce_noid": _call("amce", gemini, GEMINI),
-    "gemini_flash_amce_id": _call("amce", gemini, GEMINI, **PAIR),
-    "gemini_flash_mm_noid": _call("mm", gemini, GEMINI),
-    "gemini_flash_mm_id": _call("mm", gemini, GEMINI, **PAIR),
-    "gemini_flash_mm_id_h0": _call("mm", gemini, GEMINI, h0=0.5, **PAIR),
-    "gemini_flash_amce_diffs_identity": _call(
-        "amce_diffs", gemini, GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR
-    ),
-    "gemini_flash_amce_diffs_identity_noid": _call(
-        "amce_diffs", gemini, GEMINI_WITHOUT_IDENTITY, by="identity"
-    ),
-    "gemini_flash_mm_diffs_identity": _call(
-        "mm_diffs", gemini, GEMINI_WITHOUT_IDENTITY, by="identity", **PAIR
-    ),
-    "gemini_flash_aspublished_amce_noid": _call("amce", _gemini_as_published, GEMINI),
-    "gemini_flash_amce_id_alpha10_desc": _call(
-        "amce", gemini, GEMINI, alpha=0.1, level_order="descending", feature_order=GEMINI_ORDER, **PAIR
-    ),
-    "gemini_flash_amce_by_reference_slur": _call(
-        "amce_by_reference", gemini, GEMINI, variable="slur", **PAIR
-    ),
-    "gemini_flash_cj_freqs": _call("cj_freqs", gemini, GEMINI, **PAIR),
-    "gemini_flash_cj_props_slur_identity": _call("cj_props", gemini, "~ slur + identity", **PAIR),
-    "gemini_flash_cj_anova_identity": _call("cj_anova", gemini, GEMINI_WITHOUT_IDENTITY, by="identity"),
-    "gemini_flash_cj_by_topic_amce": _call(
-        "cj", gemini, GEMINI_BY_TOPIC, estimate="amce", by="topic", **PAIR
-    ),
-    "gemini_flash_cj_by_profile_mm": _call("cj", gemini, GEMINI, estimate="mm", by="profile", h0=0.5, **PAIR),
-    "gemini_flash_amce_interaction_slur_identity": _call("amce", gemini, GEMINI_CROSSED, **PAIR),
-    "gemini_flash_amce_diffs_prompt_id": _call("amce_diffs", gemini_two_prompts, GEMINI, by="prompt", **PAIR),
-    "gemini_flash_mm_diffs_prompt_id": _call("mm_diffs", gemini_two_prompts, GEMINI, by="prompt", **PAIR),
+DATA: dict[str, Callable[[], pd.DataFrame]] = {
+    "immigration": immigration,
+    "immigration_with_ethno": lambda: immigration().dropna(subset=["ethno_f"]),
+    "taxes": taxes,
+    "taxes_with_party": lambda: taxes().dropna(subset=["partyid"]),
+    "wide_conjoint": wide_conjoint,
+    "long_conjoint": long_conjoint,
+    "gemini": gemini,
+    "gemini_as_published": lambda: gemini("_aspublished"),
+    "gemini_two_prompts": gemini_two_prompts,
 }
-
+WRITTEN = yaml.safe_load(
+    (REPOSITORY / "tests" / "fixtures" / "golden_calls.yaml").read_text(encoding="utf-8")
+)
+CALLS: dict[str, Call] = {
+    name: (verb, DATA[data], WRITTEN["formulas"].get(formula, formula), options)
+    for name, (verb, data, formula, options) in WRITTEN["calls"].items()
+}
 NAMES = tuple(CALLS)
 UNLABELLED_VERBS = ("cj_props", "cj_anova", "cj_tidy")
 

@@ -4,73 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
+import yaml
 from PIL import Image, ImageDraw
 
-ENGLISH = (
-    "Waited forty minutes for the bus and then a passenger with three suitcases blocked the door. "
-    "Got home so late that dinner was stone cold 🥶"
-)
-ARABIC = "كل صباح نفس الزحمة على الجسر ☕ وصلت إلى العمل متأخرا نصف ساعة، والقهوة بردت قبل أن أشربها 😩"
-POST: dict[str, object] = {
-    "profile_id": 7,
-    "name": "Jermaine Banks",
-    "handle": "jermaine_banks6079",
-    "face": "black_male_09",
-    "text": ENGLISH,
-    "likes": 1204,
-    "posted": "2025-03-05T21:41",
-    "reply_name": "ليلى حداد",
-    "reply_handle": "layla_haddad12",
-    "reply_face": "replier_04",
-    "reply_text": "The buses here are hopeless lately, I feel your pain.",
-    "alt": "Post by Jermaine Banks",
-}
-ARABIC_POST = {
-    **POST,
-    "text": ARABIC,
-    "likes": 1,
-    "posted": "2025-01-31T00:05",
-    "reply_text": "صحيح! غدا أيضا.",
-}
-PROFILE: dict[str, object] = {
-    "profile_id": 3,
-    "face": "amina",
-    "name": "Amina Haddad",
-    "handle": "amina_haddad",
-    "headline": "Candidate for the city council",
-    "place": "Springfield",
-    "work": "Nurse, County Hospital",
-    "text": "Two children, one bicycle and many opinions about bus lanes 🚲",
-    "Party": "Independent",
-    "Age": 43,
-    "Education": "Some college, no degree",
-    "alt": "",
-}
-PRODUCT: dict[str, object] = {
-    "profile_id": 4,
-    "picture": "lamp",
-    "brand": "Fjordlys",
-    "name": "Reading lamp with a swivel arm and a dimmer",
-    "rating": 4.6,
-    "reviews": 12830,
-    "price": "$24.99",
-    "delivery": "Free delivery by Tuesday",
-    "text": "Warm light in three levels, and a cord that is long enough.",
-    "Material": "Aluminium",
-    "Guarantee": "3 years",
-    "alt": "",
-}
-TABLE: dict[str, object] = {
-    "profile_id": 5,
-    "Policy instrument": "Carbon tax with dividends paid to every household",
-    "Cost to an average household": "$12 a month",
-    "Countries that take part": "20 of 192",
-    "Sanctions": None,
-    "Target": "80% of today's emissions",
-    "alt": "",
-}
-RECORDS = {"post": POST, "profile": PROFILE, "product": PRODUCT, "table": TABLE}
+FILE = Path(__file__).parents[1] / "fixtures" / "vignettes" / "records.yaml"
+RECORDS: dict[str, dict[str, object]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+POST, PROFILE, PRODUCT, TABLE = (RECORDS[name] for name in ("post", "profile", "product", "table"))
+ARABIC_POST = POST | RECORDS.pop("arabic_post")
+ENGLISH, ARABIC = str(POST["text"]), str(ARABIC_POST["text"])
 
 
 def picture(name: str, size: int) -> Image.Image:

@@ -1,4 +1,4 @@
-"""What all Bayesian models share: priors by name, compiled likelihoods, a result with its draws."""
+"""What all Bayesian models share: priors by name, a result with its draws."""
 
 from __future__ import annotations
 

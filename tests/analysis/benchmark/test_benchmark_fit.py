@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fit_labels
 
 from conjury.analysis.benchmark import passes, score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
@@ -18,7 +19,7 @@ from conjury.analysis.benchmark.cards import cards, length_effects
 from conjury.analysis.benchmark.data.answered import Answered, missing_in_words, score_study, task_in_words
 from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.figures import alt as alt_of
-from conjury.analysis.pipeline.labels import by_published_rules, fit_labels, plan_labels
+from conjury.analysis.pipeline.items import by_published_rules, plan_labels
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.recovery import label_recovery
 from conjury.analysis.results import Result

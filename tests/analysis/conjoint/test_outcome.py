@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from fits import fit_study
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.frames.cells import chance_of
-from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.readers.prepare import load_choices, with_outcome
 from conjury.inference.simulation import simulate

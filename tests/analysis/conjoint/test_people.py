@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fit_study
 from snapshots import shown
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
-from conjury.analysis.pipeline.conjoint import fit_study, groups, people_analyses
+from conjury.analysis.pipeline.conjoint import groups, people_analyses
 from conjury.analysis.pipeline.engines import compare_engines
 from conjury.analysis.pipeline.manifest import entries_of
 from conjury.analysis.pipeline.results_folder import ResultsFolder

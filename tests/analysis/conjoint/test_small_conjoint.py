@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fit_study
 from made_up_hotels import FORMULA, choices_of, design_of, drawn_twice, hotels
 from made_up_results import write_manifest
 
@@ -29,7 +30,6 @@ from conjury.analysis.conjoint import (
 )
 from conjury.analysis.conjoint.reliability.correction import Corrected
 from conjury.analysis.diagnostics import diagnose
-from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.robustness import robustness
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,15 +44,12 @@ def test_engines_agree_on_every_level_and_contrast(study: Study, group: Group, n
     assert summary["max_rel_difference_std_error"].max() < 1e-8
 
 
-def table(estimates: list[float], errors: list[float], levels: str = "abc") -> pd.DataFrame:
-    return pd.DataFrame(
-        {"feature": "f", "level": pd.Categorical(list(levels)), "estimate": estimates, "std_error": errors}
-    )
-
-
 def test_differences_are_taken_level_by_level_whatever_the_row_order() -> None:
-    ours = table([0.0, 1.0, 2.0], [np.nan, 0.1, 0.2])
-    theirs = table([2.5, 0.0, 1.0], [0.25, np.nan, 0.1], levels="cab")
+    def table(levels: str, **columns: list[float]) -> pd.DataFrame:
+        return pd.DataFrame({"feature": "f", "level": pd.Categorical(list(levels)), **columns})
+
+    ours = table("abc", estimate=[0.0, 1.0, 2.0], std_error=[np.nan, 0.1, 0.2])
+    theirs = table("cab", estimate=[2.5, 0.0, 1.0], std_error=[0.25, np.nan, 0.1])
     found = largest_differences(ours, theirs)
     assert found["max_abs_difference_estimate"] == pytest.approx(0.5)
     assert found["max_rel_difference_std_error"] == pytest.approx(0.2)
@@ -61,10 +60,10 @@ def test_an_engine_that_is_missing_is_listed_with_the_reason(
 ) -> None:
     real = compare.fit_group
 
-    def without_survey(study: Study, analysis: object, group: Group, options: FitOptions) -> object:
+    def without_survey(study: Study, analysis: Any, group: Group, options: FitOptions) -> object:
         if options.engine == "survey":
             raise MissingDependency("R is not there; install it.")
-        return real(study, analysis, group, options)  # type: ignore[arg-type]
+        return real(study, analysis, group, options)
 
     monkeypatch.setattr(compare, "fit_group", without_survey)
     effects = study.analysis("amce")
@@ -77,25 +76,26 @@ def test_an_engine_that_is_missing_is_listed_with_the_reason(
         compare_engines(study, effects, group, ["survey", "native"])
 
 
-def test_unknown_engines_and_counts_are_refused(study: Study, group: Group) -> None:
-    effects = study.analysis("amce")
-    with pytest.raises(InputError, match="no engine 'fortran'"):
-        compare_engines(study, effects, group, ["native", "fortran"])
-    with pytest.raises(InputError, match="No engine is named"):
-        compare_engines(study, effects, group, [])
-    test = study.analysis("amce_by_identity").model_copy(update={"verb": "cj_anova"})
-    with pytest.raises(InputError, match=r"is a test \(cj_anova\) without estimates"):
-        compare_engines(study, test, group, ["native"])
-    with pytest.raises(InputError, match="only counts"):
-        compare_engines(study, study.analysis("frequencies"), group, ["native"])
+@pytest.mark.parametrize(
+    ("name", "verb", "engines", "told"),
+    [
+        ("amce", "amce", ["native", "fortran"], "no engine 'fortran'"),
+        ("amce", "amce", [], "No engine is named"),
+        ("amce_by_identity", "cj_anova", ["native"], r"is a test \(cj_anova\) without estimates"),
+        ("frequencies", "cj_freqs", ["native"], "only counts"),
+    ],
+)
+def test_unknown_engines_and_counts_are_refused(
+    study: Study, group: Group, name: str, verb: str, engines: list[str], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        compare_engines(study, study.analysis(name).model_copy(update={"verb": verb}), group, engines)
 
 
 def test_a_comparison_is_recorded_with_its_yardstick_and_the_rows_of_the_analysis(
     study: Study, group: Group
 ) -> None:
-    chosen = study.analysis("amce_slur")
-    found = compare_engines(study, chosen, group, ["statsmodels", "native"], 0.1)
-    made = found.settings
+    made = compare_engines(study, study.analysis("amce_slur"), group, ["statsmodels", "native"], 0.1).settings
     assert made["yardstick"] == "statsmodels"
     assert made["engines"] == ["statsmodels", "native"]
     assert made["n_rows"] == int((group.choices["slur"] != "none").sum())

@@ -21,7 +21,7 @@ def study() -> Study:
 
 @pytest.fixture(scope="module")
 def file(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Choices of one judge without a name, and a file of true values beside them."""
+    """Choices of one judge without a name, and a file of true values next to them."""
     path = tmp_path_factory.mktemp("data") / "choices.csv"
     drawn = simulate(study, 1, pairs=30, judges=["gpt4o"], prompts=["baseline"], truth=False).choices
     drawn.drop(columns="judge_id").to_csv(path, index=False)
@@ -30,18 +30,14 @@ def file(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_judge_that_is_named_raises_no_note_on_a_missing_name(study: Study, file: Path) -> None:
+def test_names_notes_and_true_values_are_those_of_the_judges_of_the_file(study: Study, file: Path) -> None:
     alone = read_choices_of(study, [file])
     assert any("there is no judge_id" in note for note in alone.notes)
+    assert alone.truth is not None
+    assert alone.truth["judge"].tolist() == ["judge"]
     named = read_choices_of(study, [file], None, Selection(judge="gpt4o"))
     assert not any("there is no judge_id" in note for note in named.notes)
     assert set(named.variants[""]["judge_id"]) == {"gpt4o"}
-
-
-def test_true_values_are_those_of_simulated_judges(study: Study, file: Path) -> None:
-    truth = read_choices_of(study, [file]).truth
-    assert truth is not None
-    assert truth["judge"].tolist() == ["judge"]
 
 
 def test_variants_are_tables_of_their_own(study: Study, file: Path) -> None:

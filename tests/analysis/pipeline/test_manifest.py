@@ -1,26 +1,33 @@
-"""Every shape of manifest is read as one list of results."""
+"""Steps register themselves and are run in order; every shape of manifest is read as one list of results."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from conjury.analysis import benchmark
+from conjury.analysis import results as steps
+from conjury.analysis.benchmark.data.answered import Answered
+from conjury.analysis.pipeline.items import plan_labels
 from conjury.analysis.pipeline.manifest import Recorded, entry_of, results_of, runs_of
-from conjury.analysis.pipeline.run import Named
-from conjury.analysis.results import Result
+from conjury.analysis.pipeline.run import FitOptions, Named, run
+from conjury.analysis.results import Result, Step, analysis, steps_of
 from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy, load_any_study
 
 ANALYSIS = {"name": "amce", "verb": "amce", "title": "All", "groups": [{"judge": "human"}], "seconds": 0.5}
 RESULT = {
     "name": "means", "kind": "means", "title": "Means", "settings": {"draws": 9}, "notes": ["A note."],
     "further": ["main"], "seconds": 1.5, "verdict": ["Fine."], "passed": True,
 }  # fmt: skip
+EMPTY = Result(pd.DataFrame({"estimate": [1.0]}), "made_up")
 
 
-def test_analyses_of_conjoints_and_results_of_items_are_one_list() -> None:
+def test_every_shape_of_results_is_one_list() -> None:
     [effects] = results_of({"analyses": [ANALYSIS]})
     assert (effects.kind, effects.groups, effects.part) == ("amce", ({"judge": "human"},), "fit")
     [means] = results_of({"results": [RESULT]})
@@ -28,14 +35,8 @@ def test_analyses_of_conjoints_and_results_of_items_are_one_list() -> None:
     assert means == Recorded(
         "means", "means", "Means", settings, notes=("A note.",), extra=("main",), seconds=1.5
     )
-
-
-def test_differences_from_people_are_a_kind_of_their_own() -> None:
     [people] = results_of({"analyses": [{**ANALYSIS, "verb": "amce_diffs", "figure": "people"}]})
     assert people.kind == "people"
-
-
-def test_comparisons_of_engines_and_diagnoses_are_results() -> None:
     diagnosed = {"robustness": ["errors", "power"], "alpha": 0.1, "seed": 3}
     found = results_of({"analyses": [ANALYSIS], "compared": {"title": "Effects"}, "diagnosed": diagnosed})
     assert [(made.name, made.kind, made.part) for made in found] == [
@@ -45,6 +46,8 @@ def test_comparisons_of_engines_and_diagnoses_are_results() -> None:
         ("errors", "standard_errors", "diagnosed"),
         ("power", "detectable", "diagnosed"),
     ]
+    with pytest.raises(InputError, match=r"format 3.*update conjury, or run `conjury fit` again"):
+        results_of({"format": 3, "results": []})
 
 
 def test_later_runs_follow_in_order_of_time_and_replace_results_of_the_same_name() -> None:
@@ -60,20 +63,50 @@ def test_later_runs_follow_in_order_of_time_and_replace_results_of_the_same_name
 def test_a_result_is_listed_and_read_as_it_was() -> None:
     groups = [{"judge": "human", "n_rows": 4}]
     result = Result(pd.DataFrame({"estimate": [1.0]}), "amce", ("A note.",), {"alpha": 0.1, "groups": groups})
-    listed = json.loads(
-        json.dumps({"format": 2, "results": [entry_of(Named("main", "Effects", result, 0.5))]})
-    )
-    (recorded,) = results_of(listed)
-    assert (recorded.name, recorded.kind, recorded.title, recorded.seconds) == (
-        "main",
-        "amce",
-        "Effects",
-        0.5,
-    )
-    assert (recorded.settings, recorded.groups) == (result.settings, tuple(groups))
-    assert (recorded.notes, recorded.part) == (("A note.",), "fit")
+    entry = json.loads(json.dumps(entry_of(Named("main", "Effects", result, 0.5))))
+    (read,) = results_of({"format": 2, "results": [entry]})
+    assert (read.name, read.kind, read.title, read.seconds) == ("main", "amce", "Effects", 0.5)
+    assert (read.settings, read.groups) == (result.settings, tuple(groups))
+    assert (read.notes, read.part) == (("A note.",), "fit")
 
 
-def test_the_format_of_a_later_version_is_refused_with_the_remedy() -> None:
-    with pytest.raises(InputError, match=r"format 3.*update conjury, or run `conjury fit` again"):
-        results_of({"format": 3, "results": []})
+@pytest.fixture
+def answered() -> Answered:
+    """One answer of one model to one joke."""
+    study = load_any_study("multiturn")
+    assert isinstance(study, ItemStudy)
+    asked = {"judge_id": "m", "judge_kind": "model", "item_id": "a", "prompt_id": "joke", "sample": 1}
+    row = {**asked, "dimension": "joke_type", "value": "dark", "status": "ok"}
+    labels = pd.DataFrame({"item_id": ["a"], "label_set": ["joke_type"], "label": ["dark"]})
+    return Answered(study, pd.DataFrame([row]), labels)
+
+
+def test_an_analysis_runs_where_its_module_says_so_and_nothing_else_changes(
+    answered: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [step.name for step in plan_labels(answered, FitOptions(draws=0)).steps]
+    monkeypatch.setitem(steps._REGISTERED, "benchmark", list(steps._REGISTERED["benchmark"]))
+
+    @analysis("benchmark", order=15, when=lambda data: data.is_scored)
+    def added(data: Answered, drawn: Mapping[str, object]) -> Iterator[Step]:
+        yield Step("vocabulary", f"Vocabulary, {drawn['draws']} draws", lambda: EMPTY)
+
+    plan = plan_labels(answered, FitOptions(draws=0))
+    assert [step.name for step in plan.steps] == [before[0], "vocabulary", *before[1:]]
+    assert run([plan.steps[1]]).by_name["vocabulary"].kind == "made_up"
+    names = {
+        step.name.partition("_")[0] for step in steps_of(benchmark, answered, {"alpha": 0.05, "draws": 0})
+    }
+    assert {"readings", "scores", "confusion", "by"} <= names
+
+
+def test_a_step_that_the_data_do_not_allow_is_a_note_and_a_required_one_an_error() -> None:
+    def refuse() -> Result:
+        raise InputError("There is one judge; give two.")
+
+    seen: list[str] = []
+    fitted = run([Step("one", "First", refuse), Step("two", "Second", lambda: EMPTY)], seen.append)
+    assert (seen, list(fitted.by_name)) == (["First", "Second"], ["two"])
+    assert fitted.notes == ["First: not computed. There is one judge; give two."]
+    with pytest.raises(InputError, match="give two"):
+        run([Step("one", "First", refuse, required=True)])

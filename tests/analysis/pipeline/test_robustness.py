@@ -1,3 +1,5 @@
+"""Standard errors, detectable effects and reliability of every judge of a study."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -35,69 +37,51 @@ def found(study, choices, told):
     return robustness(study, choices, draws=19, progress=told.append)
 
 
-def test_every_judge_is_shown_under_the_first_prompt_of_the_study(found) -> None:
+def test_every_judge_is_estimated_under_the_first_prompt_by_its_own_clusters(found, told) -> None:
     for name in ("errors", "power"):
         keys = found.tables[name][["judge", "prompt"]].drop_duplicates()
         assert sorted(map(tuple, keys.to_numpy())) == [("gpt4o", "baseline"), ("human", "")]
-
-
-def test_people_are_clustered_by_respondent_and_models_by_pair(found) -> None:
-    errors = found.tables["errors"]
-    assert set(errors.loc[errors["method"] == "survey", ["judge", "clusters"]].apply(tuple, axis=1)) == {
+    survey = found.tables["errors"].query("method == 'survey'")
+    assert set(zip(survey["judge"], survey["clusters"], strict=True)) == {
         ("human", "judge_id"), ("gpt4o", "pair_id"),
     }  # fmt: skip
-
-
-def test_progress_is_told_once_for_each_judge_and_for_reliability(found, told) -> None:
     assert sorted(told) == ["Errors of gpt4o baseline", "Errors of human", "Reliability"]
 
 
-def test_detectable_effects_by_the_plan_are_those_of_power(found, study) -> None:
-    table = found.tables["power"].query("judge == 'gpt4o'")
+def test_detectable_effects_are_those_of_power_and_of_the_widest_clustered_error(found, study) -> None:
+    table = found.tables["power"].query("judge == 'gpt4o'").reset_index(drop=True)
     planned = power(study, pairs=300, power=0.8).frame.astype({"feature": str, "level": str})
-    planned = planned.set_index(["feature", "level"])["effect"]
-    for row in table.itertuples():
-        assert row.effect_design == planned[row.feature, row.level]
+    effects = planned.set_index(["feature", "level"])["effect"]
+    expected = effects.loc[list(zip(table["feature"], table["level"], strict=True))].tolist()
+    assert table["effect_design"].tolist() == expected
     people = found.tables["power"].query("judge == 'human'").iloc[0]
     own = power(study, respondents=80, tasks=15, power=0.8).frame.iloc[0]
     assert (people["respondents"], people["pairs"]) == (80, 1200)
     assert people["effect_design"] == own["effect"]
-
-
-def test_detectable_effects_with_the_errors_found_multiply_the_widest_clustered_error(found) -> None:
-    table = found.tables["power"].query("judge == 'gpt4o'").reset_index(drop=True)
     errors = found.tables["errors"].query("judge == 'gpt4o' and choice == 'pair + text + user (CR1)'")
     assert set(table["errors"]) == {"pair + text + user (CR1)"}
     scale = student.ppf(0.975, errors["df"]) + student.ppf(0.8, errors["df"])
     np.testing.assert_allclose(table["effect_found"], scale * errors["std_error"].to_numpy())
 
 
-def test_repeated_tasks_give_reliability_and_corrected_effects(found) -> None:
+def test_repeated_tasks_give_reliability_and_corrected_effects(found, study, choices) -> None:
     assert list(found.tables["reliability"]["judge"]) == ["human"]
     assert len(found.tables["position"]) == 1
     corrected = found.tables["corrected"]
     assert list(corrected.columns[:3]) == ["judge", "prompt", "source"]
-    wide = corrected[corrected["std_error"].notna()].pivot(
-        index=["feature", "level"], columns="source", values="estimate"
-    )
+    keys, tested = ["feature", "level"], corrected[corrected["std_error"].notna()]
+    wide = tested.pivot(index=keys, columns="source", values="estimate")
     assert (wide["corrected"].abs() > wide["observed"].abs()).all()
 
 
-def test_without_repeated_tasks_a_note_says_why_reliability_is_absent(study, choices) -> None:
-    found = robustness(study, choices[~choices["repeat"]], draws=19)
-    assert set(found.tables) == {"errors", "power"}
-    assert any(note.startswith("Reliability is not known: ") for note in found.notes)
-
-
-def test_a_judge_that_cannot_be_estimated_is_left_out_with_its_reason(study, choices) -> None:
+def test_without_repeated_tasks_and_for_a_judge_of_one_pair_notes_give_the_reason(study, choices) -> None:
     models = choices[choices["judge_kind"] == "model"]
     few = pd.concat([choices[choices["judge_kind"] == "human"], models.head(2)])
     found = robustness(study, few[~few["repeat"]], draws=19)
+    assert set(found.tables) == {"errors", "power"}
+    assert any(note.startswith("Reliability is not known: ") for note in found.notes)
     assert set(found.tables["errors"]["judge"]) == {"human"}
     assert any("gpt4o" in note and "were not computed" in note for note in found.notes)
-
-
-def test_choices_without_any_answer_are_refused(study, choices) -> None:
     silent = choices.assign(chosen=pd.array([pd.NA] * len(choices), dtype="Int8"))
     with pytest.raises(InputError, match="No judge has an answer"):
         robustness(study, silent)
@@ -117,12 +101,11 @@ def test_the_figure_sets_three_points_on_every_level(found) -> None:
         draw(Result(one[:0], "detectable"))
 
 
-def test_effects_of_a_judge_who_follows_the_side_are_not_corrected(study) -> None:
-    made = simulate(
-        study, 5, pairs=200, swapped_share=0.5, judges=["gpt4o"], prompts=["baseline"], truth=False
-    )
-    always_a = (made.choices["position"].astype("string") == "A").astype("Int8")
-    found = robustness(study, made.choices.assign(chosen=always_a), seed=2)
+def test_effects_of_a_judge_who_follows_the_position_are_not_corrected(study) -> None:
+    one = {"judges": ["gpt4o"], "prompts": ["baseline"], "truth": False}
+    made = simulate(study, 5, pairs=200, swapped_share=0.5, **one).choices
+    always_a = (made["position"].astype("string") == "A").astype("Int8")
+    found = robustness(study, made.assign(chosen=always_a), seed=2)
     assert {"reliability", "position"} <= set(found.tables)
     assert "corrected" not in found.tables
     assert any("gpt4o baseline, effects were not corrected. Below chance" in note for note in found.notes)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from conjury.analysis.pipeline import ratings as fit
+from conjury.analysis.pipeline import items as fit
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.raters import Result, rater_model, read_ratings, with_items
 from conjury.analysis.raters.scales import item_clusters, other_scale

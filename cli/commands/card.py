@@ -19,9 +19,9 @@ from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
 from conjury.inference.tables.html_page import page
 
-from ...printing import console, wide_console
+from ..printing import console, wide_console
+from .card_words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
 from .planned import Judged, find_groups, find_prices
-from .words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

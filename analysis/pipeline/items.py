@@ -1,8 +1,8 @@
-"""A study of labels: what its judgments are scored with, and its analyses as steps."""
+"""A study of items: what its judgments are scored with, and its analyses of ratings or labels as steps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from conjury.inference.readers.judgments import (
     majority_labels,
     notes_of_majority,
     read_labels,
+    scales_of,
 )
 from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import as_text, companion
@@ -27,12 +28,119 @@ from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.data.answered import Answered, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
+from ..raters.agreement import agreement
+from ..raters.descriptive import (
+    biases,
+    correlations,
+    dimension_correlations,
+    distributions,
+    means,
+    rating_lines,
+    tier_accuracy,
+)
+from ..raters.descriptive.means import coverage
+from ..raters.ratings import read_ratings
+from ..raters.replacement import alt_test
+from ..raters.replacement.decide import with_curve
+from ..raters.scales import dimension_names
 from ..results import Result, Step, steps_of
+from ..vocabulary import HUMAN
 from .loading import Loaded, Source, read_judgments_of
-from .run import FitOptions, Fitted, Plan, fit
+from .run import FitOptions, Fitted, Plan
+
+RATING_DRAWS = 1_000  # of the bootstrap, where no number is given
+
+
+def plan_ratings(
+    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
+) -> Plan:
+    """Plan the analyses that a study and its judgments allow, in the order of a report."""
+    options, scales = options.with_draws(RATING_DRAWS), scales_of(study)
+    for name in dimension_names(judgments):  # refuses ratings off the scale before anything is computed
+        read_ratings(judgments, dimension=name, scale=scales.get(str(name)))
+    kinds = set(judgments["judge_kind"].astype(str))
+    both = kinds >= {HUMAN, "model"}
+    planned = [Step("coverage", "Judges, items and ratings", partial(coverage, judgments))]
+    if study.response.form == "ratings":
+        planned += _descriptive(study, judgments, items, options, both)
+    common: dict[str, Any] = {"items": items, "cluster": study.cluster, **options.drawn}
+    call: Callable[[], Result] = partial(agreement, judgments, scale=scales, **common)
+    planned.append(Step("agreement", "Agreement of people, and of people with each model", call))
+    if both:
+        call = partial(_replacement, judgments, epsilon=options.epsilon, **common)
+        planned.append(Step("alt_test", "May a model replace a person of the panel?", call))
+    return Plan(tuple(planned))
+
+
+def _replacement(judgments: pd.DataFrame, **options: Any) -> Result:
+    return with_curve(alt_test(judgments, **options))
+
+
+def _descriptive(
+    study: ItemStudy,
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None,
+    options: FitOptions,
+    both: bool,
+) -> Iterator[Step]:
+    """Means, correlations, order of tiers, biases: what ratings on scales allow."""
+    strata = [stratum.id for stratum in study.strata]
+    scale = _one_scale(study)
+    where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scale}
+    first = tuple(strata[:1])
+    label = study.feature_labels.get(strata[0], "") if strata else ""
+    by = f" by {label.lower()}" if label else ""
+
+    def step(name: str, title: str, compute: Callable[..., Result], **given: Any) -> Step:
+        return Step(name, title, partial(compute, judgments, items, **given))
+
+    yield step("means", f"Mean ratings{by}", means, by=first, **where)
+    if len(strata) > 1:
+        title = f"Mean ratings{by} and {study.feature_labels[strata[1]].lower()}"
+        yield step("means_crossed", title, means, by=(strata[1], strata[0]), **where)
+    yield step("distributions", "How often each rating was given", distributions, scale=scale)
+    if both:
+        title = "Correlation of each model with people"
+        yield step("correlations", title, correlations, by=first, **where)
+        yield step("lines", "Ratings by people against those by each model", rating_lines, by=first, **where)
+    if len(study.scales) > 1:
+        title = "Which dimensions go together"
+        yield step("dimension_correlations", title, dimension_correlations, main=study.main, **where)
+    if study.tiers is not None and study.cluster is not None:
+        tiers = {"levels": study.tiers.levels, "column": study.tiers.column, "within": study.cluster}
+        given = {**tiers, "dimension": study.main, "scale": scale, **options.drawn}
+        yield step("tiers", "Do ratings recover the order of the tiers?", tier_accuracy, **given)
+    if both:
+        compared = "How models differ from people"
+        yield Step("biases", compared, partial(_biases, study, judgments, items, where))
+
+
+def _one_scale(study: ItemStudy) -> Sequence[float] | None:
+    """The ratings that all dimensions of a study allow; None where they differ."""
+    scales = {tuple(scale) for scale in scales_of(study).values()}
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _biases(
+    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, where: dict[str, Any]
+) -> Result:
+    unrelated, aside = study.unrelated, study.set_aside
+    return biases(
+        judgments,
+        items,
+        generator=study.generator,
+        unrelated=None if unrelated is None else (unrelated.column, unrelated.level),
+        set_aside={part.column: [one.level for one in aside if one.column == part.column] for part in aside},
+        **where,
+    )
+
 
 FEWEST_VOTES = 3
+
+
 ANNOTATIONS = "annotations.csv"  # in the folder of a study
+
+
 LABELS = "labels"
 
 
@@ -147,24 +255,21 @@ def _bases(loaded: Loaded) -> set[str]:
     return {str(name) for name in ids}
 
 
-DRAWS = 2_000  # of the bootstrap, where no number is given
+LABEL_DRAWS = 2_000  # of the bootstrap, where no number is given
+
+
 BESIDE_PRINT = "beside_print"
 
 
 def plan_labels(answered: Answered, options: FitOptions) -> Plan:
     """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
-    steps = list(steps_of(benchmark, answered, options.with_draws(DRAWS).drawn))
+    steps = list(steps_of(benchmark, answered, options.with_draws(LABEL_DRAWS).drawn))
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)
         steps.append(Step(BESIDE_PRINT, "Published and recomputed numbers", call))
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
     return Plan(tuple(ordered), tuple(_notes(answered)))
-
-
-def fit_labels(answered: Answered, options: FitOptions) -> Fitted:
-    """Run every analysis of the judgments of a study of labels."""
-    return fit(plan_labels(answered, options))
 
 
 def _ordered(step: Step, answered: Answered) -> Result:

@@ -1,1 +1,0 @@
-"""Designs that are planned: the card of a design, prices, power."""

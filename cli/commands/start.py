@@ -1,0 +1,110 @@
+"""The first commands: ``doctor``, what is installed or missing, and ``example``, small made-up files."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from ..printing import console, wide_console
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to look for: its version or None, and the remedy where it is missing."""
+
+    part: str
+    found: str | None
+    remedy: str
+
+
+EXTRAS = {
+    "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
+    "openai": "pip install 'conjury[openai]'",
+    "vllm": "pip install 'conjury[vllm]' (Linux with a GPU)",
+    "ray": "pip install 'conjury[cluster]'",
+}
+
+
+def findings() -> list[Finding]:
+    """Look for Python, R, R's packages, Quarto and the optional packages."""
+    from conjury.analysis.pipeline.results_folder import installed
+    from conjury.analysis.r import PACKAGES, available, remedy
+
+    r = available()
+    return [
+        Finding("conjury", version("conjury"), ""),
+        Finding("Python", platform.python_version(), ""),
+        Finding("rpy2", r.rpy2, remedy("rpy2")),
+        Finding("R", r.r or _on_path("R"), remedy("R")),
+        *(
+            Finding(f"R package {name}", r.packages.get(name) if r.r else "not examined", remedy(name))
+            for name in PACKAGES
+        ),
+        Finding(
+            "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"
+        ),
+        *(Finding(name, installed(name), advice) for name, advice in EXTRAS.items()),
+    ]
+
+
+def doctor() -> None:
+    """Print what is installed, what is missing, and how to get it."""
+    table = Table("Part", "Version", "If missing", box=None, header_style="bold")
+    for finding in findings():
+        table.add_row(finding.part, finding.found or "missing", "" if finding.found else finding.remedy)
+    wide_console().print(table)
+
+
+def _on_path(program: str) -> str | None:
+    return "on the PATH" if shutil.which(program) else None
+
+
+R_FOLDER, R_FILES = "conjury-R", ("fit.R", "estimators.R")
+
+
+def example(
+    name: Annotated[str | None, typer.Argument(help="Which example; without a name they are listed.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder that the files are written to.")] = Path(),
+) -> None:
+    """Write small example files: ratings, exports of Qualtrics, raw completions, choices for R."""
+    import yaml
+
+    from conjury.inference.errors import InputError, listed
+    from conjury.inference.tables.files import EXAMPLES
+
+    known = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
+    if name is None:
+        for each, words in known.items():
+            console.print(f"{each}: {words['about']}")
+        console.print("Write the files of one of them with `conjury example NAME`.")
+        return
+    if name not in known:
+        raise InputError(f"There is no example {name!r}; the examples are {listed(list(known))}.")
+    files = _files(name)
+    for target in files:
+        if (out / target).exists():
+            raise InputError(
+                f"{out / target} exists and is not overwritten; move it, or name a folder with --out."
+            )
+    for target, source in files.items():
+        (out / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, out / target)
+    console.print(f"{', '.join(str(out / target) for target in files)}: {known[name]['about']}.")
+    console.print(f"Next: {known[name]['next']}")
+
+
+def _files(name: str) -> dict[Path, Path]:
+    """Return where each file of an example goes, and where it comes from."""
+    from conjury.inference.tables.files import EXAMPLES, R_SOURCES
+
+    files = {Path(source.name): source for source in sorted((EXAMPLES / name).iterdir())}
+    if name == "r":
+        files |= {Path(R_FOLDER) / each: R_SOURCES / each for each in R_FILES}
+    return files

@@ -1,0 +1,23 @@
+"""Fits of choices and labels as the command plans and runs them, without files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from conjury.analysis.benchmark.data.answered import Answered
+from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
+from conjury.analysis.pipeline.items import plan_labels
+from conjury.analysis.pipeline.run import FitOptions, Fitted, fit
+from conjury.inference.study import Study
+
+QUICK = FitOptions(draws=0)
+
+
+def fit_study(study: Study, variants: Mapping[str, pd.DataFrame], options: FitOptions = QUICK) -> Fitted:
+    return fit(plan_conjoint(study, list(groups(variants)), options))
+
+
+def fit_labels(answered: Answered, options: FitOptions = QUICK) -> Fitted:
+    return fit(plan_labels(answered, options))
