@@ -249,8 +249,7 @@ def dimensions(asked: Mapping[str, Any]) -> None:
         "Size": f"{len(judgments):,} numbers on {judgments['dimension'].nunique()} dimensions",
         "Chains": f"{sizes['chains']} of {sizes['draws']:,} draws after {sizes['tune']:,} to adapt",
         "From judgments to tables": f"{spent['wall_seconds']:,.0f} s, "
-        f"{spent['processor_seconds']:,.0f} s of processor time, "
-        f"at most {peak_memory():,.0f} MB",
+        f"{spent['processor_seconds']:,.0f} s of processor time, at most {peak_memory():,.0f} MB",
     }
     publish("DIMENSIONS", report(fit, convergence(fit, judgments), told))
 

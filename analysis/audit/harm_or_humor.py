@@ -112,8 +112,7 @@ def _agreement(agreed: pd.DataFrame) -> str:
     return (
         "Of two labels, chance agreement is at least one half, so Fleiss' kappa is at most twice the "
         f"observed agreement of pairs minus one. The printed kappa is larger in {larger} of {len(wide)} "
-        f"cells of table 3, by up to {above.max():.2f}: the printed percent agreement is not "
-        "that of pairs."
+        f"cells of table 3, by up to {above.max():.2f}: the printed percent agreement is not that of pairs."
     )
 
 

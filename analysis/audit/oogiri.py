@@ -246,8 +246,7 @@ def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
     off = (star & (least > 0.05)) | (~star & (most < 0.05))
     odd = [
         f"table {row.table}, {NAMES[row.rater]} on {NAMES.get(row.response_type, row.response_type)}, "
-        f"{row.dimension}, {row.coefficient} "
-        f"{row.value}"
+        f"{row.dimension}, {row.coefficient} {row.value}"
         for row in table[off].itertuples()
     ]
     within = table["response_type"] != OVERALL

@@ -293,8 +293,7 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if (independent["n_pairs"] > independent["n_items"]).any():
         notes.append(
             "McNemar's exact and mid-p tests treat the lines of an item as independent; the bootstrap and "
-            "the "
-            "clustered test do not."
+            "the clustered test do not."
         )
     of_right = frame[frame["metric"] == ACCURACY]
     same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
@@ -307,8 +306,7 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if idle.any():
         notes.append(
             f"{int(idle.sum())} of {len(frame)} comparisons have no p and are excluded from the "
-            "adjustment: the metric "
-            "is always 0, or always 1, in both conditions."
+            "adjustment: the metric is always 0, or always 1, in both conditions."
         )
     notes += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):

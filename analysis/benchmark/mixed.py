@@ -198,8 +198,7 @@ def _no_fit(right: Floats, asked: Floats) -> str:
     if _is_nested(right, asked):
         return (
             "every item answered correctly under one condition is also correct under all better ones, so "
-            "the variance of "
-            "items has no finite estimate"
+            "the variance of items has no finite estimate"
         )
     return ""
 

@@ -276,8 +276,7 @@ def _same_by_chance(table: pd.DataFrame) -> str:
     most = highest(same, same["n"])
     return (
         f" {many(int(most['n']), 'pair contains', 'pairs contain')} the same profile twice ({who(most)}), "
-        "where "
-        f"independent draws give {_rounded(most['expected'])}."
+        f"where independent draws give {_rounded(most['expected'])}."
     )
 
 

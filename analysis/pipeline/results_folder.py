@@ -285,8 +285,7 @@ class ResultsFolder:
         if not file.is_file():
             raise InputError(
                 f"{self.path} contains no choices; run `conjury fit` first, name its folder with "
-                "--results, or "
-                "give --data."
+                "--results, or give --data."
             )
         return read_table(file)
 

@@ -43,8 +43,7 @@ def scale_of(frame: pd.DataFrame, scale: Sequence[float] | None, row: Codes) -> 
         at = int(outside.argmax())
         raise InputError(
             f"{SOURCE}: {where('value', in_table(row, outside))} contains {values[at]:g}, which is not on "
-            "the "
-            f"scale ({listed(f'{value:g}' for value in allowed)}); correct it."
+            f"the scale ({listed(f'{value:g}' for value in allowed)}); correct it."
         )
     return tuple(float(value) for value in allowed)
 

@@ -151,8 +151,7 @@ def read_usage(db: sqlite3.Connection, judge_id: str) -> list[Usage]:
     """Sum the tokens of all answers of a judge, by whether a batch brought them."""
     rows = db.execute(
         "SELECT r.batch <> '', sum(r.prompt_tokens > 0), sum(r.prompt_tokens), sum(r.completion_tokens) "
-        "FROM responses r "
-        "JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
+        "FROM responses r JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
         "WHERE p.judge_id = ? GROUP BY r.batch <> ''",
         (judge_id,),
     )

@@ -203,8 +203,7 @@ def check_against(frame: pd.DataFrame, between: str, against: str | None) -> Non
     if against is not None and against not in known:
         raise InputError(
             f"scored judgments: column '{between}' does not contain "
-            f"'{against}'{did_you_mean(against, known)}; "
-            f"it contains {listed(known)}."
+            f"'{against}'{did_you_mean(against, known)}; it contains {listed(known)}."
         )
 
 

@@ -108,8 +108,7 @@ def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     lead = (
         "The alternative annotator test [@calderon2025] tests for each person whether a model agrees as well "
         "with the others as that person does. {figure} and {table} show the share of people against whom "
-        "the model "
-        "wins, and how often it agrees at least as well."
+        "the model wins, and how often it agrees at least as well."
     )
     lines = "lines: {level} percentile bootstrap intervals, {drawn}"
     text = captioned(record, "Points: rates, filled where the model passes", lines, "vertical lines: 0.5")

@@ -110,8 +110,7 @@ def changed_scores(result: Result, _: Names) -> str:
         return f"None of {whole(len(frame))} {differences} is significant after adjustment for their number."
     return (
         f"{whole(len(holds))} of {whole(len(frame))} {differences} are significant after adjustment for "
-        "their "
-        f"number, {whole(int((holds['estimate'] < 0).sum()))} of them negative."
+        f"their number, {whole(int((holds['estimate'] < 0).sum()))} of them negative."
     )
 
 

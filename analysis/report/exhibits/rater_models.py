@@ -161,8 +161,7 @@ def shares_text(shares: pd.DataFrame, alpha: float) -> str:
     count = len(shares)
     text = (
         f"Of {whole(count)} observed shares, {whole(inside)} {'is' if inside == 1 else 'are'} within what "
-        "the "
-        f"fitted model predicts in {100 * (1 - alpha):g}% of replications (by chance about "
+        f"the fitted model predicts in {100 * (1 - alpha):g}% of replications (by chance about "
         f"{number(alpha * count, 1)} would be outside)"
     )
     prior = shares.dropna(subset=["prior_lower", "prior_upper"])

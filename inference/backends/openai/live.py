@@ -261,8 +261,7 @@ class _Run:
         if self.failed_in_a_row >= max(PATIENCE, 2 * self.backend.concurrency):
             raise InputError(
                 f"The last {self.failed_in_a_row} requests to {self._endpoint.shown_url} all failed "
-                f"({outcome.error}); see to the server, then run the same "
-                "command again."
+                f"({outcome.error}); see to the server, then run the same command again."
             )
 
 

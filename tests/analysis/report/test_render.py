@@ -257,8 +257,7 @@ def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path,
 def test_quarto_gets_any_path_as_parameter_the_python_and_the_format(results, tmp_path, quarto) -> None:
     odd = shutil.copytree(results, tmp_path / 'results: #1 of Kim\'s "run"')
     quarto(
-        "out = pathlib.Path('../reports'); out.mkdir()\n"
-        "kind = sys.argv[sys.argv.index('--to') + 1]\n"
+        "out = pathlib.Path('../reports'); out.mkdir()\nkind = sys.argv[sys.argv.index('--to') + 1]\n"
         "given = json.dumps([sys.argv[1:], os.environ['QUARTO_PYTHON'], os.path.exists('_quarto.yml'),\n"
         "    pathlib.Path(sys.argv[-1]).read_text()])\n"
         "(out / ('estimators.pdf' if kind == 'typst' else 'estimators.html')).write_text(given)"

@@ -126,8 +126,7 @@ def _check_number(found: list[str], are_numbers: bool) -> None:
     if are_numbers and len(found) > MOST_NUMBERS:
         raise InputError(
             f"Column 'value' contains {len(found):,} different numbers; the label model is for labels "
-            "without "
-            "order, so use rater_model, or bring the numbers into a few classes."
+            "without order, so use rater_model, or bring the numbers into a few classes."
         )
     if len(found) > MOST_LABELS:
         raise InputError(

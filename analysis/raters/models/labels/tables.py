@@ -156,8 +156,7 @@ def told_of(data: Labelled, found: LabelDraws) -> list[str]:
         if label != truth:
             told.append(
                 f"Items of class '{data.labels[truth]}' are mostly labelled '{data.labels[label]}': the "
-                "class "
-                "may not correspond to its name."
+                "class may not correspond to its name."
             )
     for number, panel in enumerate(data.units[: data.n_panels]):
         people = int((data.unit == number).sum())

@@ -274,8 +274,7 @@ def _refuse(data: OrdinalData) -> None:
         if len(found) == 1:
             raise InputError(
                 f"'{name}' gave {data.categories[found[0]]:g} for every item; exclude it, since its "
-                "ratings contain "
-                "no information."
+                "ratings contain no information."
             )
 
 
