@@ -101,7 +101,7 @@ def _column_to_r(name: str, values: pd.Series[Any]) -> Any:
             return ri.IntSexpVector.from_memoryview(_integers(whole, missing))
         if largest > 2**53:
             raise InputError(
-                f"Column {name!r} holds integers beyond 2^53, which R cannot hold; make it text."
+                f"Column {name!r} contains integers beyond 2^53, which R cannot store; make it text."
             )
     if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_complex_dtype(values.dtype):
         real = values.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -199,7 +199,7 @@ def rating_recovery(
     (``latent_correlation``), which takes several samples of it, and, with the types and ``modality`` as
     covariates, the same within them (``latent_correlation_rating_within``, ``latent_correlation_within``).
     Latent correlations of a group that gives one extreme rating nearly always are not identified, and left
-    out. What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
+    out. What is defined otherwise, such as rank correlations of ratings between dimensions, is excluded.
     """
     known = truth.rename(columns={"value": "truth"})
     parts = [

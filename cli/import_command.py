@@ -50,7 +50,7 @@ def import_(
         import_for_study(export, out, form, completions, options)
         return
     if out is None:
-        raise InputError("--out is missing; say where the choices or judgments go, as --out choices.parquet.")
+        raise InputError("--out is missing; name the file to write, as --out choices.parquet.")
     known = find_format(form, with_ratings=bool(options.ratings or options.value))
     for name in options.typed():
         if name not in known.options:

@@ -93,4 +93,4 @@ def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:
     """Refuse options that belong to studies of another kind; those not given are None or empty."""
     for option, value in given.items():
         if value is not None and value != () and value is not False:
-            raise InputError(f"{option} is not for {study}, which is a study of {kind}; leave it out.")
+            raise InputError(f"{option} is not for {study}, which is a study of {kind}; omit it.")

@@ -51,7 +51,7 @@ def money(amount: float) -> str:
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, those on exclusions first; the rest is in the manifest."""
-    ordered = sorted(notes, key=lambda note: "left out" not in note)
+    ordered = sorted(notes, key=lambda note: "excluded" not in note)
     for note in ordered[:NOTES]:
         console.print(f"  Note: {note}")
     if len(notes) > NOTES:

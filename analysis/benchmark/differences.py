@@ -76,7 +76,7 @@ def differences(
         over its bootstrap error, by Student's t); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
         independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept an item and
         robust errors, see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both
-        sides have; between conditions with several samples McNemar's tests are left out.
+        sides have; between conditions with several samples McNemar's tests are excluded.
     missing : "wrong", "missing" or "study"
         What missing answers count as; "missing" leaves out pairs that lack either.
     adjust : "holm", "bh" or "none"
@@ -154,7 +154,7 @@ def check_one(missing: str, metrics: Sequence[str]) -> str:
     """Return the one policy for missing answers; it must leave those that a metric counts."""
     policy = check_policies(missing)[0]
     if policy != WRONG and MISSING_RATE in metrics:
-        raise InputError(f"{MISSING_RATE} counts missing answers; leave it out, or take missing='{WRONG}'.")
+        raise InputError(f"{MISSING_RATE} counts missing answers; omit it, or take missing='{WRONG}'.")
     return policy
 
 

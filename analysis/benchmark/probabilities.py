@@ -53,7 +53,7 @@ def probabilities(
 ) -> Result:
     """Log-loss and area under the ROC curve, from probabilities of the labels.
 
-    Answers without probabilities, and judges that give none, are left out and named. For more than two
+    Answers without probabilities, and judges that give none, are excluded and named. For more than two
     classes the AUC is the mean of each class against the others, over the classes that gold holds.
 
     Parameters

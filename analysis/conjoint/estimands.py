@@ -144,7 +144,9 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
     for name in request.by:
         require_column(data, name)
         if name in (formula.outcome, request.weights):
-            raise InputError(f"by names {name!r}, which holds outcomes or weights; name a column of groups.")
+            raise InputError(
+                f"by names {name!r}, which contains outcomes or weights; name a column of groups."
+            )
     warn_of_missing_groups(data, request.by)
     if request.by:
         data = data.assign(**{name: as_category(data, name) for name in request.by})
@@ -172,11 +174,11 @@ def _check_variation(cells: Cells, features: Sequence[str]) -> None:
     for feature in features:
         used = occurring(cells, feature, cells.code(feature) >= 0)
         if used.sum() == 0:
-            raise InputError(f"Feature {feature!r} is missing in every row; leave it out of the formula.")
+            raise InputError(f"Feature {feature!r} is missing in every row; omit it of the formula.")
         if used.sum() == 1:
             only = cells.levels[feature][int(used.argmax())]
             raise InputError(
-                f"Feature {feature!r} has a single level in use ({only!r}); leave it out of the formula."
+                f"Feature {feature!r} has a single level in use ({only!r}); omit it of the formula."
             )
 
 

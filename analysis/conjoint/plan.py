@@ -132,7 +132,7 @@ class CountPlan:
 
     @property
     def value(self) -> str:
-        """Name of the column that holds what is counted."""
+        """Name of the column that contains what is counted."""
         return "estimate" if self.whole is None else "proportion"
 
     def estimate(self, weight: np.ndarray) -> np.ndarray:

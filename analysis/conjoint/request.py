@@ -103,7 +103,7 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     order = options.pop("feature_order", None)
     if order is not None and Counter(order) != Counter(parsed.features):
         raise InputError(
-            f"feature_order is {list(order)}; it must hold each feature once: {list(parsed.features)}."
+            f"feature_order is {list(order)}; it must contain each feature once: {list(parsed.features)}."
         )
     labels = options.get("feature_labels") or {}
     stray = next((name for name in labels if name not in parsed.features), None)
@@ -125,9 +125,9 @@ def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
     defaults = {field.name: field.default for field in fields(Request)} | {"id": None, "h0": 0.0}
     for name, value in options.items():
         if name not in defaults:
-            raise InputError(f"{verb} has no option {name!r}; leave it out.")
+            raise InputError(f"{verb} has no option {name!r}; omit it.")
         if name not in _ACCEPTED[verb] and value is not None and value != defaults[name]:
-            raise InputError(f"{verb} takes no {name!r}; leave it out, it would change nothing.")
+            raise InputError(f"{verb} takes no {name!r}; omit it, it would change nothing.")
 
 
 def require_frame(data: Any) -> pd.DataFrame:
@@ -154,9 +154,7 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
     if options["strata"] and options.get("engine", "native") not in ("native", "survey"):
         raise InputError(f"Engine {options['engine']!r} has no strata; use engine='native' or 'survey'.")
     if options["strata"] and (vcov != "survey" or len(clusters) > 1):
-        raise InputError(
-            "strata go with vcov='survey' and one cluster column; leave out the other, or strata."
-        )
+        raise InputError("strata go with vcov='survey' and one cluster column; omit the other, or strata.")
     if vcov.startswith("HC") and clusters:
         raise InputError(f"{vcov} takes rows as independent; leave id out, or give vcov='CR1' or 'CR2'.")
     if vcov.startswith("CR") and not clusters:

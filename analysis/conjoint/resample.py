@@ -339,7 +339,7 @@ def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
         warn_caller(
             f"In {counts.max():,} of {len(missing):,} draws there is no finite logit for "
             f"{', '.join(dict.fromkeys(named))}. These draws are excluded, so that standard errors and "
-            "intervals are too small; merge rare levels, or leave out family='quasibinomial'.",
+            "intervals are too small; merge rare levels, or omit family='quasibinomial'.",
         )
 
 
@@ -353,7 +353,7 @@ def _factor(data: pd.DataFrame, unit: str) -> Clusters:
     if column is None:
         raise InputError(
             f"unit={unit!r} needs a column {' or '.join(map(repr, dict.fromkeys(candidates)))}; "
-            "name the column that holds the units, or give unit='row'."
+            "name the column that contains the units, or give unit='row'."
         )
     return Clusters(*unit_codes(data, column))
 

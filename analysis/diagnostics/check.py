@@ -81,7 +81,7 @@ class Question:
     ) -> Check:
         """Answer with a table, a verdict and a finding.
 
-        Notes say what was left out; ``remedy`` stands in for the question's own where what was found
+        Notes say what was excluded; ``remedy`` stands in for the question's own where what was found
         calls for another.
         """
         remedy = (self.remedy if remedy is None else remedy) if verdict in ("look", "fail") else ""

@@ -97,7 +97,7 @@ def series_labels(
 
 
 def refuse_repeats(
-    keys: pd.DataFrame, remedy: str = "name the column that tells the rows apart with group="
+    keys: pd.DataFrame, remedy: str = "name the column that distinguishes the rows with group="
 ) -> None:
     """Raise InputError where two rows of a table to draw have the same keys."""
     repeated = keys.duplicated()
@@ -211,7 +211,7 @@ DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 
 
 class Names:
-    """Labels of identifiers by the column that holds them, in figures, tables and text alike.
+    """Labels of identifiers by the column that contains them, in figures, tables and text alike.
 
     A label is taken where one is given; people, single ratings and all items have words of their own. Names
     of raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.

@@ -94,7 +94,7 @@ def _split(formula: str) -> tuple[str, list[tuple[str, ...]]]:
         reason = str(error).splitlines()[0]
         raise InputError(f"Formula {formula!r} cannot be read ({reason}); {_EXAMPLE}.") from error
     except KeyError as error:
-        raise InputError(f"Formula {formula!r} holds a dot for all columns; {_EXAMPLE}.") from error
+        raise InputError(f"Formula {formula!r} contains a dot for all columns; {_EXAMPLE}.") from error
 
     def names(term: Term) -> tuple[str, ...]:
         if not isinstance(term, Term):
@@ -154,7 +154,9 @@ def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
     try:
         codes, found = pd.factorize(column)
     except TypeError as error:
-        raise InputError(f"Column {name!r} holds lists or other objects; give one label per row.") from error
+        raise InputError(
+            f"Column {name!r} contains lists or other objects; give one label per row."
+        ) from error
     return codes.astype(np.int64), len(found)
 
 
@@ -163,7 +165,9 @@ def as_category(data: pd.DataFrame, name: str) -> pd.Series:
     try:
         return data[name].astype("category")
     except TypeError as error:
-        raise InputError(f"Column {name!r} holds lists or other objects; give one label per row.") from error
+        raise InputError(
+            f"Column {name!r} contains lists or other objects; give one label per row."
+        ) from error
 
 
 def check_pairs(data: pd.DataFrame, column: str) -> None:
@@ -196,7 +200,7 @@ def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
     shown = column.iloc[int(text.argmax())] if text.any() else column.iloc[0]
     row = _first(text) if text.any() else 1
     raise InputError(
-        f"Column {name!r} holds text ({shown!r} in row {row}) where numbers are needed; "
+        f"Column {name!r} contains text ({shown!r} in row {row}) where numbers are needed; "
         "convert it, with 1 for the chosen profile and 0 for the other if it is a choice."
     )
 

@@ -176,7 +176,7 @@ def studentized(
 
 
 def _quantiles(values: np.ndarray, level: float | np.ndarray) -> np.ndarray:
-    """Quantile of each column at a level of its own, missing values left out."""
+    """Quantile of each column at a level of its own, missing values excluded."""
     levels = np.broadcast_to(level, values.shape[1:])
     ordered = np.sort(values, axis=0)
     known = (~np.isnan(ordered)).sum(axis=0)

@@ -116,7 +116,7 @@ def fit_group(
         )
     if rows[study.outcome].isna().all():
         raise InputError(
-            f"Judge {group.judge!r} has no answer in column {study.outcome!r}; leave it out or "
+            f"Judge {group.judge!r} has no answer in column {study.outcome!r}; omit it or "
             "choose another refusal policy."
         )
     verb = getattr(conjoint, analysis.verb)

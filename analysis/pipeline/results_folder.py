@@ -129,7 +129,7 @@ class ResultsFolder:
                         raise
                     time.sleep(0.2)
         except Held as holder:
-            holds = f", which still holds those {self.origin}" if self.origin else ""
+            holds = f", which still contains those {self.origin}" if self.origin else ""
             raise InputError(
                 f"{self.path}: {holder} is writing results to this folder{holds}; wait until it is done, or "
                 "choose another folder."
@@ -367,7 +367,7 @@ def without_folder(argument: str) -> str:
 def describe_file(
     path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
 ) -> dict[str, Any]:
-    """Name a data file with its checksum, its rows and how many of them were used; its folder is left out."""
+    """Name a data file with its checksum, its rows and how many of them were used; its folder is excluded."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while block := file.read(1 << 20):

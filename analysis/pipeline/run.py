@@ -248,7 +248,7 @@ def fit(plan: Plan, progress: Callable[[str], None] | None = None) -> Fitted:
 
 
 def run(steps: Iterable[Step], progress: Callable[[str], None] | None = None) -> Fitted:
-    """Run steps in order; one that the data do not allow is left out, and a note gives the reason."""
+    """Run steps in order; one that the data do not allow is excluded, and a note gives the reason."""
     fitted = Fitted()
     for step in steps:
         if progress is not None:

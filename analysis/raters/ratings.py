@@ -459,7 +459,7 @@ def _coded(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
 
 
 def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
-    """Say what readers should know: what was left out, raters with one rating, constant raters."""
+    """Say what readers should know: what was excluded, raters with one rating, constant raters."""
     notes = [
         f"{_number(row['n_rows'], 'judgment')} by {_number(row['n_judges'], 'judge')} not used "
         f"({row['reason']})."

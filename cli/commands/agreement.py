@@ -89,7 +89,7 @@ def load_judged(file: Path | None, judged: Judged) -> Loaded:
         options = {"--items": judged.items, "--rename": judged.rename, "--where": judged.where}
         for option, given in options.items():
             if given:
-                raise InputError(f"{option} goes with a file of judgments; name one, or leave it out.")
+                raise InputError(f"{option} goes with a file of judgments; name one, or omit it.")
         return kept_judgments(judged.results)
     selection = Selection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
     loaded = read_judgments_of(None, [file], judged.items, selection)

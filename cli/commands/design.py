@@ -68,7 +68,7 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
     plan = study.assignment
     if plan is None:
         raise InputError(
-            f"Study {study.name} says nothing of who rates what; add 'assignment' with the columns 'within' "
+            f"Study {study.name} does not state who rates what; add 'assignment' with the columns 'within' "
             "and 'across' and the number of 'raters' to the study file."
         )
     if drawing.repeats is not None:

@@ -77,11 +77,11 @@ class Assumptions:
     def given(self, *, link: bool, scale: bool) -> dict[str, Any]:
         """As a model takes them; InputError for a link or a scale that it does not have."""
         if self.link is not None and not link:
-            raise InputError(f"--link {self.link} goes with --model ordinal; leave it out.")
+            raise InputError(f"--link {self.link} goes with --model ordinal; omit it.")
         if self.scale is not None and not scale:
-            raise InputError("--scale goes with ratings, and the model of labels takes none; leave it out.")
+            raise InputError("--scale goes with ratings, and the model of labels takes none; omit it.")
         if self.min_count is not None and scale:
-            raise InputError("--min-count goes with labels, and ratings have none; leave it out.")
+            raise InputError("--min-count goes with labels, and ratings have none; omit it.")
         options = {
             "priors": self.priors or None,
             "link": self.link,
@@ -182,7 +182,7 @@ def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling
         if sampling.target_accept is not None:
             raise InputError(
                 "--target-accept goes with --model ordinal and --model labels; the model of dimensions has "
-                "a sampler that accepts every draw, so leave it out."
+                "a sampler that accepts every draw, so omit it."
             )
         options |= {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
         options |= assuming.read().given(link=False, scale=True)
@@ -214,7 +214,7 @@ def _of_dimension(
         arguments = {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
         return "raters", OF_RATINGS, rater_model, arguments | assumptions.given(link=True, scale=True)
     if assuming.covariate:
-        raise InputError("--covariate goes with ratings, and the model of labels takes none; leave it out.")
+        raise InputError("--covariate goes with ratings, and the model of labels takes none; omit it.")
     title = "True classes and confusions"
     return "labels", title, label_model, assumptions.given(link=False, scale=False)
 

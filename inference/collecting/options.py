@@ -150,15 +150,15 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
 def check_route(ask: Sampling, responses: Sequence[Response], running: Running) -> None:
     """Refuse options that do not go together."""
     if running.batch and ask.backend != "openai":
-        raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; leave out one of the two.")
+        raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; omit one of the two.")
     if running.wait and not running.batch:
-        raise InputError("--wait is about batches; add --batch, or leave it out.")
+        raise InputError("--wait is about batches; add --batch, or omit it.")
     if running.export is not None and (running.batch or running.results is not None):
-        raise InputError("--export writes requests and sends none; leave out --batch and --results.")
+        raise InputError("--export writes requests and sends none; omit --batch and --results.")
     if running.weights is not None and ask.backend not in ("vllm", "ray"):
-        raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; leave it out.")
+        raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; omit it.")
     if running.recorded is not None and ask.backend != "replay":
-        raise InputError("--recorded is the table that --backend replay reads; add that, or leave it out.")
+        raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")
     unfit = next(filter(None, (unfit_answer(ask.answer, response.form) for response in responses)), None)
     if unfit is not None:
         raise InputError(f"--answer {ask.answer}: {unfit}")

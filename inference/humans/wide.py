@@ -279,7 +279,7 @@ def _kinds(
     options = {"--judge-kind": layout.kind, "--models": layout.models, "--people": layout.people}
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
-        raise InputError(f"{given[0]} and {given[1]} both say who is a model; use one of them.")
+        raise InputError(f"{given[0]} and {given[1]} both state who is a model; use one of them.")
     names = judges.dropna().astype(str).unique().tolist()
     people = pd.Series(HUMAN, index=judges.index)
     if layout.models:
@@ -340,6 +340,6 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
             and rated[column].groupby(judges.to_numpy()).nunique().max() <= 1
         ):
             raise InputError(
-                f"{source}: column '{column}' ({listed(sorted(words), 4)}) may say who is a model; write "
+                f"{source}: column '{column}' ({listed(sorted(words), 4)}) may state who is a model; write "
                 f"--judge-kind {column} if it does, --models NAME, or --people if all judges are people."
             )

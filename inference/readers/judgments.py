@@ -47,7 +47,7 @@ def strata_of(study: ItemStudy, items: pd.DataFrame, source: str) -> dict[str, d
 
 
 def lines_of(study: ItemStudy, items: pd.DataFrame, source: str) -> dict[str, dict[str, int]]:
-    """Number of lines of each item, by the column that holds them."""
+    """Number of lines of each item, by the column that contains them."""
     columns = {response.lines for response in study.responses if isinstance(response, LineLabels)}
     require_columns(items, sorted(columns), source)
     return {

@@ -188,5 +188,5 @@ def test_negative_weights_and_wrong_outcomes_are_refused_by_the_functions(made: 
         amce(with_cell(data, "weight", 2, -1.0).astype({"weight": float}), "chosen ~ topic", weights="weight")
     with pytest.raises(InputError, match="no column 'chosne'"):
         amce(data, "chosne ~ topic")
-    with pytest.raises(InputError, match=r"'user' holds text \('.*' in row 1\)"):
+    with pytest.raises(InputError, match=r"'user' contains text \('.*' in row 1\)"):
         amce(data, "user ~ topic")

@@ -213,7 +213,7 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("design posts", "Study posts says nothing of who rates what; add 'assignment"),
+        ("design posts", "Study posts does not state who rates what; add 'assignment"),
         ("design towns --pairs 0", "number of pairs is 0"),
         ("design towns --swapped-share 1.5", "1.5"),
         ("design towns --seed -1", "--seed"),

@@ -197,7 +197,7 @@ def test_priors_link_and_scale_are_read() -> None:
     }
     assert Assuming().read().given(link=False, scale=False) == {}
     for one in ({"link": "probit"}, {"scale": "1,2"}):
-        with pytest.raises(InputError, match="leave it out"):
+        with pytest.raises(InputError, match="omit it"):
             Assuming(**one).read().given(link=False, scale=False)
 
 

@@ -160,7 +160,7 @@ def missing_in_words(study: ItemStudy) -> str:
     if not study.missing:
         return ""
     labels = {label.id: f"'{label.label}'" for part in study.label_sets.values() for label in part.labels}
-    labels |= {WRONG: "wrong", MISSING: "left out"}
+    labels |= {WRONG: "wrong", MISSING: "excluded"}
     statuses: dict[str, list[str]] = {}
     for status, meaning in study.missing.items():
         statuses.setdefault(labels[meaning], []).append(status)

@@ -38,7 +38,7 @@ class Matched:
     predicted: tuple[Codes, Codes]  # answers under the policy for missing ones, a row of either frame each
     # which pair an answer of the left, and of the right belongs to: 0, 1, ..., n - 1, ascending
     pair: tuple[Codes, Codes]
-    n_left_only: int  # answers without a partner, which are left out
+    n_left_only: int  # answers without a partner, which are excluded
     n_right_only: int
     n_missing: int  # pairs that the policy for missing answers leaves out
 
@@ -120,7 +120,7 @@ class Matched:
 
 
 def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored, list[str]]:
-    """Answers that may be compared, and what was left out of them."""
+    """Answers that may be compared, and what was excluded of them."""
     # Copies are compared with the item that they come from; in comparisons of anything else, perturbed
     # items are excluded, unless the table is by condition.
     require_columns(scored.frame, [between, *by], "scored judgments")

@@ -96,7 +96,7 @@ class Scored:
         What an answer with a status other than ok counts as for the study: "wrong", "missing" or a class;
         a status that is not named is "missing".
     notes : tuple of str
-        What was left out or found.
+        What was excluded or found.
     """
 
     frame: pd.DataFrame

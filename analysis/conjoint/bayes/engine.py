@@ -92,7 +92,7 @@ def check_request(request: Request) -> None:
     if request.verb not in VERBS:
         raise InputError(f"The engine bayes has no {request.verb}; it has {' and '.join(VERBS)}.")
     if request.weights:
-        raise InputError("The engine bayes takes no weights; leave them out, or use another engine.")
+        raise InputError("The engine bayes takes no weights; omit them, or use another engine.")
     if request.family != "gaussian":
         raise InputError(
             "The engine bayes reports effects on probabilities; leave family out, and take part-worths (on "
@@ -161,7 +161,7 @@ def estimates_of(found: Sampled, request: Request) -> tuple[Estimates, np.ndarra
 def _effects(found: Sampled) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     plan = found.plan
     tested = ~plan.is_reference & _known(found)
-    warn(plan, ~tested & ~plan.is_reference, "estimate", "no pair tells it from the reference.")
+    warn(plan, ~tested & ~plan.is_reference, "estimate", "no pair distinguishes it from the reference.")
     return plan.keys, tested, plan.is_reference, _averages(found, _changes(plan), tested)
 
 

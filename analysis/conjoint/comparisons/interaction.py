@@ -117,7 +117,7 @@ def conditional_amce(
     Parameters
     ----------
     data, formula, id, **options
-        As in `cj`; ``given`` may stand in the formula and is left out there.
+        As in `cj`; ``given`` may stand in the formula and is excluded there.
     feature, given : str
 
     Returns

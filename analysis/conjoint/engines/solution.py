@@ -173,7 +173,7 @@ def solve(plan: Plan, engine: str) -> Solution:
         raise InputError(f"There is no engine {engine!r}; the engines are {', '.join(ENGINES)}.")
     for name, clusters in (plan.cells.clusterings or {"": plan.cells.clusters}).items():
         if clusters.n < 2:
-            where = f"Column {name!r} holds" if name else "The data hold"
+            where = f"Column {name!r} contains" if name else "The data contain"
             raise InputError(f"{where} a single cluster; errors need at least two, so name another id.")
     return native.solve(plan) if engine == "native" else solve_on_rows(plan, FITS[engine])
 
@@ -196,7 +196,7 @@ def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
 def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
     known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
-    warn(plan, ~known, "estimate", "the data hold no profile that tells it from the reference.")
+    warn(plan, ~known, "estimate", "the data contain no profile that distinguishes it from the reference.")
     if plan.request.family == "quasibinomial":
         finite = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight * plan.used))
         warn(plan, known & ~finite, "estimate", _SEPARATED)

@@ -70,10 +70,10 @@ def power(
     of : {"amce", "difference", "interaction"}, optional
         Which effect, where it is the one to find; "amce" by default.
     pairs, profiles, respondents : float or sequence of float, optional
-        Size, repeated tasks left out. A pair is two profiles; ``respondents`` answer ``tasks`` pairs each.
+        Size, repeated tasks excluded. A pair is two profiles; ``respondents`` answer ``tasks`` pairs each.
         For ``same_pairs`` the pairs that each of the two judges sees, else all pairs together.
     tasks : float, optional
-        Pairs of each respondent, repeats left out. Respondents are then clusters: tests use Student's t
+        Pairs of each respondent, repeats excluded. Respondents are then clusters: tests use Student's t
         with one degree of freedom less than respondents.
     power : float or sequence of float, optional
         Probability of a significant estimate.
@@ -136,7 +136,7 @@ def power(
     Raises
     ------
     InputError
-        Where not exactly one of effect, size and power is left out, or a value is out of its range.
+        Where not exactly one of effect, size and power is omitted, or a value is out of its range.
 
     Notes
     -----
@@ -296,7 +296,7 @@ def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:
     if (setting.icc or setting.effect_sd) and setting.tasks is None:
         raise InputError("icc and effect_sd are about the tasks of one respondent; give tasks.")
     if setting.icc and setting.effect_sd:
-        raise InputError("icc and effect_sd say the same in two ways; give one of them.")
+        raise InputError("icc and effect_sd state the same in two ways; give one of them.")
     if setting.corrected and setting.reliability is None:
         raise InputError("A corrected estimand needs a reliability; give it.")
     if setting.noise == 0 and setting.samples > 1:
@@ -308,7 +308,7 @@ def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:
     )
     if setting.cjpowr and (lacking or stimuli_vary or setting.of == "difference"):
         raise InputError(
-            "cjpowR's convention knows AMCEs and interactions of independent rows alone; leave out tasks, "
+            "cjpowR's convention knows AMCEs and interactions of independent rows alone; omit tasks, "
             "reliability, samples, noise, explained, stimuli and differences, or use the convention pair."
         )
 

@@ -113,7 +113,7 @@ def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_
     k = np.array([counts.get(name, np.inf) for name in features], dtype=float)
     sd = np.array([spreads.get(name, 0.0) for name in features], dtype=float)
     if (k < 1).any():
-        raise InputError("stimuli holds a number below 1; give the number of stimuli of each level.")
+        raise InputError("stimuli contains a number below 1; give the number of stimuli of each level.")
     if (sd < 0).any() or (sd >= 0.5).any():
         raise InputError(
             "stimulus_sd is outside 0 to 0.5; it is a standard deviation of choice probabilities."

@@ -48,7 +48,7 @@ class Plan:
     # name, label: what tables and what people call them
     name: str
     label: str
-    pairs: float  # repeats left out
+    pairs: float  # repeats excluded
     # of `conjury.analysis.conjoint.power.power`, such as the ``tasks`` of a respondent
     options: Mapping[str, Any]
 

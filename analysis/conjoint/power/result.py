@@ -62,14 +62,14 @@ class Power(Result):
 
 
 def two_of_three(effect: Numbers, pairs: Numbers, power: Numbers) -> dict[str, np.ndarray]:
-    """Return the two that are given, checked; raise InputError unless exactly one is left out."""
+    """Return the two that are given, checked; raise InputError unless exactly one is omitted."""
     named = {"effect": effect, "pairs": pairs, "power": power}
     absent = [name for name, value in named.items() if value is None]
     if len(absent) != 1:
         which = " and ".join(absent) if absent else "none"
         raise InputError(
             f"Power analyses find one of effect, size and power from the other two, but {which} "
-            f"{'are' if len(absent) > 1 else 'is'} left out; leave out exactly one."
+            f"{'are' if len(absent) > 1 else 'is'} missing; omit exactly one."
         )
     return {name: numbers(name, value) for name, value in named.items() if value is not None}
 

@@ -82,7 +82,7 @@ def power_by_simulation(
     estimator : callable, optional
         Takes the choices (repeated tasks included) and returns estimates. With several workers it must be
         a function of a module or a `functools.partial` of one. By default AMCEs of all attributes with the
-        clusters that the study states, repeats left out.
+        clusters that the study states, repeats excluded.
     n_sims : int
     alpha : float
         Significance level; the level of the intervals is the estimator's own.
@@ -160,7 +160,7 @@ def power_by_simulation(
 
 
 def default_estimator(study: Study, kind: str, alpha: float = 0.05) -> Estimator:
-    """AMCEs of all attributes, clustered as the study states, repeated tasks left out."""
+    """AMCEs of all attributes, clustered as the study states, repeated tasks excluded."""
     formula = f"{study.outcome} ~ {' + '.join(attribute.id for attribute in study.attributes)}"
     unit = study.clusters.human if kind == "human" else study.clusters.model
     return partial(_amce_of_first_answers, formula=formula, id=unit, alpha=alpha)

@@ -80,7 +80,7 @@ class Corrected(Estimates):
 def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:
     """Estimate what a request asks for from first answers, and correct it as ``correct`` says."""
     if request.engine == "cregg" or request.family != "gaussian":
-        raise InputError("correct= undoes shares and differences of shares; leave out engine and family.")
+        raise InputError("correct= undoes shares and differences of shares; omit engine and family.")
     if request.strata:
         raise InputError("correct= knows no strata; leave strata out.")
     if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):

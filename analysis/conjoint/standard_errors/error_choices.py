@@ -53,7 +53,7 @@ def errors_under_choices(
 
     Errors by respondent or pair hold for other people, or other pairs, of the same stimuli. Where a
     level is shown through a few texts or user profiles that stand for many, these are a random factor
-    too, and errors that leave them out are too small.
+    too, and errors that omit them are too small.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def errors_under_choices(
     Raises
     ------
     InputError
-        When effects cannot be estimated at all. A choice that cannot be computed is left out, with a note.
+        When effects cannot be estimated at all. A choice that cannot be computed is excluded, with a note.
 
     References
     ----------

@@ -253,7 +253,7 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
     if fitted.plan.request.strata:
         raise InputError("The wild bootstrap knows no strata; leave strata out.")
     if fitted.plan.request.family != "gaussian":
-        raise InputError("The wild bootstrap is for linear models; leave out family='quasibinomial'.")
+        raise InputError("The wild bootstrap is for linear models; omit family='quasibinomial'.")
     if weights is not None and weights not in KINDS:
         raise InputError(f"There are no weights {weights!r}; there are {', '.join(KINDS)}.")
     check_draws(draws, seed, 2, "give at least 2, and 999 or more for a test at 5 percent")

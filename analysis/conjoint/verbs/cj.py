@@ -116,7 +116,7 @@ def amce_diffs(
     Parameters
     ----------
     data, formula, id, **options
-        As in `amce`. ``by`` may also stand in the formula; it is left out there.
+        As in `amce`. ``by`` may also stand in the formula; it is excluded there.
     by : str
         Column of groups: an attribute, a trait of respondents, a prompt, a judge. Its
         first level is the one that others are compared with. Rows where it is missing are

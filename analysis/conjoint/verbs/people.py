@@ -182,7 +182,7 @@ def _two_groups(
 def _clusters(
     data: pd.DataFrame, is_person: np.ndarray, pairs: np.ndarray, human: list[str], model: list[str]
 ) -> pd.DataFrame:
-    """Cluster columns of both groups together, those left out that change nothing.
+    """Cluster columns of both groups together, those excluded that change nothing.
 
     The first columns of the two groups make the unit. Of a further column that one group does not name, every
     unit of that group is a value of its own.

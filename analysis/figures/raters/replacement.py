@@ -198,7 +198,7 @@ def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
     table = result.extra["annotators"]
     models = list(dict.fromkeys(table["model"]))
     if model is None and len(models) > 1:
-        raise InputError(f"The result holds {len(models)} models; name one: model='{models[0]}'.")
+        raise InputError(f"The result contains {len(models)} models; name one: model='{models[0]}'.")
     shown = model or str(models[0])
     table = _of_model(table, shown)
     parts = [part for _, part in table.groupby(["dimension", "scoring"], sort=False)]

@@ -104,7 +104,7 @@ def tier_accuracy(
         Wilson's with the bootstrap error. ``p`` tests the excess over ``chance`` by shuffling the tiers
         within topics 19,999 times (two-sided, unadjusted; of ordered pairs the same however ties count);
         ``p_holm`` is adjusted over all rows with the same ``ties``. Topics with a tier that a judge did not
-        rate are left out for that judge.
+        rate are excluded for that judge.
 
     Examples
     --------

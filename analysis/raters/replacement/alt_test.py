@@ -75,7 +75,7 @@ def alt_test(
 ) -> AltTest:
     """Test whether models may replace a person of the panel (alternative annotator test).
 
-    Each annotator is left out in turn. On every item that they rated, they and the model are scored by how
+    Each annotator is excluded in turn. On every item that they rated, they and the model are scored by how
     close they come to the other annotators of the item; in a tie both win. A one-sided t test asks whether
     the person's advantage over the model is smaller than ``epsilon``; p values of the annotators are
     adjusted together. The model passes where it wins against at least half of the annotators.
@@ -100,7 +100,7 @@ def alt_test(
     min_humans : int
         Items with fewer people are not used; at least 2.
     min_instances : int
-        Annotators with fewer items are left out of the tests (as others' reference they stay).
+        Annotators with fewer items are excluded of the tests (as others' reference they stay).
     multiplicity : {"by", "bh", "holm", "none"}
         Adjustment for several annotators; the authors' is Benjamini-Yekutieli.
     samples : {"each", "first"}
@@ -295,7 +295,7 @@ def model_rows(
 
 
 def annotator_rows(panel: Panel, found: Evidence, kept: Mask, tests: Verdict, plan: Plan) -> pd.DataFrame:
-    """One row per model and annotator, those left out with the reason."""
+    """One row per model and annotator, those excluded with the reason."""
     each = {
         name: getattr(found, name).ravel() for name in ("rho_model", "rho_human", "difference", "std_error")
     }

@@ -128,7 +128,7 @@ FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
 
 
 def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) -> list[str]:
-    """Say what makes these tests weak: few annotators, few items, people left out, no spread."""
+    """Say what makes these tests weak: few annotators, few items, people excluded, no spread."""
     notes = []
     missed = [name for name, row in zip(panel.models, kept, strict=True) if not row.any()]
     if missed:

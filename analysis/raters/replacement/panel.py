@@ -133,7 +133,7 @@ class Comparisons:
 
 
 def compare(panel: Panel, score: PairScore, min_humans: int) -> Comparisons:
-    """Score each person and each model against the others of the panel, the person left out."""
+    """Score each person and each model against the others of the panel, the person excluded."""
     there = panel.packed != NONE
     enough = (there.sum(axis=1) >= max(min_humans, 2))[panel.item]
     people = _people(panel, score, there)

@@ -79,7 +79,7 @@ def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:
     if n_categories > MOST_CATEGORIES:
         raise InputError(
             f"There are {n_categories} different ratings, and power is simulated for up to "
-            f"{MOST_CATEGORIES}; leave it out, or use a coarser scale."
+            f"{MOST_CATEGORIES}; omit it, or use a coarser scale."
         )
     counts = np.zeros((len(panel.packed), n_categories))
     np.add.at(counts, (panel.item, panel.value), 1)

@@ -84,7 +84,7 @@ def test_radars_need_three_dimensions_and_one_column() -> None:
         (result("means", dimension="novelty"), {"part": "radar"}, "three dimensions"),
         (result("agreement"), {"part": "pairs", "least": 50}, "no pair of raters shares 50 items"),
         (replace(result("agreement"), extra={}), {"part": "pairs"}, "no table of pairs"),
-        (result("alt_test"), {"show": "annotators"}, "The result holds 2 models"),
+        (result("alt_test"), {"show": "annotators"}, "The result contains 2 models"),
         (result("alt_test"), {"show": "annotators", "model": "gpt"}, "no model 'gpt'"),
         (result("alt_test"), {"show": "people"}, "show is 'people'"),
         (result("alt_test"), {"part": "epsilon"}, "no curve over epsilon"),

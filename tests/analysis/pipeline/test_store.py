@@ -318,7 +318,9 @@ def test_a_second_process_is_refused_in_words_and_a_killed_one_leaves_no_lock(
                 pass
             told = str(refused.value)
             assert told.startswith(f"{tmp_path}: process {process.pid} on ")
-            assert "still holds those of 2026-01-02T03:04:05+00:00 (`conjury fit a`); wait until it" in told
+            assert (
+                "still contains those of 2026-01-02T03:04:05+00:00 (`conjury fit a`); wait until it" in told
+            )
         assert folder.manifest["run"] == 1
     finally:
         stop(process)

@@ -71,7 +71,7 @@ class GroupRatings:
 
 @dataclass(frozen=True)
 class DimensionData:
-    """Groups, people first, and what was left out: ``left_out`` has ``group, dimension, reason``."""
+    """Groups, people first, and what was excluded: ``left_out`` has ``group, dimension, reason``."""
 
     groups: tuple[GroupRatings, ...]
     dimensions: tuple[str, ...]

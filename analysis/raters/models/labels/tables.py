@@ -149,7 +149,7 @@ def told_of(data: Labelled, found: LabelDraws) -> list[str]:
         many = sum(order != named for order in orders)
         told.append(
             f"In {many} of {len(orders)} chains classes have traded their names (judges are right more often "
-            "if they are exchanged): give a narrower prior 'wrong', or leave out labels that few use."
+            "if they are exchanged): give a narrower prior 'wrong', or exclude labels that few use."
         )
     pooled = np.tensordot(weight / weight.sum(), by_chain.mean(axis=0), axes=1)
     for truth, label in enumerate(pooled.argmax(axis=1)):

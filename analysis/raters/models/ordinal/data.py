@@ -232,7 +232,7 @@ def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tup
     seen = set(text)
     present = tuple(level for level in order if level in seen)
     if len(present) < 2:
-        raise InputError(f"Covariate '{name}' is '{present[0]}' for every item; leave it out.")
+        raise InputError(f"Covariate '{name}' is '{present[0]}' for every item; omit it.")
     return text, present
 
 

@@ -271,7 +271,7 @@ SMALL = _small()
     ("call", "told"),
     [
         (lambda: bayes(SMALL.assign(pair_id="same")), "has 8 rows in column 'pair_id'"),
-        (lambda: bayes(SMALL.assign(chosen=0.3)), "holds 0.3 in row 1"),
+        (lambda: bayes(SMALL.assign(chosen=0.3)), "contains 0.3 in row 1"),
         (lambda: bayes(SMALL.assign(chosen=np.nan)), "missing in every row|one is chosen"),
         (lambda: bayes(SMALL.assign(position="A")), "have position 'A'"),
         (lambda: bayes(SMALL.drop(columns="pair_id")), "no column 'pair_id'"),

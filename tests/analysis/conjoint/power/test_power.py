@@ -261,8 +261,8 @@ ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
 @pytest.mark.parametrize(
     ("design", "given", "told"),
     [
-        (TOPIC, {"amce": 0.02}, "pairs and power are left out; leave out exactly one"),
-        (TOPIC, ENOUGH | {"power": 0.8}, "none is left out"),
+        (TOPIC, {"amce": 0.02}, "pairs and power are missing; omit exactly one"),
+        (TOPIC, ENOUGH | {"power": 0.8}, "none is missing"),
         (TOPIC, ENOUGH | {"difference": 0.1}, "given as amce and as difference"),
         (TOPIC, ENOUGH | {"amce": 0.6}, "larger than 0.5"),
         (TOPIC, ENOUGH | {"amce": 0}, "effect is 0; give a number other than 0"),
@@ -284,7 +284,7 @@ ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
         (TOPIC, {"difference": 0.02, "pairs": 100, "same_pairs": 1.0}, "give a number below 1"),
         (TOPIC, ENOUGH | {"samples": 3}, "share of noise"),
         (TOPIC, ENOUGH | {"stimulus_sd": 0.1}, "names no stimuli"),
-        (TOPIC, ENOUGH | {"stimulus_sd": 0.1, "stimuli": 0}, "stimuli holds a number below 1"),
+        (TOPIC, ENOUGH | {"stimulus_sd": 0.1, "stimuli": 0}, "stimuli contains a number below 1"),
         (TOPIC, ENOUGH | {"groups": (0.5, 0.6)}, "sum to 1"),
         (TOPIC, ENOUGH | {"same_pairs": 0.5}, "same_pairs belongs to a difference"),
         (TOPIC, ENOUGH | {"convention": "cjpowr", "tasks": 5}, "independent rows alone"),
