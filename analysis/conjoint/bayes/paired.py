@@ -46,8 +46,8 @@ def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str
     odd = ~np.isnan(values) & ~np.isin(values, (0.0, 1.0))
     if odd.any():
         raise InputError(
-            f"Column {outcome!r} contains {values[odd][0]:g} in row {int(odd.argmax()) + 1}; the engine bayes "
-            "models choices, which are 0 or 1."
+            f"Column {outcome!r} contains {values[odd][0]:g} in row {int(odd.argmax()) + 1}; the engine "
+            "bayes models choices, which are 0 or 1."
         )
     keys = [pair, *(name for name in WITHIN if name in data)]
     code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
