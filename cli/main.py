@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.tables.bounded import EXHAUSTED, exhausted
+from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
 from .commands.agreement import agreement, alt_test
 from .commands.collect import collect

@@ -20,8 +20,8 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.bounded import EXPORT_BYTES, parse_json, read_content
 from conjury.inference.tables.files import ROOT, read_table, whole, write_table
+from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
 
 FORMAT = 2  # of the manifest
 PARTS = ("data", "tables", "figures", "models", "manifest.json")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.bounded import DRAWS
+from conjury.inference.tables.limits import DRAWS
 
 from ..options import Alpha, Renames, at_most, grouped, read_pairs
 from ..printing import console, print_frame, print_notes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError, listed
-from conjury.inference.tables.bounded import REQUESTS, SAMPLES
+from conjury.inference.tables.limits import REQUESTS, SAMPLES
 
 from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
 from ..printing import console, duration, money, show_requests

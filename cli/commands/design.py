@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.bounded import PAIRS, RESPONDENTS
+from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
 from ..options import RunFolderPath, StudyName, at_most, grouped, refuse_options
 from ..printing import console

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.bounded import DRAWS
+from conjury.inference.tables.limits import DRAWS
 
 from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs
 from ..printing import console, counted, print_notes, print_place, show_steps

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.bounded import PAIRS, RESPONDENTS, TASKS
+from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
 from ..options import StudyName, at_most, grouped
 from ..printing import wide_console

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.bounded import CHAINS, DRAWS
+from conjury.inference.tables.limits import CHAINS, DRAWS
 
 from ..options import Alpha, at_most, grouped
 from ..printing import console, print_frame, print_notes

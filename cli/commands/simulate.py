@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.bounded import ITEMS, PAIRS, RESPONDENTS, SAMPLES, TRUE_CELLS
+from conjury.inference.tables.limits import ITEMS, PAIRS, RESPONDENTS, SAMPLES, TRUE_CELLS
 
 from ..options import StudyName, at_most, grouped, refuse_options
 from ..printing import console, print_written

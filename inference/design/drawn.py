@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..errors import InputError, listed
 from ..study.models import Study
 from ..study.parts import Assignment
-from ..tables.bounded import EXPORT_BYTES, parse_json, read_content
 from ..tables.columns import coerce, stream
 from ..tables.files import read_table, write_table
+from ..tables.limits import EXPORT_BYTES, parse_json, read_content
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX, require_columns
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values

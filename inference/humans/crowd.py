@@ -13,8 +13,8 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..readers.exclusions import exclusion_reasons
-from ..tables.bounded import parse_json
 from ..tables.columns import as_text, refuse
+from ..tables.limits import parse_json
 from .imported import LEADING, PERSON, TAKEN, Imported
 from .layout import Layout
 from .rules import Rules, counts, excluded_notes, joined, marked

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.bounded import parse_json
+from ..tables.limits import parse_json
 from .imported import TAKEN, Imported, finish_log
 from .layout import Layout
 from .rules import Rules, counts

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..tables.bounded import parse_json
+from ..tables.limits import parse_json
 from .imported import Imported
 from .layout import Layout
 from .rules import Rules

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.bounded import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
+from ..tables.limits import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from ..tables.bounded import whole_text
 from ..tables.columns import plain, visible
+from ..tables.limits import whole_text
 
 WRAPPERS = frozenset(
     {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}

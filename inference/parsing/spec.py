@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import InputError
-from ..tables.bounded import whole_text
+from ..tables.limits import whole_text
 
 Form = Literal["choice", "ratings", "label", "line_labels", "text"]
 Status = Literal["ok", "refused", "empty", "truncated", "unparsed", "error"]

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.bounded import parse_json
 from ..tables.columns import as_text, refuse
+from ..tables.limits import parse_json
 from ..tables.schema import require_columns
 
 EMPTY_SPAN = "no words in the span"

@@ -18,7 +18,7 @@ from ..ledger import Ledger
 from ..ledger.exchanges import MEDIA, Body
 from ..study.asking import Collecting, Video
 from ..study.asking import Medium as Kind
-from ..tables.bounded import parse_json
+from ..tables.limits import parse_json
 from .video import Clip, cut_frames, read_clip, sound_track
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}

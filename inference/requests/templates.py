@@ -26,7 +26,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..errors import InputError
-from ..tables.bounded import TEMPLATE_CHARACTERS, TEMPLATE_STEPS
+from ..tables.limits import TEMPLATE_CHARACTERS, TEMPLATE_STEPS
 
 _WIDTH = re.compile(r"%[-+ #0]*(\d{6}|\*|\d*\.(\d{6}|\*))")  # in a format with %
 _FIELD = re.compile(r"\{[^{}]*:[^{}]*(\d{6}|\{)")  # in a format with braces

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..tables.bounded import SAMPLES
+from ..tables.limits import SAMPLES
 from .base import Amount, Count, Identifier, Part, Share, Text
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from ..errors import InputError
-from ..tables.bounded import DEPTH, DIGITS, HALF_A_PAIR, YAML_BYTES, YAML_VALUES, read_content, reading
+from ..tables.limits import DEPTH, DIGITS, HALF_A_PAIR, YAML_BYTES, YAML_VALUES, read_content, reading
 
 CHOICE_COLUMNS = (
     *("judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..tables.bounded import SCALE_POINTS
 from ..tables.columns import plain
+from ..tables.limits import SCALE_POINTS
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels
 from .base import Location, Problem, duplicates, missing_file, suggestion

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field, PrivateAttr
 
 from ..errors import InputError
-from ..tables.bounded import ATTRIBUTES
 from ..tables.files import STUDIES
+from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .base import Identifier, Part, Text, suggestion
 from .parts import (

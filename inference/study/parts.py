@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import pandas as pd
 from pydantic import Field
 
-from ..tables.bounded import DRAWS, LEVELS, PAIRS, RESPONDENTS, STIMULI, TASKS
+from ..tables.limits import DRAWS, LEVELS, PAIRS, RESPONDENTS, STIMULI, TASKS
 from .asking import Cues, LabelLevel, Response, Sampling
 from .base import Amount, Count, Identifier, Part, Probability, Share, Text
 

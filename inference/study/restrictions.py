@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, listed
-from ..tables.bounded import PROFILES
+from ..tables.limits import PROFILES
 
 if TYPE_CHECKING:
     from .models import Study

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from .bounded import EXPORT_BYTES, parse_json, read_content
+from .limits import EXPORT_BYTES, parse_json, read_content
 
 _INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")

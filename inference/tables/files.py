@@ -23,8 +23,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ..errors import InputError
-from .bounded import check_columns, check_text_size, open_unpacked, reading, require_file
 from .columns import Levels, coerce, resolve_levels
+from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
 

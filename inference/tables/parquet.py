@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import InputError, listed
-from .bounded import EXHAUSTED, check_columns, parse_json
+from .limits import EXHAUSTED, check_columns, parse_json
 
 MAGIC = b"PAR1"
 SMALLEST = 12  # magic, footer length, magic

@@ -30,15 +30,7 @@ from ...results import Result
 from ...vocabulary import BASELINE
 from ..data import ReportData, parts
 from ..methods import plain
-from ..tables import (
-    estimate_cell,
-    in_brackets,
-    number,
-    spread,
-    styled_table,
-    whole,
-    with_gaps,
-)
+from ..tables import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
 from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 
 if TYPE_CHECKING:

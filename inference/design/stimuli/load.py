@@ -12,7 +12,7 @@ from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Roles
 from ...study.base import suggestion
 from ...study.models import Study
-from ...tables.bounded import EXPORT_BYTES, read_content
+from ...tables.limits import EXPORT_BYTES, read_content
 from ..profiles import stimulus_ids
 from .posts import PostKit, load_people
 from .wording import FORMS, REPLIES, load_texts

@@ -44,8 +44,8 @@ from ...errors import InputError
 from ...readers.choices import SIMULATED
 from ...study.models import Study
 from ...study.restrictions import count_cells
-from ...tables.bounded import TRUE_CELLS
 from ...tables.columns import stream
+from ...tables.limits import TRUE_CELLS
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import Floats, Integers, require_samples, truth_path
 from .judges import (

@@ -34,8 +34,8 @@ from scipy.special import expit
 from ...design.profiles import enumerate_profiles, stimulus_ids
 from ...errors import InputError
 from ...study.models import Study
-from ...tables.bounded import TRUE_CELLS
 from ...tables.columns import stream
+from ...tables.limits import TRUE_CELLS
 from ..truth_table import Floats, Integers
 from .judges import RaterModel, attribute_codes, level_spread, utilities
 

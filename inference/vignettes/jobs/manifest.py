@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...tables.bounded import parse_json
 from ...tables.files import Held, Lock
+from ...tables.limits import parse_json
 from ...tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
 from .store import is_stored, replaced
 

@@ -14,7 +14,7 @@ from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.study.base import read_marked_yaml
-from conjury.inference.tables.bounded import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
+from conjury.inference.tables.limits import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
 
 
 def test_json_at_the_limits_is_read_and_beyond_refused():
