@@ -215,9 +215,7 @@ class BatchService:
         if status == 429:
             return Busy(f"{url} takes no more for now ({failure}); run the same command later.")
         if status >= 500 or status in (408, 409):
-            return Unreachable(
-                f"{url} cannot answer about {what} now ({failure}); run the same command later."
-            )
+            return Unreachable(f"{url} cannot serve {what} now ({failure}); run the same command later.")
         return InputError(
             f"{url} refused {what} ({failure}); check base_url, and that {self.endpoint.key_variable} is the "
             "key of the project that sent it."
