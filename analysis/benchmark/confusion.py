@@ -16,7 +16,16 @@ from ..results import Result, Step, analysis
 from ..vocabulary import FEWEST_GOLD
 from .data.answered import task_in_words
 from .data.scoring import Scored
-from .intervals import Bounds, Plan, bounds_of, cluster_codes, n_distinct, pooled_notes, with_adjusted
+from .intervals import (
+    Bounds,
+    Plan,
+    bounds_of,
+    cluster_codes,
+    draws_of,
+    n_distinct,
+    pooled_notes,
+    with_adjusted,
+)
 from .metrics import class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
 from .scores import drawn_margins
@@ -150,7 +159,7 @@ def by_label(
                 row |= _named(name, bounds)
             rows.append({**cell.keys, **row, "p": float(p[code])})
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
-    drawn_by = f"Intervals are percentiles of {draws:,} draws of {cluster}; shares of 0 and 1 have Wilson's."
+    drawn_by = f"Intervals are percentiles of {draws_of(draws, cluster)}; shares of 0 and 1 have Wilson's."
     notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
     return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
 

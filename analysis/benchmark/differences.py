@@ -18,7 +18,7 @@ from ..numerics.types import Floats
 from ..results import Result, Step, analysis
 from .data.pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .data.scoring import Scored
-from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
+from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, draws_of, with_adjusted
 from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
 from .parse_status import WRONG, check_policies
@@ -311,9 +311,8 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     notes += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):
         notes.append(
-            f"Intervals are percentile bootstrap intervals: {plan.draws:,} draws of {plan.cluster}, the "
-            "same for "
-            "both conditions."
+            f"Intervals are percentile bootstrap intervals: {draws_of(plan.draws, plan.cluster)}, "
+            "the same for both conditions."
         )
     return notes
 

@@ -172,12 +172,18 @@ def counts_of(frame: pd.DataFrame, kept: NDArray[np.bool_], cluster: Codes) -> d
     return {"n_answers": int(kept.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
 
 
+def draws_of(draws: int, cluster: str) -> str:
+    """What a bootstrap drew, as "1,000 draws of items"."""
+    return f"{draws:,} draws of {'items' if cluster == 'item_id' else cluster}"
+
+
 def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     """Say how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
-    drawn = f"{plan.draws:,} draws of {'items' if plan.cluster == 'item_id' else plan.cluster}"
-    notes = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
+    notes = [
+        f"Intervals are percentiles of {draws_of(plan.draws, plan.cluster)}, with all answers to what is drawn."
+    ]
     if (frame["interval"] == WILSON).any():
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "

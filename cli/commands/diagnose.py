@@ -14,7 +14,7 @@ import typer
 from conjury.inference.errors import InputError, did_you_mean
 
 from ..options import StudyName, grouped
-from ..printing import console, draw_figures, save_figures, show_steps
+from ..printing import console, counted, draw_figures, save_figures, show_steps
 from .compare import Choices, load_choices_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     add_results(folder, added, partial(_draw, known, checks))
     _print(checks)
     for name, table in reach.items():
-        console.print(f"  {name}: {len(table):,} rows")
+        console.print(f"  {name}: {counted(len(table), 'row')}")
     console.print(
         f"Tables and figures of {sum(check.figure for check in checks)} checks in {choices.results}; render "
         f"them with `conjury report diagnostics --results {choices.results}`."

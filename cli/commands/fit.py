@@ -191,5 +191,5 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
         tables |= further
     for name, table in tables.items():
         absent = len(work.groups) - estimated[name] if name in estimated else 0
-        left_out = f", {absent} of {len(work.groups)} groups LEFT OUT" if absent else ""
-        console.print(f"  {name}: {len(table):,} rows{left_out}")
+        left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
+        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}")

@@ -283,7 +283,7 @@ def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
     printed = done("fit", short_study, "--data c.parquet --draws 0", cwd=tmp_path)
     for part in (
         "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap",
-        "amce: 24 rows, 1 of 2 groups LEFT OUT",
+        "amce: 24 rows, 1 of 2 groups EXCLUDED",
         "  1 figure as SVG",
         "  Note: amce, gemini_2_5_flash baseline: ",
         "c.parquet: there is no judge_kind, so the kinds of all judges are those of the study.",
