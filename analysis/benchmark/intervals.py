@@ -181,9 +181,8 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     """Say how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
-    notes = [
-        f"Intervals are percentiles of {draws_of(plan.draws, plan.cluster)}, with all answers to what is drawn."
-    ]
+    drawn = draws_of(plan.draws, plan.cluster)
+    notes = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
     if (frame["interval"] == WILSON).any():
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
