@@ -185,7 +185,7 @@ COMMANDS = {
 }
 NESTED, LIMIT, ALIASES, REGULAR = "nested", "the limit is", "with aliases followed", "not a regular file"
 STUDY_FILES: dict[str, tuple[list[str], Make, str]] = {
-    "deep study file": (list(COMMANDS), line(f"deep: {DEEP_YAML}"), NESTED),
+    "deep study file": (["design", "fit", "collect", "parse"], line(f"deep: {DEEP_YAML}"), NESTED),
     "aliases that multiply": (
         ["design", "fit", "collect"],
         replaced("settings: {", f"settings: {{laughs: [{LAUGHS}], "),

@@ -317,7 +317,7 @@ def _pairs(rng: np.random.Generator, n: int = 40, raters: int = 3) -> Pairs:
 @pytest.mark.parametrize("raters", [0, 3])
 def test_likelihood_and_gradient_are_those_of_the_logit(raters: int) -> None:
     pytest.importorskip("numba")
-    from conjury.analysis.conjoint.bayes.paired import log_likelihood
+    from conjury.analysis.conjoint.bayes.kernel import log_likelihood
 
     rng = np.random.default_rng(raters)
     pairs = _pairs(rng, raters=raters)
