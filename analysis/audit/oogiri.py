@@ -245,9 +245,9 @@ def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
     least, most = (_p(np.maximum(size + d, 0), n) for d in (ROUNDING, -ROUNDING))
     off = (star & (least > 0.05)) | (~star & (most < 0.05))
     odd = [
-        f"table {row.table}, {NAMES[row.rater]} on {NAMES.get(row.response_type, row.response_type)}, "
-        f"{row.dimension}, {row.coefficient} {row.value}"
-        for row in table[off].itertuples()
+        f"table {row['table']}, {row['rater']} on {row['response_type']}, {row['dimension']}, "
+        f"{row['coefficient']} {row['value']}"
+        for row in table[off].replace({"rater": NAMES, "response_type": NAMES}).to_dict("records")
     ]
     within = table["response_type"] != OVERALL
     bare = int((within & star).to_numpy().sum())

@@ -140,7 +140,7 @@ def _judgments(study: ItemStudy, out: Path, answers: Answers) -> None:
         written = {"items": "items", "labels": "gold labels", "truth": "true values"}
     else:
         samples = 1 if answers.samples is None else answers.samples
-        again = {"samples": samples, "repeats": answers.repeats}
-        drawn = simulate_ratings(study, answers.seed, topics=answers.topics, **again, **who)
+        who["repeats"] = answers.repeats
+        drawn = simulate_ratings(study, answers.seed, topics=answers.topics, samples=samples, **who)
     further = [(getattr(drawn, role), companion(out, role), what) for role, what in written.items()]
     print_written([(drawn.judgments, out, "rows of judgments"), *further])

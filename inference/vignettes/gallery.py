@@ -88,7 +88,8 @@ def draw_profiles(
     table = label_fields(study, profiles).drop(columns="profile_id")
     levels = [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None)]
     alts = [
-        {cues: str(shown["alt"].iloc[row]) for cues, shown in records.items()} for row in range(len(levels))
+        {str(cues): str(shown["alt"].iloc[row]) for cues, shown in records.items()}
+        for row in range(len(levels))
     ]
     entries = [
         Entry(number, level, {}, alt)

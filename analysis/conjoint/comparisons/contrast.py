@@ -377,7 +377,7 @@ def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> Space:
         here = (rows["feature"] == feature) & (rows["level"] == levels[level]) & ~is_reference
         for name, value in zip(by, groups[group], strict=True):
             here &= rows[name] == value
-        return here.to_numpy(float)
+        return np.asarray(here, dtype=float)
 
     def vector(group: int, level: int, base: int | None) -> np.ndarray:
         found = row(group, level) if base is None else row(group, level) - row(group, base)

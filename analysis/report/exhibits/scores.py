@@ -265,7 +265,7 @@ def best_judges(result: Result, names: Names) -> str:
             continue
         best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
         text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
-        text += f"{plain(best['_who'])} ({estimate_cell(best)})"
+        text += f"{plain(best['_who'])} ({estimate_cell(best.to_dict())})"
         found = text + _beside_baseline(result, place, names, short=bool(texts))
         texts.append(f"{found[:1].upper()}{found[1:]}.")
     if texts and "over_baseline" in result.extra:

@@ -20,10 +20,8 @@ from ...readers.judgments import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, stream
 from ...tables.schema import JUDGE_KINDS, STATUSES
-from ..truth_table import HUMAN, MODEL, require_samples, selected_judges, truth_path
+from ..truth_table import HUMAN, MODEL, Floats, Integers, require_samples, selected_judges, truth_path
 from .asking import (
-    Floats,
-    Integers,
     Question,
     World,
     answering,

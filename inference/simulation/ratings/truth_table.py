@@ -19,8 +19,8 @@ import pandas as pd
 from ...errors import InputError, listed
 from ...study.base import suggestion
 from ...study.models import ItemStudy
-from ..truth_table import HUMAN, MODEL, Rule, Values, one_panel, read_rows
-from .draws import Floats, Rater, RatingTruth
+from ..truth_table import HUMAN, MODEL, Floats, Rule, Values, one_panel, read_rows
+from .draws import Rater, RatingTruth
 
 FILE = "truth.csv"
 COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]
