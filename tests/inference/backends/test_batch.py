@@ -280,7 +280,7 @@ def test_a_creation_without_an_answer_makes_no_second_batch(backend, server, led
 
 def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(backend, server, ledger):
     batches = backend({}, refused={"batches": 4})
-    with pytest.raises(Unreachable, match=r"cannot answer about the batch of shard .*HTTP 500"):
+    with pytest.raises(Unreachable, match=r"cannot serve the batch of shard .*HTTP 500"):
         submit(batches, ledger, 4)
     assert states(ledger) == ["uploaded"]
     assert submit(batches, ledger, 4) == 0

@@ -412,7 +412,7 @@ ALWAYS_A = THIRTY.assign(chosen=_always_a)
         (lambda: corrected(amce, THIRTY[~THIRTY["repeat"] | (THIRTY["judge_id"] == "r0003")]), "no basis"),
         (lambda: corrected(amce, UNANSWERED), "no basis"),
         (lambda: corrected(amce, ALWAYS_A), "no better than chance"),
-        (lambda: corrected(amce, THIRTY, 0.1, family="quasibinomial"), "leave out engine and family"),
+        (lambda: corrected(amce, THIRTY, 0.1, family="quasibinomial"), "omit engine and family"),
         (lambda: corrected(amce_by_reference, THIRTY, 0.1, variable="tone"), "no option 'correct'"),
         (lambda: projoint(THIRTY, FORMULA, estimand="acie"), "estimand"),
         (lambda: projoint(ALWAYS_A, FORMULA), "above one half"),
