@@ -36,7 +36,6 @@ ROOMS = {
         "design",
         "study",
         "ledger",
-        "html_page",
         "tables",
         "errors",
     ),

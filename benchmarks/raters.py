@@ -160,7 +160,7 @@ def fresh(call: str) -> dict[str, Any]:
 
 
 def forget_kernel() -> None:
-    for cached in (HERE.parent / "analysis/raters/models/__pycache__").glob("ordinal_*.nb*"):
+    for cached in (HERE.parent / "analysis/raters/models/ordinal/__pycache__").glob("kernel.*.nb*"):
         cached.unlink()
 
 

@@ -174,11 +174,11 @@ def _check_variation(cells: Cells, features: Sequence[str]) -> None:
     for feature in features:
         used = occurring(cells, feature, cells.code(feature) >= 0)
         if used.sum() == 0:
-            raise InputError(f"Feature {feature!r} is missing in every row; omit it of the formula.")
+            raise InputError(f"Feature {feature!r} is missing in every row; omit it from the formula.")
         if used.sum() == 1:
             only = cells.levels[feature][int(used.argmax())]
             raise InputError(
-                f"Feature {feature!r} has a single level in use ({only!r}); omit it of the formula."
+                f"Feature {feature!r} has a single level in use ({only!r}); omit it from the formula."
             )
 
 

@@ -1,4 +1,4 @@
-"""Text that fits: measured in the font of the figures, broken into lines, with room for panels."""
+"""What figures draw, and text that fits: measured, broken into lines, with room for panels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns brought to their declared type, with the order of their levels; what does not fit is refused."""
+"""Columns brought to their declared type; the names, levels and random streams that tables share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that ship with the project, files written whole, and locks held by one process at a time."""
+"""Tables read and written, files that ship with the project, and locks held by one process at a time."""
 
 from __future__ import annotations
 

@@ -69,7 +69,8 @@ def test_bad_cells_are_refused_by_file_column_and_row(
     change(made).to_csv("choices.csv", index=False)
     sentence = refused(FIT, "choices.csv", prints=True)
     assert [part for part in told.split("|") if part not in sentence] == []
-    assert "choices.csv" in sentence or "gpt4o" in sentence or "No judge" in sentence
+    if "gpt4o" not in told and "No judge" not in told:
+        assert "choices.csv" in sentence
 
 
 def test_files_that_are_no_tables_are_refused(made: pd.DataFrame, refused: Refused) -> None:

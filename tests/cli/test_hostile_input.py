@@ -295,6 +295,12 @@ CASES = [pytest.param(*row, id=f"{row[0][:70]}: {row[2]}") for row in ROWS] + [
     for name, (commands, make, told) in STUDY_FILES.items()
     for command in commands
 ]
+TRIED, *DEEP_STUDY = STUDY_FILES["deep study file"]
+CASES += [
+    pytest.param(text, *DEEP_STUDY, id=f"{command}: deep study file", marks=pytest.mark.long)
+    for command, text in COMMANDS.items()
+    if command not in TRIED
+]
 
 
 @pytest.mark.parametrize(("command", "make", "told"), CASES)

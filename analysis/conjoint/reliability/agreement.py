@@ -14,11 +14,14 @@ from ...numerics.intervals import vary, wilson
 from .repeats import SAME, SWAPPED
 
 EITHER = "either"
-SUMS = ("n_swapped", "same_swapped", "always_a", "always_b", "n_same", "same_same")
 
 
 def unit_sums(pairs: pd.DataFrame) -> np.ndarray:
-    """Counts of each unit in the order of ``SUMS``, shape (U, 6); repeats without two answers count 0."""
+    """Counts of each unit, shape (U, 6); repeats without two answers count 0.
+
+    Columns: swapped repeats, those with the same answer, those with A twice, with B twice; repeats with the
+    same sides, those with the same answer.
+    """
     known = pairs["same"].notna().to_numpy()
     swapped = known & (pairs["sides"] == SWAPPED).to_numpy()
     same, first, again = (pairs[name].fillna(0).to_numpy() for name in ("same", "first", "again"))

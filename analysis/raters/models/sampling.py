@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 from conjury.inference.errors import InputError, MissingDependency
 
-Sampler = Literal["nutpie", "pymc"]
 SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
 TARGET_ACCEPT = 0.8
 _LOOK = 0.1  # seconds between looks at a running sampler

@@ -204,7 +204,7 @@ def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT
     return [
         _of_dimensions(result, shares, names, prefix, f"and the {made} of {data}")
         for prefix, data in of_data.items()
-        if shares[f"{prefix}lower"].notna().any()
+        if not prefix or shares[f"{prefix}lower"].notna().any()
     ]
 
 

@@ -1,4 +1,4 @@
-"""The texts of posts and the replies to them, read from the data files of a study."""
+"""The texts of posts and the replies to them, read from a study's data files, which are checked."""
 
 from __future__ import annotations
 

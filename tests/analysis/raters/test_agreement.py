@@ -227,6 +227,8 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
         ({"by": "tier"}, "no column 'tier'"),
         ({"cluster": "topic"}, "no column 'topic'"),
         ({"alpha": 2}, "alpha is 2"),
+        ({"draws": -1}, "draws is -1"),
+        ({"seed": -1}, "seed is -1"),
         ({"judges": ["gpt"]}, "no two raters"),
         ({"weights": "ratio", "scale": [-1, 0, 1, 2, 3, 4]}, "zero or more"),
         ({"judgments": [1, 2]}, "judgments: this is a list; give a DataFrame"),

@@ -214,6 +214,7 @@ def test_models_without_ratings_or_with_few_are_told_or_refused() -> None:
         ({"epsilon": 2}, "epsilon is 2"),
         ({"q_fdr": 0}, "q_fdr is 0"),
         ({"min_humans": 1}, "min_humans is 1"),
+        ({"draws": 1}, "draws is 1"),
         ({"min_instances": 1}, "min_instances is 1"),
         ({"samples": "all"}, "samples is 'all'"),
         ({"resample": "people"}, "resample is 'people'"),

@@ -281,7 +281,9 @@ def test_what_was_kept_of_a_clip_is_made_again_where_it_is_lost(clips, tmp_path,
     study = clips(takes=["image", "audio"])
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         (first,) = requests_of(study, ledger)
-    for path in (tmp_path / "run" / "cuts").glob("*.json"):
+    cuts = list((tmp_path / "run" / "cuts").glob("*.json"))
+    assert cuts
+    for path in cuts:
         kept = path.read_text(encoding="utf-8")
         lost = {"ledger": kept, "half a file": kept[: len(kept) // 2], "no object": "[]", "older form": "{}"}
         path.write_text(lost[loss], encoding="utf-8")

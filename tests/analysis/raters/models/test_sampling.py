@@ -220,7 +220,7 @@ def test_value_and_gradient_are_those_of_the_newest_kernel_with_its_constants(fo
 
 @pytest.mark.bayes
 def test_operations_of_one_kernel_are_equal_and_survive_pickling() -> None:
-    from conjury.analysis.raters.models.labels.model import log_likelihood
+    from conjury.analysis.raters.models.labels.kernel import log_likelihood
 
     one = LogLikelihood(log_likelihood, 2)
     assert one == LogLikelihood(log_likelihood, 2)
