@@ -19,6 +19,9 @@ PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist loadfile
 LANG ?= C.UTF-8
 export LANG
 
+# Without bytecode every worker of pytest rewrites all tests anew, and every process compiles the package.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo report test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 

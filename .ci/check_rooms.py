@@ -20,6 +20,7 @@ ROOMS = {
         "conjoint",
         "recovery benchmark",
         "raters",
+        "correction",
         "results",
         "figures",
         "frames",

@@ -236,7 +236,7 @@ class _Session:
 
 
 def available() -> RStatus:
-    """Say which of rpy2, R and its packages are there, with versions; never raises."""
+    """State which of rpy2, R and its packages are there, with versions; never raises."""
     rpy2 = _rpy2_version()
     try:
         found = call("versions", packages=list(PACKAGES))

@@ -258,7 +258,7 @@ def _rating_estimates(result: Result, types: str) -> Iterator[pd.DataFrame]:
 
 
 def _latent(result: Result, types: str) -> Iterator[pd.DataFrame]:
-    """Latent correlations of a rater model; within strata they are lasting where repeats tell noise apart."""
+    """Latent correlations of a rater model; within strata they are lasting where repeats separate noise."""
     ends = result.settings.get("at_the_end") or ()
     frame = result.frame[~result.frame["group"].isin(ends)]
     frame = frame.assign(dimension=str(result.settings.get("dimension") or ""))

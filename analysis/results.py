@@ -1,4 +1,4 @@
-"""The result type that every estimator returns, and the steps by which an analysis says when it runs."""
+"""The result type that every estimator returns, and the steps by which an analysis states when it runs."""
 
 from __future__ import annotations
 

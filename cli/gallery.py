@@ -34,7 +34,7 @@ def gallery(
 ) -> None:
     """Show some vignettes, all levels about equally often, as a page and as one picture."""
     from conjury.inference.study import load_study
-    from conjury.inference.tables.files import whole
+    from conjury.inference.tables.writing import whole
     from conjury.inference.vignettes.gallery import (
         choose_profiles,
         draw_profiles,

@@ -109,7 +109,7 @@ class ExportOptions:
         about_columns("Column that identifies the judge; for inspect grader, scorer or model."),
     ] = None
     judge_kind: Annotated[
-        str | None, about_columns("Column that says whether a judge is a human or a model; for csv.")
+        str | None, about_columns("Column that states whether a judge is a human or a model; for csv.")
     ] = None
     models: Annotated[
         list[str] | None,

@@ -228,7 +228,7 @@ def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFr
         seed = study.collect.seed if folder.design is None else folder.design.drawn["seed"]
         return enumerate_profiles(study).drop(columns="probability"), seed
     design = folder.design or folder.draw(study, None, None, None, keep)
-    wanted = sorted(set(design.first_pairs(selection.pairs)["profile_id"]))
+    wanted = sorted(set(design.first_pairs(selection.pairs, "all")["profile_id"]))
     chosen = enumerate_profiles(study).drop(columns="probability")
     chosen = chosen[chosen["profile_id"].isin(wanted)]
     check_posts(study, chosen, wanted, design, folder.path)

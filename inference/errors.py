@@ -15,7 +15,7 @@ class InputError(ConjuryError):
 
 
 class MissingDependency(ConjuryError):
-    """An optional package or program is absent; the sentence says how to install it."""
+    """An optional package or program is absent; the sentence states how to install it."""
 
 
 def listed(values: Iterable[object], limit: int = 12) -> str:

@@ -18,19 +18,16 @@ for path in sorted(REPOSITORY.glob("[aic]*/**/*.py")):
         ROOMS[".".join(place.parts[:3][: len(place.parts) - 1])].append(".".join(("conjury", *place.parts)))
 
 
+LANES = {
+    "analysis.conjoint.bayes": pytest.mark.bayes,
+    "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
+    "analysis.raters.models": pytest.mark.bayes,
+    "inference.collecting": pytest.mark.long,  # runs of a shipped study
+}
+
+
 @pytest.mark.filterwarnings("ignore:No standard error")
-@pytest.mark.parametrize(
-    "room",
-    [
-        pytest.param(
-            room,
-            marks=pytest.mark.bayes
-            if room.startswith(("analysis.raters.models", "analysis.conjoint.bayes"))
-            else (),
-        )
-        for room in ROOMS
-    ],
-)
+@pytest.mark.parametrize("room", [pytest.param(room, marks=LANES.get(room, ())) for room in ROOMS])
 def test_examples_in_docstrings_are_true(room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # pytest clears up what examples write
     results = {

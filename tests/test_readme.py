@@ -62,6 +62,13 @@ def steps() -> list[Step]:
     return listed
 
 
+def quotes(document: str) -> list[str]:
+    """What a document quotes of what a command prints."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"(?:^> .*\n)+", text, flags=re.MULTILINE)
+    return [" ".join(block.replace("\n> ", " ").removeprefix("> ").split()) for block in blocks]
+
+
 STEPS = steps()
 COMMANDS = [step for step in STEPS if step.language != "python"]
 PYTHON = [step for step in STEPS if step.language == "python" and not step.repeated]
@@ -165,3 +172,6 @@ def test_the_tour_runs_in_an_empty_folder(
         pytest.skip("the Bayesian models need Python 3.12")
     ran = run(step)
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
+    if "--correct ppi" in step.text:
+        printed = " ".join(ran.stdout.split())
+        assert any(quote in printed for quote in quotes(step.document)), printed

@@ -12,7 +12,7 @@ from conjury.inference.tables.files import PUBLISHED, read_table
 
 JOKES, HARM = "multiturn", "harm_or_humor"  # studies of benchmarks with published numbers
 STUDIES = (JOKES, HARM)
-KIND = "beside_print"  # of results that compare benchmark numbers; "published" is that of effects
+KIND = "published_scores"  # of results that compare scores of labels; "published" is that of effects
 ROUNDING = 0.0005  # of numbers that were published with three digits
 
 

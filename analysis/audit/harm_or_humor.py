@@ -145,7 +145,7 @@ def compare_harm(results: Mapping[str, Result], judge_labels: Mapping[str, str])
     Returns
     -------
     Result
-        Kind "beside_print": ``table, set`` (modality and language)``, task, condition, judge, metric, k,
+        Kind "published_scores": ``table, set`` (modality and language)``, task, condition, judge, metric, k,
         printed, recomputed, difference``.
     """
     printed = published_numbers("harm_or_humor_metrics").rename(columns={"judge": "label"})

@@ -291,15 +291,15 @@ def compare_multiturn(
         which the others were made; either may lack. With ``condition`` where items were perturbed,
         by our names or those of the published files (ortho, sem_drift, sem_pres).
     labels : DataFrame
-        Gold labels as they were written, in the column ``raw`` where ``label`` holds ids.
+        Gold labels as they were written, in the column ``raw`` where ``label`` contains ids.
     items : DataFrame, optional
         With ``language``, and ``base_item_id`` of perturbed copies.
 
     Returns
     -------
     Result
-        Kind "beside_print": ``table, set, task, condition, judge, metric, k, printed``; ``recomputed`` by the
-        published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with every
+        Kind "published_scores": ``table, set, task, condition, judge, metric, k, printed``; ``recomputed`` by
+        the published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with each
         answer on its own item. Printed numbers of conditions without answers are counted in a note.
     """
     printed = published_numbers(JOKES).rename(columns={"subset": "set", "value": "printed"})

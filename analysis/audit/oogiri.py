@@ -73,7 +73,7 @@ def published_means(result: Result) -> pd.DataFrame:
     -------
     DataFrame
         ``table, dimension, group, modality, response_type, estimate, lower, upper, printed, difference, sd,
-        sd_printed, inside``; ``inside`` says whether the printed mean, as rounded, lies in our interval.
+        sd_printed, inside``; ``inside`` states whether the printed mean, as rounded, lies in our interval.
     """
     ours = _keyed(result, "means", ["dimension", "group", "response_type"], optional=["modality"])
     theirs = printed(MEANS).rename(columns={"rater": "group", "mean": "printed", "sd": "sd_printed"})

@@ -275,7 +275,7 @@ def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
 def unbalanced(
     frame: pd.DataFrame, left: str = "the left condition", right: str = "the right condition"
 ) -> list[str]:
-    """Say what could not be paired; ``left`` and ``right`` are what the sides are called."""
+    """State what could not be paired; ``left`` and ``right`` are what the sides are called."""
     names = [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
     pairs, notes = frame.drop_duplicates(names), []
     for name, words in _COUNTED.items():
@@ -287,7 +287,7 @@ def unbalanced(
 
 
 def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
-    """Say what the tests rest on, and where they can say little."""
+    """State what the tests rest on, and where they can say little."""
     notes = []
     independent = frame[frame["test"].isin([EXACT, MID_P])]
     if (independent["n_pairs"] > independent["n_items"]).any():

@@ -110,7 +110,7 @@ def weighted_means(values: Floats, cluster: Codes, weights: Floats) -> Floats:
 
 
 def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
-    """Bound a statistic of which ``drawn``, shape (1 + B,), holds the estimate and then the draws."""
+    """Bound a statistic of which ``drawn``, shape (1 + B,), contains the estimate and then the draws."""
     # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials,
     # since units of a cluster may be all alike.
     estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
@@ -136,7 +136,7 @@ def as_row(
 
 
 def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
-    """Say where a table takes items as they were and copies of them together."""
+    """State where a table takes items as they were and copies of them together."""
     perturbed = scored.is_perturbed
     if CONDITION in by or not perturbed.any() or perturbed.all():
         return []
@@ -178,7 +178,7 @@ def draws_of(draws: int, cluster: str) -> str:
 
 
 def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
-    """Say how the intervals of a table were made, and where they are weak or missing."""
+    """State how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
     drawn = draws_of(plan.draws, plan.cluster)

@@ -2,7 +2,7 @@
 
 Every metric of one label a unit is a function of how often each gold label occurs, is met and is not
 answered, and of how often each class is given. A part that is undefined (a class neither gold nor given)
-counts as zero, as in scikit-learn with ``zero_division=0``; means run over the classes that gold holds, in
+counts as zero, as in scikit-learn with ``zero_division=0``; means run over the classes that gold contains, in
 each draw anew.
 """
 
@@ -142,7 +142,7 @@ def weighted_f1(m: Margins) -> Floats:
 
 
 def specificity(m: Margins) -> Floats:
-    """Mean specificity of the classes in gold, shape (B,); missing where gold holds one class."""
+    """Mean specificity of the classes in gold, shape (B,); missing where gold contains one class."""
     return np.where((m.class_gold > 0).sum(axis=1) > 1, _mean(class_specificity(m), m), np.nan)
 
 
@@ -215,7 +215,7 @@ def rests_on(
 
 
 def _mean(of: Floats, m: Margins) -> Floats:
-    """Mean over the classes that the gold of each weighting holds."""
+    """Mean over the classes that the gold of each weighting contains."""
     held = m.class_gold > 0
     return _ratio(np.where(held, of, 0).sum(axis=1), held.sum(axis=1), np.nan)
 

@@ -85,8 +85,8 @@ def mixed_logit(
         Kind "mixed": ``judge, prompt, task, [by]`` without what is compared, ``left, right`` (the
         reference)``, metric`` ("log_odds")``, estimate, std_error, std_error_model, z, p, p_adjusted, lower,
         upper, odds_ratio, odds_ratio_lower, odds_ratio_upper, sd_items, n_answers, n_items``. Sides that
-        are always or never right have no finite log-odds: their numbers are missing, and a note says so.
-        ``extra["sides"]`` holds the log-odds of each side for an item with intercept zero.
+        are always or never right have no finite log-odds: their numbers are missing, and a note states so.
+        ``extra["sides"]`` contains the log-odds of each side for an item with intercept zero.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def tally(
 
 
 def fit_counted(counted: Counted, quadrature: int, notes: list[str], where: str) -> MixedLogit:
-    """Fit the sides that are right sometimes; NaN for the others, with a note that says why."""
+    """Fit the sides that are right sometimes; NaN for the others, with a note that states why."""
     share = counted.right.sum(axis=0) / counted.asked.sum(axis=0)
     used = (share > 0) & (share < 1)
     if not used.all():

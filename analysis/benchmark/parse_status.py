@@ -1,4 +1,4 @@
-"""What a missing answer counts as: a wrong answer, nothing at all, or what the study says."""
+"""What a missing answer counts as: a wrong answer, nothing at all, or what the study states."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Re
     Result
         Kind "readings": ``judge, prompt, task, rule, status, n, share, n_surplus``. ``n`` and ``share`` are
         of what was asked for; ``n_surplus``, the same for every status, counts labels of lines beyond those
-        that were shown. With a second table its rows are there too, and ``extra["compared"]`` holds, but for
+        that were shown. With a second table its rows are there too, and ``extra["compared"]`` has, but for
         ``n_surplus``, how many judgments the rules read the same way (``agree``), ``different``, by one of
         them only (``only_strict``: the first, ``only_lenient``: the second) or not at all (``neither``).
 

@@ -134,7 +134,7 @@ def passes(
     -------
     Result
         Kind "passes": ``judge, judge_kind, prompt, task, [by], missing, metric, k, estimate, std_error,
-        lower, upper, interval, n_answers, n_units, n_items, n_clusters``. ``extra["samples"]`` says of each
+        lower, upper, interval, n_answers, n_units, n_items, n_clusters``. ``extra["samples"]`` gives for each
         cell, and of each ``stratum`` of it ("" for the cell), how many samples there are, and which of them
         are the same answer by answer: see `samples_alike`.
 
@@ -315,7 +315,7 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
 
 
 def _place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
-    """Judge, task and strata of a row that says which samples are alike."""
+    """Judge, task and strata of a row that states which samples are alike."""
     parts = [row["judge"], row["task"], *(f"{name} {row[name]}" for name in by), row["stratum"]]
     return ", ".join(str(part) for part in parts if part)
 

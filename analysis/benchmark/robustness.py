@@ -145,7 +145,7 @@ def robustness(
 
 
 def _few(frame: pd.DataFrame) -> list[str]:
-    """Say which conditions rest on few perturbed items, with the fewest of a judge, task and stratum."""
+    """State which conditions rest on few perturbed items, with the fewest of a judge, task and stratum."""
     fewest = frame.groupby("condition", sort=False, observed=True)["n_items"].min()
     few = fewest[fewest < FEW_PAIRS]
     named = listed(f"{name} ({n:,})" for name, n in few.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
+from ..correction.sources import check_correct
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
@@ -40,6 +41,7 @@ from .metrics import (
     rests_on,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
+from .prediction_powered import LABELS, ModelLabels, corrected_scores
 
 if TYPE_CHECKING:
     from .data.answered import Answered
@@ -58,6 +60,8 @@ def scores(
     alpha: float = 0.05,
     cluster: str = "item_id",
     strata: Sequence[str] = (),
+    correct: Literal["ppi"] | None = None,
+    **correction: Unpack[ModelLabels],
 ) -> Result:
     """Score every judge with every prompt on every task.
 
@@ -84,6 +88,11 @@ def scores(
     strata : sequence of str
         Columns whose values may have different most frequent labels, such as language where ``by`` does not
         name it: a further baseline gives the most frequent label of each.
+    correct : {"ppi"}, optional
+        "ppi" estimates the scores against people's labels on all units that models labelled, from few human
+        labels, which are those of ``scored``. There are no draws and no baselines.
+    **correction
+        With correct="ppi": ``model, tuning, folds``, as in `prediction_powered.ModelLabels`.
 
     Returns
     -------
@@ -94,6 +103,9 @@ def scores(
         under the policy "wrong" only, since the others leave each judge with units of its own.
         ``extra["over_baseline"]`` has the accuracy of each judge minus that of always giving the most
         frequent label (of each stratum) to the same units, in the same draws.
+        With correct="ppi" of kind "prediction_powered_items": for each metric the rows "human only",
+        "corrected" and "MODEL only" (column ``source``), with ``df, n_labelled, n_other, rho, weight, gain,
+        n_effective`` as in `conjury.analysis.raters.prediction_powered`.
 
     Raises
     ------
@@ -112,6 +124,12 @@ def scores(
     {'gpt': 0.667, 'majority class': 0.667, 'random': 0.5}
     """
     plan, policies = Plan(draws, seed, alpha, cluster), check_policies(missing)
+    if check_correct(correct, correction, LABELS):
+
+        def asked_of(cell: Cell) -> Sequence[str]:
+            return default_metrics(cell) if metrics is None else metrics
+
+        return corrected_scores(scored, by, asked_of, policies, plan, correction)
     require_columns(scored.frame, list(strata), "scored judgments")
     rows: list[dict[str, Any]] = []
     over: list[dict[str, Any]] = []

@@ -13,6 +13,7 @@ from .comparisons import (
     target_sensitivity,
     wald,
 )
+from .missing import bounds
 from .power import power, power_by_simulation
 from .reliability import reliability
 from .reliability.repeats import include_repeats
@@ -34,6 +35,7 @@ __all__ = [
     "amce_by_reference",
     "amce_diffs",
     "bootstrap",
+    "bounds",
     "choice_model",
     "cj",
     "cj_anova",

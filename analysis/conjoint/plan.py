@@ -200,7 +200,7 @@ def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np
 
 
 def warn_of_missing_groups(data: pd.DataFrame, by: Sequence[str]) -> None:
-    """Say how many rows belong to no group, because a column of groups is missing there."""
+    """State how many rows belong to no group, because a column of groups is missing there."""
     for name in by:
         missing = int(data[name].isna().sum())
         if missing:

@@ -306,7 +306,7 @@ def _draw(
 
 
 def _processors() -> int:
-    """Processors that this process may use, eight at most, since each holds a block of draws."""
+    """Processors that this process may use, eight at most, since each has a block of draws."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(available, 8)
 

@@ -89,7 +89,7 @@ class Question:
         return Check(self.name, self.title, self.text, table, verdict, said, remedy, len(table) > 0)
 
     def not_applicable(self, reason: str) -> Check:
-        """Say why the check does not apply."""
+        """State why the check does not apply."""
         empty = pd.DataFrame({"judge": pd.array([], dtype="string"), "prompt": pd.array([], dtype="string")})
         return Check(self.name, self.title, self.text, empty, "not_applicable", reason, "", False)
 
@@ -201,12 +201,12 @@ def diagnose(
         Columns that say who passed an attention or comprehension check; by default those whose
         names begin with attention or comprehension.
     progress : callable, optional
-        Told what starts next.
+        Called with what starts next.
 
     Returns
     -------
     list of Check
-        In the order of ``NAMES``. A check that does not apply says why.
+        In the order of ``NAMES``. A check that does not apply states why.
 
     Raises
     ------

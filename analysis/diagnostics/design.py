@@ -255,10 +255,10 @@ def probabilities(study: Study) -> dict[str, dict[str, float]]:
 
 
 def how_drawn(study: Study, shown: pd.DataFrame) -> Draw:
-    """Tell from the profiles shown whether they were drawn without replacement.
+    """Whether the profiles shown were drawn without replacement.
 
     They were where no profile came a second time before all had come once, and all are equally
-    likely. Profiles are told apart by attributes and stimuli, not by ``profile_id``, which may number
+    likely. Profiles are distinguished by attributes and stimuli, not by ``profile_id``, which may number
     presentations.
     """
     n = len(shown)

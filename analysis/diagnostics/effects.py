@@ -135,7 +135,7 @@ def judge_differences(
 ) -> Check:
     """Answer a question from difference frames of judges; ``test`` names the column of further tests.
 
-    ``remedies`` says what to do about each of these tests, where that differs. The joint tests are
+    ``remedies`` states what to do about each of these tests, where that differs. The joint tests are
     adjusted over judges and tests. A joint rejection gives "look"; "fail" needs a difference above
     0.05 whose own p value survives adjustment over the levels beside it. The difference that the
     finding names is the largest among those that cause the verdict.

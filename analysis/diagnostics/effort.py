@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, listed
 
 from ..conjoint.reliability.agreement import swapping_of, verdict
 from ..conjoint.reliability.repeats import SWAPPED, find_repeats
+from ..figures.labels import level_at
 from .check import SEVERITY, Check, Question, Verdict, check, groups, highest, lowest, who
 from .effects import difference_frame, group_effects, judge_differences
 from .judged import Judged, attempt, codes, people_of, tidy
@@ -145,7 +146,7 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     )
     finding = (
         f"The least agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
-        f"({who(least)}; {100 * (1 - alpha):g}% interval {100 * least['lower']:.1f} to "
+        f"({who(least)}; {level_at(alpha)} interval {100 * least['lower']:.1f} to "
         f"{100 * least['upper']:.1f}); {meaning}"
     )
     if without:

@@ -31,7 +31,7 @@ class Judged:
     # columns of independent observations, those of the study's clusters; the first numbers clusters
     unit: tuple[str, ...]
     outcome: str  # column of the choices
-    # attributes, stimuli: columns of randomised attributes and of stimuli that the choices hold
+    # attributes, stimuli: columns of randomised attributes and of stimuli in the choices
     attributes: tuple[str, ...]
     stimuli: tuple[str, ...]
     rows: pd.DataFrame  # tasks that are no repeats: by respondent and task, position A before B
@@ -159,7 +159,7 @@ def people_of(judged: Sequence[Judged], otherwise: str) -> list[Judged]:
 def attempt(
     judged: Sequence[Judged], compute: Callable[[Judged], Found], otherwise: str = ""
 ) -> tuple[list[tuple[Judged, Found]], list[str]]:
-    """Compute something for each judge; where the data cannot carry it a note says why.
+    """Compute something for each judge; where the data cannot carry it a note states why.
 
     Where this is so for all judges, the check does not apply.
     """

@@ -91,7 +91,7 @@ class Missingness:
 
 @check(MISSING_CHOICES)
 def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
-    """Test jointly whether attributes tell answered pairs from others, for every judge and prompt."""
+    """Test jointly whether attributes differ between answered and other pairs, for every judge and prompt."""
     lossy = [group for group in judged if np.isnan(group.first_chosen).any()]
     if not lossy:
         return MISSING_CHOICES.answer(_nothing(judged), "pass", "Every pair has a choice.")

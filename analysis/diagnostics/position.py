@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 
 from ..conjoint import amce
 from ..conjoint.reliability.agreement import clustered_share, sign_test
+from ..figures.labels import level_at
 from ..numerics.intervals import SAME
 from .check import Check, Question, adjusted, check, groups, highest, said_p, who
 from .effects import (
@@ -47,10 +48,10 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     found = (table["p_adjusted"] < alpha).to_numpy()
     finding = (
         f"A position is preferred by {int(found.sum())} of {groups(len(table))}; the furthest from "
-        f"one half is {who(furthest)} with {100 * furthest['estimate']:.1f}% for A (95% interval "
-        f"{100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, adjusted "
-        f"{said_p(float(furthest['p_adjusted']))})."
-    ).replace("95%", f"{100 * (1 - alpha):g}%")
+        f"one half is {who(furthest)} with {100 * furthest['estimate']:.1f}% for A "
+        f"({level_at(alpha)} interval {100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, "
+        f"adjusted {said_p(float(furthest['p_adjusted']))})."
+    )
     severe = found & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
     return POSITION_SHARE.answer(
         table, "fail" if severe.any() else "look" if found.any() else "pass", finding, notes

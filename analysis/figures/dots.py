@@ -145,10 +145,13 @@ class Levels(Dots):
         Rows of each panel from top to bottom.
     hold : sequence of float
         Numbers that every axis contains.
+    aside : dict of (str, str) to str
+        Texts at the right of rows, by panel and row.
     """
 
     rows: Mapping[str, Sequence[str]]
     hold: Sequence[float] = ()
+    aside: Mapping[tuple[str, str], str] = field(default_factory=dict)
     share_x: bool = False
     digits: int = 3
 
@@ -246,6 +249,16 @@ class Levels(Dots):
         axes.set_yticks(list(y_of_row.values()), [texts[row] for row in rows])
         axes.set_ylim(float(edges[-1]), 0)
         tidy(axes)
+        if self.aside:
+            self._draw_aside(axes, panel, y_of_row, look)
+
+    def _draw_aside(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:
+        """Write the texts of the rows at the right of a panel."""
+        twin = axes.secondary_yaxis("right")
+        texts = {row: self.aside.get((panel, row), "") for row in y_of_row}
+        twin.set_yticks(list(y_of_row.values()), list(texts.values()), color=look.muted)
+        twin.spines["right"].set_visible(False)
+        twin.tick_params(length=0)
 
 
 def levels(

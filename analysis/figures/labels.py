@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
+from .theme import distinct
 
 if TYPE_CHECKING:
     from .theme import Theme
@@ -31,9 +32,14 @@ def words(name: object) -> str:
     return text[:1].upper() + text[1:]
 
 
+def level_at(alpha: float) -> str:
+    """The level of intervals in percent."""
+    return f"{100 * (1 - alpha):g}%"
+
+
 def level_of(settings: Mapping[str, Any]) -> str:
     """The level of the intervals of a result in percent."""
-    return f"{100 * (1 - float(settings.get('alpha') or 0.05)):g}%"
+    return level_at(float(settings.get("alpha") or 0.05))
 
 
 class Labels:
@@ -49,6 +55,10 @@ class Labels:
     def level(self, feature: object, level: object) -> str:
         """Label of a level of an attribute."""
         return self._given.get((str(feature), str(level)), words(level))
+
+    def levels(self, frame: pd.DataFrame) -> list[str]:
+        """Labels of the levels of all rows."""
+        return [self.level(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]
 
     def both(self, feature: object, level: object) -> str:
         """Label of a level with its attribute in front, unless the level names it already."""
@@ -72,7 +82,7 @@ def series_labels(
 
     ``label`` turns a column and an identifier into words.
 
-    Without ``group``, the known columns that are needed to tell the rows apart take part.
+    Without ``group``, the known columns that are needed to distinguish the rows take part.
     """
     if group is not None:
         if group not in frame.columns:
@@ -220,7 +230,10 @@ class Names:
     def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
         self._given = dict(given or {})
         self._labels = Labels(given)
-        self._raters = [key[1] for key in self._given if isinstance(key, tuple) and key[0] in RATERS]
+        raters = {
+            key[1]: text for key, text in self._given.items() if isinstance(key, tuple) and key[0] in RATERS
+        }
+        self._raters, self._ids = list(raters), {text: name for name, text in raters.items()}
 
     def of(self, column: str, name: object) -> str:
         """Label of an identifier."""
@@ -240,17 +253,40 @@ class Names:
     def place(self, rater: str, raters: Iterable[str]) -> int:
         """Number of a rater's colour and marker, the same in all figures with the same labels.
 
-        People have the first; models follow in the order of their labels, then those without one in the order
-        of ``raters``, who are shown; single ratings are last.
+        A rater goes by its identifier or its label. People have the first; models follow in the order of
+        their labels, then those without one in the order of ``raters``, who are shown; single ratings are
+        last.
         """
-        models = [name for name in dict.fromkeys([*self._raters, *raters]) if name not in (HUMAN, ONE_PERSON)]
+        rater, shown = self._ids.get(rater, rater), [self._ids.get(name, name) for name in raters]
+        models = [name for name in dict.fromkeys([*self._raters, *shown]) if name not in (HUMAN, ONE_PERSON)]
         if rater == HUMAN:
             return 0
         return len(models) + 1 if rater == ONE_PERSON else 1 + models.index(rater)
 
+    def places(self, frame: pd.DataFrame, series: pd.Series[Any]) -> list[int]:
+        """Places of the series: those of the judges where each judge has one series, else in order."""
+        shown = list(dict.fromkeys(series))
+        if "judge" not in frame:
+            return list(range(len(shown)))
+        pairs = {(str(judge), name) for judge, name in zip(frame["judge"], series, strict=True)}
+        judges = {name: judge for judge, name in pairs}
+        if not len(pairs) == len(judges) == len(set(judges.values())):
+            return list(range(len(shown)))
+        return self.places_of([judges[name] for name in shown])
+
+    def places_of(self, raters: Sequence[str]) -> list[int]:
+        """Places of the raters of one figure: their usual ones as far as all colours differ."""
+        return distinct(self.place(rater, raters) for rater in raters)
+
     def all(self, column: str, names: Iterable[object]) -> list[str]:
         """Labels of several identifiers."""
         return [self.of(column, name) for name in names]
+
+    def joined(self, frame: pd.DataFrame, columns: Sequence[str], without: str = "") -> list[str]:
+        """Labels of several columns in each row, where not empty; ``without`` where there is no column."""
+        parts = [self.all(name, frame[name].astype("string").fillna("")) for name in columns]
+        joined = [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+        return joined if parts else [without] * len(frame)
 
 
 def dash(place: int, look: Theme) -> Any:

@@ -101,7 +101,7 @@ def figure(
     """Register a function as the figure of kinds of results, or as a further figure (``part``) of them.
 
     The function takes a result, a `Style` and options of its own, and returns a figure, which ``alt``
-    describes, or a plot that draws and describes itself. ``when`` tells whether a result has the figure; of
+    describes, or a plot that draws and describes itself. ``when`` returns whether a result has the figure; of
     several figures of a kind the first that the result has is drawn.
     """
 
@@ -204,7 +204,7 @@ def parts(result: Drawable) -> list[str]:
 
 
 def has_figure(result: Drawable) -> bool:
-    """Tell whether results of this kind have a figure."""
+    """Whether results of this kind have a figure."""
     return "" in _kinds().get(result.kind, {})
 
 

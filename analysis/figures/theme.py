@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -215,6 +215,17 @@ def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, 
 
 def _exchange(colors: dict[str, str], found: re.Match[str]) -> str:
     return colors[found[0]]
+
+
+def distinct(places: Iterable[int]) -> list[int]:
+    """Move places on until no two have one colour, as far as the palette goes."""
+    colors, found = len(LIGHT.palette), list[int]()
+    for place in places:
+        taken = {one % colors for one in found}
+        while place % colors in taken and len(taken) < colors:
+            place += 1
+        found.append(place)
+    return found
 
 
 def colors_of(theme: Theme) -> tuple[str, ...]:

@@ -36,38 +36,47 @@ def needed_columns(names: Iterable[str]) -> list[str]:
 
 
 def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) -> float:
-    """Mean outcome if levels do not matter: 1/k where one of k profiles is chosen, else 0.
+    """Mean outcome if levels do not matter: 1/k for a forced choice between k profiles, else 0."""
+    found = forced_choices(data, outcome, clusters)
+    return 0.0 if found is None else 1 / found[1]
+
+
+def forced_choices(
+    data: pd.DataFrame, outcome: str, clusters: Sequence[str] = (), *, unanswered: bool = False
+) -> tuple[np.ndarray, int] | None:
+    """Choice of each row, shape (n,), and the number k of profiles; None where choices are not forced.
 
     Rows belong to one choice where they agree in ``pair_id`` (or ``pair``; a judge's prompts, repeats and
     samples apart), without such a column in ``judge_id`` and ``task``, else in the single cluster column.
     The outcome is a forced choice where the outcomes of every choice with all k rows answered sum to 1 (one
     is 1 and the others are 0, or they are probabilities), and nowhere to more. Rows with a ``status`` other
-    than ok do not count. Where this holds for most choices only, the null value is 0, with a warning.
+    than ok do not count. Where this holds for most choices only, choices are not forced, with a warning.
+    ``unanswered`` takes choices of which none is answered as forced.
     """
     values = numeric_column(data, outcome)
     answered = ~np.isnan(values)
     if "status" in data:
         answered &= (data["status"].astype("string") == "ok").to_numpy(dtype=bool, na_value=False)
     values = np.where(answered, values, 0.0)
-    if not answered.any() or values.min() < 0 or values.max() > 1:
-        return 0.0
+    if values.min(initial=0.0) < 0 or values.max(initial=0.0) > 1 or not (answered.any() or unanswered):
+        return None
     for keys in _choices(data, clusters):
         code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
         size, sums = np.bincount(code), np.bincount(code, values)
         whole = (size == size.max()) & (np.bincount(code, answered) == size)
-        if size.max() < 2 or not whole.any():
+        if size.max() < 2 or (answered.any() and not whole.any()):
             continue
         forced = np.abs(sums[whole] - 1) <= SUM_TOLERANCE
         if forced.all() and (sums <= 1 + SUM_TOLERANCE).all():
-            return 1 / int(size.max())
+            return code, int(size.max())
         if forced.mean() > 0.5:
             warn_caller(
                 f"In {forced.sum():,} of {forced.size:,} choices exactly one profile is chosen, in the "
                 "others none or several. Marginal means are tested against 0; if one had to be chosen, give "
                 f"h0={1 / int(size.max()):g}, and leave outcomes of skipped choices missing.",
             )
-            return 0.0
-    return 0.0
+            return None
+    return None
 
 
 def _choices(data: pd.DataFrame, clusters: Sequence[str]) -> Iterator[list[str]]:

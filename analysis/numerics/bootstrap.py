@@ -64,7 +64,7 @@ def intervals(
     clusters: Codes | int = FEW,
     support: Support = UNBOUNDED,
 ) -> Interval:
-    """Bound m statistics of which ``drawn``, shape (1 + B, m), holds the estimate and then the draws.
+    """Bound m statistics of which ``drawn``, shape (1 + B, m), contains the estimate and then the draws.
 
     The interval is the estimate plus and minus normal quantiles of the bootstrap standard error; for
     correlations both are taken on Fisher's scale, ``atanh(r)``, and brought back. Unlike a share of draws,
@@ -89,7 +89,7 @@ def intervals(
 
 
 def without_spread(alike: ArrayLike) -> list[str]:
-    """Say how many rows of a table have no interval because every draw gives the same value."""
+    """State how many rows of a table have no interval because every draw gives the same value."""
     n = int(np.sum(np.asarray(alike, dtype=bool)))
     rows = "row has" if n == 1 else "rows have"
     return [f"{n:,} {rows} no interval: every bootstrap draw gives the same value."] if n else []

@@ -26,7 +26,7 @@ class Regression:
     coef: np.ndarray  # (k,): coefficients, 0 for columns that are linear combinations of earlier ones
     bread: np.ndarray  # (k, k): inverse of the weighted cross products, 0 for those columns
     fitted: np.ndarray  # (C,): fitted mean of each cell
-    # (k, a): a basis of what the data cannot tell apart; a contrast is estimable if it is orthogonal to it
+    # (k, a): a basis of what the data do not identify; a contrast is estimable if it is orthogonal to it
     null: np.ndarray
     # (C,): cells that determine the coefficients: those with weight, less those that are separated
     used: np.ndarray

@@ -28,6 +28,12 @@ class Clusters:
         """Every row a cluster of its own."""
         return Clusters(np.arange(n), n)
 
+    @staticmethod
+    def numbered(code: np.ndarray) -> Clusters:
+        """Clusters by any integers, numbered from 0 in their order."""
+        values, codes = np.unique(code, return_inverse=True)
+        return Clusters(codes, len(values))
+
     @property
     def is_rows(self) -> bool:
         """Whether every row is a cluster of its own."""

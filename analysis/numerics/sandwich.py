@@ -71,6 +71,11 @@ def sandwich(bread: np.ndarray, meat: np.ndarray, scale: np.ndarray) -> np.ndarr
     return np.asarray(scale[:, None] * (bread @ meat @ bread) * scale)
 
 
+def variances(contrasts: np.ndarray, vcov: np.ndarray) -> np.ndarray:
+    """Variances (m,) of contrasts (m, k) of coefficients with a covariance (k, k)."""
+    return np.asarray(np.einsum("mk,kl,ml->m", contrasts, vcov, contrasts))
+
+
 def small_sample_scale(clusters: np.ndarray) -> np.ndarray:
     """Square root of G/(G-1), NaN where G is 1; same shape as ``clusters``."""
     return np.asarray(np.sqrt(clusters / np.where(clusters > 1, clusters - 1.0, np.nan)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.base import RESERVED_TABLES
 from conjury.inference.study.parts import Analysis
@@ -17,16 +17,19 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint
 from ..conjoint.estimates import Estimates
+from ..conjoint.prediction_powered import PPI, PredictionPowered
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
 from ..frames.cells import is_repeat
 from ..results import Result, Step, stack
+from ..vocabulary import HUMAN
 from .run import (
     BOOTSTRAPPED,
     COUNTS,
     FitOptions,
     Group,
     Plan,
+    Sources,
     name_groups,
     resampled_unit,
     settings_of,
@@ -82,7 +85,8 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
         if not part.compares_people
     ]
     compared = people_steps(study, answered, options)
-    return Plan((*steps, *compared.steps), (*notes, *compared.notes))
+    corrected = correction_steps(study, split, options)
+    return Plan((*corrected, *steps, *compared.steps), (*notes, *compared.notes))
 
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:
@@ -172,6 +176,91 @@ def _bootstrap(
     )
 
 
+_CORRECTED = ("amce", "mm", "amce_diffs", "mm_diffs")
+
+
+def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) -> tuple[Step, ...]:
+    """Plan the estimates among people with the help of models, for every analysis that has them.
+
+    The first of them is required, since what the data lack for one they most often lack for all.
+    """
+    if options.sources is None:
+        return ()
+    vcov = options.vcov or study.clusters.vcov
+    if is_independent(vcov):
+        raise InputError(
+            f"vcov {vcov} takes rows as independent, and a correction by models needs clusters of people; "
+            "choose survey or one of CR0 to CR2."
+        )
+    choices = pd.concat([group.choices for group in split if not group.variant])
+    _check_sources(choices, options.sources)
+    parts = [part for part in study.analyses if part.verb in _CORRECTED and not part.compares_people]
+    if not parts:
+        raise InputError(
+            f"The study {study.name} has no analysis that a correction by models is defined for "
+            f"({', '.join(_CORRECTED)}); add one to the study file."
+        )
+    taken = {part.name for part in study.analyses} | set(RESERVED_TABLES)
+    repeats = sum(group.repeats for group in split if group.kind == HUMAN and not group.variant)
+    return tuple(
+        Step(
+            _free(f"{part.name}_corrected", taken),
+            f"{part.title}: people, with the help of models",
+            partial(_correct, study, part, choices, repeats, options),
+            required=part is parts[0],
+        )
+        for part in parts
+    )
+
+
+def _check_sources(choices: pd.DataFrame, sources: Sources) -> None:
+    """Refuse names that no row has, and those of the other kind of judge."""
+    judges = [str(name) for name in judge_of(choices).unique()]
+    columns = [name for name in ("judge_id", "panel", "judge_kind") if name in choices]
+    answerers = choices[columns].astype("string")
+    for kind, names in (("human", sources.human), ("model", sources.model)):
+        for name in names:
+            rows = (answerers == name).fillna(False).any(axis=1).to_numpy(bool)
+            if not rows.any() and name == kind:
+                what = "people" if kind == "human" else "models"
+                raise InputError(
+                    f"--correct ppi needs choices of people and of models, and there are none of {what}; add "
+                    "them with --data, or include them with --judge."
+                )
+            if not rows.any():
+                raise InputError(
+                    f"--{kind} {name}: the choices have no such judge, panel or kind of judge"
+                    f"{did_you_mean(name, judges)}; they have {listed(judges)}."
+                )
+            if not (choices["judge_kind"][rows] == kind).all():
+                other = "a model" if kind == "human" else "people"
+                raise InputError(f"--{kind} {name}: the choices say that this is {other}; name another.")
+
+
+def _correct(
+    study: Study, analysis: Analysis, choices: pd.DataFrame, repeats: int, options: FitOptions
+) -> Result:
+    """Run one analysis on people's answers with the help of models; ``repeats`` of people are excluded."""
+    assert options.sources is not None
+    rows, notes = analysis.select(choices), list[str]()
+    verb: Callable[..., PredictionPowered] = getattr(conjoint, analysis.verb)
+    with warnings_noted(notes, analysis.name):
+        found = verb(
+            rows,
+            analysis.formula,
+            **_arguments(study, analysis, HUMAN, options),
+            alpha=options.alpha,
+            correct=PPI,
+            human=options.sources.human,
+            model=options.sources.model,
+            seed=options.seed,
+        )
+    given = found.provenance.extra
+    people = Group("", ", ".join(given["human"]), "", HUMAN, rows, repeats)
+    settings = settings_of(study, analysis, [(people, found)], replace(options, draws=0))
+    return Result(found.frame, found.kind, (*notes, *found.notes), settings | given, found.extra)
+
+
 _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
 
 
@@ -190,12 +279,17 @@ def people_analyses(study: Study) -> list[Analysis]:
         )
         if not candidates or difference in verbs:
             continue
-        first, name = candidates[0], f"{verb}_people"
-        while name in taken:
-            name += "_2"
+        first, name = candidates[0], _free(f"{verb}_people", taken)
         changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
         compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
     return compared
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """A name for a result that no other has."""
+    while name in taken:
+        name += "_2"
+    return name
 
 
 def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Plan:

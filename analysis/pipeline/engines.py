@@ -123,7 +123,7 @@ def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _keys(table: pd.DataFrame) -> list[str]:
-    """Feature and level, and the contrast where the table holds differences."""
+    """Feature and level, and the contrast where the table contains differences."""
     return [name for name in ("by", "feature", "level") if name in table]
 
 

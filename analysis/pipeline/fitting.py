@@ -27,8 +27,8 @@ from ..vocabulary import HUMAN
 from .conjoint import answers, groups, plan_conjoint
 from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, Loaded
-from .manifest import FIT, describe_labels, describe_study, entries_of, results_of
-from .results_folder import FORMAT, SAMPLERS, ResultsFolder, describe_run
+from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
+from .results_folder import FORMAT, ResultsFolder
 from .run import FitOptions, Fitted, Group, Plan, fit
 
 Tables = dict[str, pd.DataFrame]
@@ -38,7 +38,7 @@ Tables = dict[str, pd.DataFrame]
 class Work:
     """A fit that is planned: its data, its steps, and the tables that follow from their results.
 
-    ``described`` is what the manifest says of the study; ``groups`` are those of choices.
+    ``described`` is what the manifest states about the study; ``groups`` are those of choices.
     """
 
     loaded: Loaded

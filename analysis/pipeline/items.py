@@ -23,7 +23,7 @@ from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 
 from .. import benchmark
-from ..audit.compare import HARM, JOKES
+from ..audit.compare import HARM, JOKES, KIND
 from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.data.answered import Answered, in_order, missing_in_words
@@ -258,16 +258,13 @@ def _bases(loaded: Loaded) -> set[str]:
 LABEL_DRAWS = 2_000  # of the bootstrap, where no number is given
 
 
-BESIDE_PRINT = "beside_print"
-
-
 def plan_labels(answered: Answered, options: FitOptions) -> Plan:
     """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
     steps = list(steps_of(benchmark, answered, options.with_draws(LABEL_DRAWS).drawn))
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)
-        steps.append(Step(BESIDE_PRINT, "Published and recomputed numbers", call))
+        steps.append(Step(KIND, "Published and recomputed numbers", call))
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
     return Plan(tuple(ordered), tuple(_notes(answered)))
 
@@ -303,7 +300,7 @@ def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str,
     Notes on printed numbers are about the whole fit.
     """
     study = answered.study
-    fitted.notes += [n for one in fitted.results if one.name == BESIDE_PRINT for n in one.result.notes]
+    fitted.notes += [n for one in fitted.results if one.name == KIND for n in one.result.notes]
     if study.name != HARM:
         return
     asked = answered.judgments.drop_duplicates("judge_id")
@@ -319,4 +316,4 @@ def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str,
     except InputError as error:
         fitted.notes.append(f"Published numbers: not compared. {error}")
         return
-    fitted.add(BESIDE_PRINT, "Published and recomputed numbers", printed)
+    fitted.add(KIND, "Published and recomputed numbers", printed)

@@ -31,7 +31,8 @@ from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 
 from ..recovery import EFFECT_KEYS
-from .results_folder import ResultsFolder, describe_file, with_folders
+from .manifest import describe_file, with_folders
+from .results_folder import ResultsFolder
 
 CHOICES, JUDGMENTS, ITEMS = "choices", "judgments", "items"
 

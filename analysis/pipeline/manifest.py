@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
+import shlex
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import dimensions_of
 from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.files import ROOT
 
 from ..benchmark.data.answered import task_in_words
 from ..raters.models.fitted import ModelFit
@@ -19,7 +27,11 @@ if TYPE_CHECKING:
     from conjury.inference.study.models import Study
 
 
+PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
+SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
+R_ENGINES = ("survey", "cregg")
 FIT = "fit"  # the part of a manifest that `conjury fit` writes
+RENAMED = {"beside_print": "published_scores"}  # kind of format 1 -> kind
 ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
     "errors": "standard_errors",
     "reliability": "reliability",
@@ -136,7 +148,7 @@ def _of_result(made: Mapping[str, Any], part: str) -> Recorded:
     judged = {name: made[name] for name in ("verdict", "passed") if name in made}
     return Recorded(
         str(made["name"]),
-        str(made["kind"]),
+        RENAMED.get(made["kind"], str(made["kind"])),
         str(made.get("title") or ""),
         {**(made.get("settings") or {}), **judged},
         notes=tuple(made.get("notes") or ()),
@@ -207,3 +219,84 @@ def describe_labels(study: ItemStudy) -> dict[str, Any]:
     of_gold = {name: label for labels in classes.values() for name, label in labels.items()}
     levels = {**described["labels"]["levels"], **classes, "task": tasks, "gold": {**of_gold, **gold}}
     return {**described, "missing": study.missing, "labels": {**described["labels"], "levels": levels}}
+
+
+def describe_run(
+    command: Iterable[str], engines: Iterable[str] = (), further: Iterable[str] = ()
+) -> dict[str, Any]:
+    """State when, with what software (R's too where an engine runs in R) and by which command it was made."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "conjury": version("conjury"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "packages": {name: found for name in (*PACKAGES, *further) if (found := installed(name))},
+        "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
+        "command": shlex.join(map(without_folder, command)),
+    }
+
+
+def without_folder(argument: str) -> str:
+    """Shorten an argument that is an absolute path, or a pair with one, to the name of the file."""
+    name, equals, value = argument.rpartition("=")
+    path = Path(value)
+    return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
+
+
+def describe_file(
+    path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
+) -> dict[str, Any]:
+    """Name a data file with its checksum, its rows and how many of them were used; its folder is excluded."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return {
+        "name": name,
+        "file": Path(path).name,
+        "sha256": digest.hexdigest(),
+        "rows": rows,
+        "rows_used": used,
+        "variant": variant,
+    }
+
+
+def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
+    """Add the name of its folder to each described file whose name another one has, too."""
+    names = [made["file"] for made in described]
+    return [
+        made | ({"folder": Path(file).absolute().parent.name} if names.count(made["file"]) > 1 else {})
+        for made, file in zip(described, files, strict=True)
+    ]
+
+
+def _r_versions() -> dict[str, str | None]:
+    from ..r import available
+
+    found = available()
+    return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}
+
+
+def installed(package: str) -> str | None:
+    """Version of an installed Python package; None where it is absent."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Commit of a checkout; None for an installed package."""
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        made = subprocess.run(
+            ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return made.stdout.strip() or None

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
-import shlex
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.files import ROOT, read_table, whole, write_table
+from conjury.inference.tables.files import read_table, write_table
 from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
+from conjury.inference.tables.writing import Held, Lock, whole
 
 FORMAT = 2  # of the manifest
 PARTS = ("data", "tables", "figures", "models", "manifest.json")
 DRAFT = ".draft-"  # begins the names of folders of results that are being made
 PATIENCE = 600.0  # seconds to wait for another process that writes to the folder
-RUN = ("created", "command", "data")  # what tells one run of a manifest from another
+RUN = ("created", "command", "data")  # what distinguishes the runs of a manifest
 SWAP = "swap.json"  # in such a folder: which files of it take the place of which of ours
-PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
-SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
-R_ENGINES = ("survey", "cregg")
 
 
 class ResultsFolder:
@@ -115,8 +107,6 @@ class ResultsFolder:
     @contextmanager
     def _locked(self, patience: float = 0.0) -> Iterator[None]:
         """Keep other processes from writing to the folder; the lock ends with this process."""
-        from conjury.inference.tables.files import Held, Lock
-
         until = time.monotonic() + patience
         try:
             while True:
@@ -152,7 +142,7 @@ class ResultsFolder:
             shutil.rmtree(draft, ignore_errors=True)
 
     def _refuse_foreign_parts(self) -> None:
-        """Refuse a folder without a manifest of ours that holds something where results would go."""
+        """Refuse a folder without a manifest of ours that contains something where results would go."""
         if self._owned() is not None:
             return
         for part in PARTS:
@@ -231,7 +221,7 @@ class ResultsFolder:
     ) -> None:
         """Move ours into the draft and its files into their place, whatever of that was done before.
 
-        ``done`` is told of each move.
+        Each move is added to ``done``.
         """
         waiting = {name for name in written if (draft / name).exists()}
         moves = [
@@ -271,7 +261,7 @@ class ResultsFolder:
 
     @property
     def origin(self) -> str:
-        """Which run the folder holds, empty where it holds none."""
+        """Which run wrote the results; empty where there are none."""
         made = self.manifest
         return f"of {made['created']} (`{made.get('command')}`)" if "created" in made else ""
 
@@ -340,84 +330,3 @@ def _files_below(folder: Path) -> list[str]:
 
 def _inside(path: PurePosixPath) -> bool:
     return not path.is_absolute() and ".." not in path.parts
-
-
-def describe_run(
-    command: Iterable[str], engines: Iterable[str] = (), further: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Say when, with what software (R's too where an engine runs in R) and by which command it was made."""
-    return {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "conjury": version("conjury"),
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "packages": {name: found for name in (*PACKAGES, *further) if (found := installed(name))},
-        "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
-        "command": shlex.join(map(without_folder, command)),
-    }
-
-
-def without_folder(argument: str) -> str:
-    """Shorten an argument that is an absolute path, or a pair with one, to the name of the file."""
-    name, equals, value = argument.rpartition("=")
-    path = Path(value)
-    return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
-
-
-def describe_file(
-    path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
-) -> dict[str, Any]:
-    """Name a data file with its checksum, its rows and how many of them were used; its folder is excluded."""
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return {
-        "name": name,
-        "file": Path(path).name,
-        "sha256": digest.hexdigest(),
-        "rows": rows,
-        "rows_used": used,
-        "variant": variant,
-    }
-
-
-def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
-    """Add the name of its folder to each described file whose name another one has, too."""
-    names = [made["file"] for made in described]
-    return [
-        made | ({"folder": Path(file).absolute().parent.name} if names.count(made["file"]) > 1 else {})
-        for made, file in zip(described, files, strict=True)
-    ]
-
-
-def _r_versions() -> dict[str, str | None]:
-    from ..r import available
-
-    found = available()
-    return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}
-
-
-def installed(package: str) -> str | None:
-    """Version of an installed Python package; None where it is absent."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _commit() -> str | None:
-    """Commit of a checkout; None for an installed package."""
-    if not (ROOT / ".git").exists():
-        return None
-    try:
-        made = subprocess.run(
-            ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return made.stdout.strip() or None

@@ -54,7 +54,7 @@ def robustness(
     is the power at which effects count as detectable; agreement takes ten times as many ``draws``.
     """
     check_alpha(alpha)
-    analysis = _effects(study)
+    analysis = analysis_of_effects(study)
     tables: dict[str, list[pd.DataFrame]] = {"errors": [], "power": []}
     notes: list[str] = []
     split = list(groups({"": choices}))
@@ -146,7 +146,8 @@ def _widest(errors: pd.DataFrame) -> pd.DataFrame:
     return widest
 
 
-def _effects(study: Study) -> Analysis:
+def analysis_of_effects(study: Study) -> Analysis:
+    """The study's first analysis of AMCEs that excludes no level, or the first of all."""
     found = [analysis for analysis in study.analyses if analysis.verb == "amce"]
     complete = [analysis for analysis in found if not analysis.exclude] or found
     if not complete:

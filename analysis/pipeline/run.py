@@ -124,12 +124,21 @@ PART = "__"  # between the name of a result and that of a further table of it
 
 
 @dataclass(frozen=True)
+class Sources:
+    """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``."""
+
+    human: tuple[str, ...] = ("human",)
+    model: tuple[str, ...] = ("model",)
+
+
+@dataclass(frozen=True)
 class FitOptions:
     """How to fit, for all kinds of studies; what a kind of study has no use for stays at its default.
 
     ``draws`` of None are those of the study or of its kind, and 0 is no bootstrap. ``id`` and ``vcov``
     replace the clusters and the standard errors of a conjoint study. ``epsilon`` is the advantage that
-    people must have over a model that may replace them.
+    people must have over a model that may replace them. ``sources`` adds estimates among people with the
+    help of models.
     """
 
     alpha: float = 0.05
@@ -140,6 +149,7 @@ class FitOptions:
     vcov: str | None = None
     interval: str = "percentile"
     epsilon: float = 0.1
+    sources: Sources | None = None
 
     def __post_init__(self) -> None:
         """Refuse what nothing could be fitted with, before any work is done."""
@@ -163,6 +173,11 @@ class FitOptions:
             raise InputError(f"seed is {self.seed}; give a whole number of 0 or more.")
         if self.vcov is not None:
             self.check_clusters(self.vcov)
+        if self.sources is not None and self.engine != "native":
+            raise InputError(
+                f"The engine {self.engine} computes no correction by models; leave out the engine or the "
+                "correction."
+            )
 
     def check_clusters(self, convention: str) -> None:
         """Refuse clusters (``id``) with standard errors of independent rows, which would not use them."""

@@ -9,6 +9,7 @@ from .descriptive import (
     dimension_correlations,
     distributions,
     means,
+    prediction_powered,
     rating_lines,
     tier_accuracy,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "epsilon_curve",
     "label_model",
     "means",
+    "prediction_powered",
     "rater_model",
     "rating_lines",
     "read_dimensions",

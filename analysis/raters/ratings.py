@@ -12,21 +12,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.exclusions import MARKED, exclusion_reasons
-from conjury.inference.tables.columns import as_text, refuse, where
-from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
+from conjury.inference.readers.aliases import MARKED, exclusion_reasons
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import require_columns
 
 from ..numerics.types import Codes, Floats
 from ..vocabulary import HUMAN
 from .scales import (
     SOURCE,
+    check_kinds,
     dimension_names,
-    in_table,
     item_clusters,
     names_of,
+    of_dimension,
     ranks,
+    refuse_repeated,
+    sample_numbers,
     scale_hints,
     scale_of,
+    values_of,
     with_items,
 )
 
@@ -68,6 +72,8 @@ class Ratings:
         The ratings that are allowed, where they were stated.
     unused : dict of str to str
         Kinds of the judges without a usable rating, by ``judge_id``.
+    unanswered : DataFrame
+        Judgments without a usable value that were not excluded, with the columns of ``frame``.
     """
 
     frame: pd.DataFrame
@@ -85,6 +91,7 @@ class Ratings:
     dimension: str = ""
     scale: tuple[float, ...] | None = None
     unused: Mapping[str, str] = field(default_factory=dict)
+    unanswered: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def value(self) -> Floats:
@@ -267,15 +274,17 @@ def read_ratings(
     require_columns(judgments, REQUIRED, SOURCE)
     if judgments.empty:
         raise InputError(f"{SOURCE}: there are no rows; give judgments.")
-    chosen, row = _of_dimension(judgments.reset_index(drop=True), dimension)
-    _check_kinds(chosen, row)
+    chosen, row = of_dimension(judgments.reset_index(drop=True), dimension)
+    check_kinds(chosen, row)
     frame = _named(chosen, row)
     usable, exclusions = _usable(frame)
     unused = _without_rating(frame, usable)
+    asked = exclusion_reasons(frame[EXCLUDED]).isna().to_numpy(dtype=bool) if EXCLUDED in frame else ~usable
+    unanswered = frame[~usable & asked]
     frame, row = frame[usable].reset_index(drop=True), row[usable]
-    value, labels = _values(frame["value"], numeric, row)
+    value, labels = values_of(frame["value"], numeric, row)
     frame = frame.assign(value=value)
-    _refuse_repeated(frame, row)
+    refuse_repeated(frame, row)
     categories: Any  # a tuple of ratings or of labels
     if labels is None:
         categories = scale_of(frame, scale, row)
@@ -301,6 +310,7 @@ def read_ratings(
         dimension=dimension or "",
         scale=None if scale is None else categories,
         unused=unused,
+        unanswered=unanswered,
     )
     coded = _coded(blank, frame, category.astype(np.int64))
     ranges = scale_hints(frame) if labels is None and scale is None else []
@@ -311,48 +321,6 @@ def _without_rating(frame: pd.DataFrame, usable: NDArray[np.bool_]) -> dict[str,
     """Kind of each judge without a usable rating."""
     lost = frame[~usable & ~frame["judge_id"].isin(frame["judge_id"][usable]).to_numpy(dtype=bool)]
     return dict(zip(as_text(lost["judge_id"]), as_text(lost["judge_kind"]), strict=True))
-
-
-def _of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
-    """Rows of one dimension, and their numbers in the table."""
-    rows = np.arange(len(judgments))
-    if "dimension" not in judgments:
-        if dimension is not None:
-            raise InputError(
-                f"{SOURCE}: there is no column 'dimension' to look for '{dimension}' in; add it."
-            )
-        return judgments, rows
-    names = as_text(judgments["dimension"])
-    known = [str(name) for name in names.dropna().unique()]
-    if dimension is None:
-        if len(known) > 1:
-            raise InputError(f"{SOURCE}: there are several dimensions ({listed(known)}); name one.")
-        return judgments, rows
-    if dimension not in known:
-        raise InputError(
-            f"{SOURCE}: there is no dimension '{dimension}'{did_you_mean(dimension, known)}; there are "
-            f"{listed(known)}."
-        )
-    kept = (names == dimension).fillna(False).to_numpy(dtype=bool)
-    return judgments[kept].reset_index(drop=True), rows[kept]
-
-
-def _check_kinds(frame: pd.DataFrame, row: Codes) -> None:
-    kinds = as_text(frame["judge_kind"])
-    bad = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
-    if bad.any():
-        value = kinds.iloc[int(bad.argmax())]
-        refuse(SOURCE, "judge_kind", in_table(row, bad), f"contains '{value}'", "write human or model")
-    for column in ("judge_id", "item_id"):
-        missing = frame[column].isna().to_numpy(dtype=bool)
-        if missing.any():
-            flagged = in_table(row, missing)
-            refuse(SOURCE, column, flagged, "is empty", "fill it in, every row needs one")
-    each = pd.DataFrame({"judge": as_text(frame["judge_id"]), "kind": kinds}).drop_duplicates()
-    twice = each["judge"].duplicated()
-    if twice.any():
-        name = each["judge"][twice].iloc[0]
-        raise InputError(f"{SOURCE}: judge '{name}' is human in some rows and a model in others; correct it.")
 
 
 def _named(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
@@ -370,19 +338,8 @@ def _named(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
         kind=kind,
         group=judge.mask((kind == HUMAN).to_numpy(dtype=bool), panel),
         item=as_text(frame["item_id"]),
-        sample=_samples(frame["sample"], row) if "sample" in frame else 1,
+        sample=sample_numbers(frame["sample"], row) if "sample" in frame else 1,
     )
-
-
-def _samples(column: pd.Series[Any], row: Codes) -> Codes:
-    """Whole numbers of samples, 1 where there is none."""
-    numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    empty = column.isna().to_numpy(dtype=bool)
-    bad = ~empty & ~(np.isfinite(numbers) & (np.round(numbers) == numbers))
-    if bad.any():
-        what = f"contains '{column.iloc[int(bad.argmax())]}'"
-        refuse(SOURCE, "sample", in_table(row, bad), what, "number repeated judgments with whole numbers")
-    return np.where(empty, 1, numbers).astype(np.int64)
 
 
 def _usable(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], pd.DataFrame]:
@@ -404,39 +361,6 @@ def _usable(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], pd.DataFrame]:
         n_rows=("judge", "size"), n_judges=("judge", "nunique"), n_items=("item", "nunique")
     )
     return usable, exclusions.reset_index()
-
-
-def _values(
-    column: pd.Series[Any], numeric: bool | None, row: Codes
-) -> tuple[pd.Series[Any], tuple[str, ...] | None]:
-    """Values as numbers, or as text with the labels in alphabetical order."""
-    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
-    numbers = pd.to_numeric(plain, errors="coerce").astype("Float64").astype("float64")
-    read = np.isfinite(numbers.to_numpy(dtype=float))
-    if numeric is None:
-        numeric = bool(read.mean() > 0.5)
-    if numeric and not read.all():
-        at = int((~read).argmax())
-        raise InputError(
-            f"{SOURCE}: {where('value', in_table(row, ~read))} contains '{column.iloc[at]}', while other "
-            "ratings are numbers; correct it, or give it a status other than ok."
-        )
-    if numeric:
-        return numbers, None
-    text = as_text(column)
-    return text, tuple(sorted(str(label) for label in text.unique()))
-
-
-def _refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:
-    repeated = frame.duplicated(["judge", "item", "sample"]).to_numpy(dtype=bool)
-    if repeated.any():
-        at = int(repeated.argmax())
-        first = frame.iloc[at]
-        raise InputError(
-            f"{SOURCE}: {where('item_id', in_table(row, repeated))} repeats the judgment of item "
-            f"'{first['item']}' by '{first['judge']}'; keep one row for each, or number them in a column "
-            "'sample'."
-        )
 
 
 def _coded(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:

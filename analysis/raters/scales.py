@@ -1,4 +1,4 @@
-"""The scale of ratings, and what is known of the items that are rated on it."""
+"""A table of judgments: its checks, the scale of its ratings, and the columns of the items rated."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.columns import as_text, where
-from conjury.inference.tables.schema import require_columns
+from conjury.inference.tables.columns import as_text, refuse, where
+from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..numerics.types import Codes, Floats
 
@@ -23,10 +23,98 @@ ADVICE = "they may have used different scales; bring all to one, or state the sc
 
 
 def in_table(row: Codes, bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flag the rows of the table where ``bad`` is true; ``row`` holds their numbers."""
+    """Flag the rows of the table where ``bad`` is true; ``row`` contains their numbers."""
     flagged = np.zeros(int(row.max()) + 1, dtype=bool)
     flagged[row[bad]] = True
     return flagged
+
+
+def of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
+    """Rows of one dimension, and their numbers in the table."""
+    rows = np.arange(len(judgments))
+    if "dimension" not in judgments:
+        if dimension is not None:
+            raise InputError(
+                f"{SOURCE}: there is no column 'dimension' to look for '{dimension}' in; add it."
+            )
+        return judgments, rows
+    names = as_text(judgments["dimension"])
+    known = [str(name) for name in names.dropna().unique()]
+    if dimension is None:
+        if len(known) > 1:
+            raise InputError(f"{SOURCE}: there are several dimensions ({listed(known)}); name one.")
+        return judgments, rows
+    if dimension not in known:
+        raise InputError(
+            f"{SOURCE}: there is no dimension '{dimension}'{did_you_mean(dimension, known)}; there are "
+            f"{listed(known)}."
+        )
+    kept = (names == dimension).fillna(False).to_numpy(dtype=bool)
+    return judgments[kept].reset_index(drop=True), rows[kept]
+
+
+def check_kinds(frame: pd.DataFrame, row: Codes) -> None:
+    """Refuse kinds of judges other than human and model, and rows without a judge or an item."""
+    kinds = as_text(frame["judge_kind"])
+    bad = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
+    if bad.any():
+        value = kinds.iloc[int(bad.argmax())]
+        refuse(SOURCE, "judge_kind", in_table(row, bad), f"contains '{value}'", "write human or model")
+    for column in ("judge_id", "item_id"):
+        missing = frame[column].isna().to_numpy(dtype=bool)
+        if missing.any():
+            flagged = in_table(row, missing)
+            refuse(SOURCE, column, flagged, "is empty", "fill it in, every row needs one")
+    each = pd.DataFrame({"judge": as_text(frame["judge_id"]), "kind": kinds}).drop_duplicates()
+    twice = each["judge"].duplicated()
+    if twice.any():
+        name = each["judge"][twice].iloc[0]
+        raise InputError(f"{SOURCE}: judge '{name}' is human in some rows and a model in others; correct it.")
+
+
+def sample_numbers(column: pd.Series[Any], row: Codes) -> Codes:
+    """Whole numbers of samples, 1 where there is none."""
+    numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    empty = column.isna().to_numpy(dtype=bool)
+    bad = ~empty & ~(np.isfinite(numbers) & (np.round(numbers) == numbers))
+    if bad.any():
+        what = f"contains '{column.iloc[int(bad.argmax())]}'"
+        refuse(SOURCE, "sample", in_table(row, bad), what, "number repeated judgments with whole numbers")
+    return np.where(empty, 1, numbers).astype(np.int64)
+
+
+def values_of(
+    column: pd.Series[Any], numeric: bool | None, row: Codes
+) -> tuple[pd.Series[Any], tuple[str, ...] | None]:
+    """Values as numbers, or as text with the labels in alphabetical order."""
+    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+    numbers = pd.to_numeric(plain, errors="coerce").astype("Float64").astype("float64")
+    read = np.isfinite(numbers.to_numpy(dtype=float))
+    if numeric is None:
+        numeric = bool(read.mean() > 0.5)
+    if numeric and not read.all():
+        at = int((~read).argmax())
+        raise InputError(
+            f"{SOURCE}: {where('value', in_table(row, ~read))} contains '{column.iloc[at]}', while other "
+            "ratings are numbers; correct it, or give it a status other than ok."
+        )
+    if numeric:
+        return numbers, None
+    text = as_text(column)
+    return text, tuple(sorted(str(label) for label in text.unique()))
+
+
+def refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:
+    """Refuse two judgments of one item by one judge in one sample."""
+    repeated = frame.duplicated(["judge", "item", "sample"]).to_numpy(dtype=bool)
+    if repeated.any():
+        at = int(repeated.argmax())
+        first = frame.iloc[at]
+        raise InputError(
+            f"{SOURCE}: {where('item_id', in_table(row, repeated))} repeats the judgment of item "
+            f"'{first['item']}' by '{first['judge']}'; keep one row for each, or number them in a column "
+            "'sample'."
+        )
 
 
 def scale_of(frame: pd.DataFrame, scale: Sequence[float] | None, row: Codes) -> tuple[float, ...]:
@@ -60,12 +148,12 @@ def _allowed(scale: Sequence[float]) -> Floats:
 
 
 def scale_hints(frame: pd.DataFrame) -> list[str]:
-    """Say which raters' ranges do not meet, and which value lies far from all others."""
+    """State which raters' ranges do not meet, and which value lies far from all others."""
     return [*_apart(frame), *_stray(frame["value"].to_numpy(dtype=float))]
 
 
 def other_scale(frame: pd.DataFrame) -> str | None:
-    """Say who rated the same items as others on a scale of another width; None where nobody is known to."""
+    """State who rated the same items as others on a scale of another width; None where nobody is known to."""
     # Ranges say little where there are few ratings: both sides need ten or more of the same items, the narrow
     # side three values or more, and three quarters of the wide side's ratings must lie farther from its range
     # than it is wide. So no table on a scale of up to seven whole numbers is refused.
@@ -88,7 +176,7 @@ def other_scale(frame: pd.DataFrame) -> str | None:
 
 
 def _apart(frame: pd.DataFrame) -> list[str]:
-    """Say whose ranges do not overlap with those of any other rater, or which of two is far wider."""
+    """State whose ranges do not overlap with those of any other rater, or which of two is far wider."""
     ends = frame.groupby("judge", sort=False)["value"].agg(["min", "max", "size"])
     ends = ends[ends["size"] > 1].sort_values("min", kind="stable")
     part = (ends["min"] > ends["max"].cummax().shift()).cumsum()
@@ -130,7 +218,7 @@ def _on_other_scales(narrow: Floats, wide: Floats) -> bool:
 
 
 def _stray(values: Floats) -> list[str]:
-    """Say which lowest or highest value occurs once and lies farther out than others lie apart."""
+    """State which lowest or highest value occurs once and lies farther out than others lie apart."""
     found, times = np.unique(values, return_counts=True)
     if len(values) < FEW or len(found) < 4:
         return []
@@ -251,6 +339,17 @@ def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> 
             f"Item '{items[item[int(split.argmax())]]}' has two values of '{column.name}'; keep one."
         )
     return of_item
+
+
+class Clustered:
+    """Items in clusters."""
+
+    cluster: Codes  # shape (I,): number of the cluster of each item; without clusters, the item itself
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of items."""
+        return int(self.cluster.max()) + 1
 
 
 def dimension_names(

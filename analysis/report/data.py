@@ -63,6 +63,7 @@ def _options(result: Result) -> dict[str, Any]:
     return {name: value for name, value in result.settings.items() if name in OPTIONS}
 
 
+CORRECTIONS = "prediction_powered"
 APART = ("compared", "diagnosed")  # runs with documents of their own
 TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
 CONJOINT = (
@@ -73,7 +74,7 @@ FURTHER_EFFECTS = "further_amce"
 
 
 class ReportData:
-    """A results folder; ``about`` names the run that a document is about, or ``"items"``."""
+    """A results folder; ``about`` names the run that a document is about, ``"items"`` or ``"corrected"``."""
 
     def __init__(self, path: str | Path, about: str = FIT) -> None:
         self.path, self.about = Path(path).expanduser().resolve(), about
@@ -92,6 +93,11 @@ class ReportData:
         if self.about == "diagnosed" and "diagnosed" not in runs:
             run = f"conjury diagnose {self.study_argument} --results FOLDER"
             raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
+        if self.about == "corrected" and not self.of_kind(CORRECTIONS):
+            raise InputError(
+                f"{self.path} has no estimates that models make more precise; run `conjury fit` with "
+                "--correct ppi first."
+            )
         if self.about == "items" and not any(
             record.part not in APART and record.kind not in (*CONJOINT, FURTHER_EFFECTS, *TABLES)
             for record in self.results

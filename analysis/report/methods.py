@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..figures.labels import level_of
 from .tables import number, whole
 
 DOUBLE_BRACE = "{\N{WORD JOINER}{"
@@ -151,7 +152,7 @@ def _columns(names: str) -> str:
 def _intervals(analysis: Mapping[str, Any]) -> str:
     if analysis.get("alpha") is None or str(analysis.get("verb")) in COUNTS:
         return ""
-    text = f"Intervals cover {100 * (1 - float(analysis['alpha'])):g}%"
+    text = f"Intervals cover {level_of(analysis)}"
     if analysis.get("draws"):
         kind = str(analysis.get("interval") or "")
         kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
@@ -177,7 +178,7 @@ def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
     resampling = str(analysis.get("interval") or "")
     own = "normal" if analysis.get("vcov") in (None, "survey") else "t"
     text = f"{resampling} bootstrap".strip() if kind == "bootstrap" else own
-    return f"{100 * (1 - float(analysis['alpha'])):g}% {text} interval"
+    return f"{level_of(analysis)} {text} interval"
 
 
 def drawn_units(analysis: Mapping[str, Any]) -> str:

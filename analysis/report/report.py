@@ -16,7 +16,7 @@ from conjury.inference.errors import ConjuryError, InputError
 
 from ..pipeline.manifest import FIT, Recorded
 from ..results import Result
-from .data import ReportData, describe, draw, has_figure
+from .data import CORRECTIONS, ReportData, describe, draw, has_figure
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
 from .exhibits.people import drawing
@@ -64,8 +64,9 @@ class Report(ReportData):
     ----------
     path : str or Path
         A folder written by ``conjury fit`` or by a command that adds to results.
-    about : {"fit", "items", "compared", "diagnosed"}
-        The run that the document is about; ``"items"`` are ratings and labels.
+    about : {"fit", "items", "corrected", "compared", "diagnosed"}
+        The run that the document is about; ``"items"`` are ratings and labels, ``"corrected"`` the estimates
+        that models make more precise.
 
     Raises
     ------
@@ -168,8 +169,9 @@ class Report(ReportData):
         return draw(drawn.result, self.labels, part=drawn.part)
 
     def _own(self) -> list[Recorded]:
-        """The results of the runs that the document is about."""
-        return [record for record in self.results if record.part in self.runs]
+        """The results that the document is about: those of its runs, or of a kind."""
+        own = [record for record in self.results if record.part in self.runs]
+        return [one for one in own if one.kind == CORRECTIONS] if self.about == "corrected" else own
 
     def _headlines(self) -> list[str]:
         sentences: dict[str, str] = {}
@@ -333,7 +335,7 @@ def load(results: str, about: str = FIT) -> Report | MissingReport:
     ----------
     results : str
         The folder of results that the document names.
-    about : {"fit", "items", "compared", "diagnosed"}
+    about : {"fit", "items", "corrected", "compared", "diagnosed"}
         The run that the document is about, as in `Report`.
 
     Returns
@@ -357,7 +359,8 @@ def _how_to_compute(results: str, about: str, error: str) -> str:
     other = f"To show other results, run {code(f'quarto render {document} -P results:FOLDER')}."
     if (Path(results).expanduser() / "manifest.json").is_file():
         return f"{plain(error.replace(str(Path(results).expanduser().resolve()), results))} {other}"
-    commands = [f"conjury fit STUDY --data FILE --out {results}"]
+    correct = "--correct ppi " if about == "corrected" else ""
+    commands = [f"conjury fit STUDY --data FILE {correct}--out {results}"]
     commands += [f"{THEN[about]} STUDY --results {results}"] if about in THEN else []
     run = " and then ".join(code(command) for command in commands)
     return f"There are no results in {code(results)} yet; compute them with {run}. {other}"

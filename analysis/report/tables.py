@@ -342,7 +342,7 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
 
 
 def in_brackets(what: str, shown: pd.DataFrame) -> str:
-    """Say what stands in brackets, where a table has any; else that there is none of it."""
+    """State what stands in brackets, where a table has any; else that there is none of it."""
     there = shown.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
     return f"In brackets: {what}" if there else "Without intervals"
 

@@ -115,7 +115,7 @@ def _table(table: Table) -> str:
 
 
 def _is_numeric(table: Table, column: int) -> bool:
-    """Whether a column holds numbers, or words that stand for one."""
+    """Whether a column contains numbers, or words that stand for one."""
     cells = [row[column] for row in table.rows if len(row) > 1]
     return column > 0 and all(not cell or cell[0].isdigit() or cell in WORDS for cell in cells)
 
@@ -139,7 +139,8 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
     from conjury.analysis.conjoint.power.design_card import Plan, make_card
     from conjury.inference.collecting.jobs import expected_costs
     from conjury.inference.collecting.prices import read_prices
-    from conjury.inference.tables.files import whole, write_table
+    from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.writing import whole
 
     groups = _groups(study, design)
     plans = [Plan(plan_name(group), group.label, group.pairs, group.options) for group in groups]

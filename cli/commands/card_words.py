@@ -95,7 +95,10 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
         "without replacement.",
     ]
     panels = [group for group in groups if group.kind == "human"]
-    told += [f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}." for group in panels]
+    told += [
+        f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}, as the study file plans it."
+        for group in panels
+    ]
     if study.collect.form == "single":
         told.append(
             "Power is not reported: profiles are judged one at a time, and power is planned for pairs only."
@@ -125,8 +128,8 @@ def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
         header += ["Effective\nn", *(f"{group.label}\nfinds" for group in groups)]
         note += (
             f" Effective n ({groups[0].label}): profiles, half with the level and half with the reference, "
-            "whose independent answers would tell as much of its effect. Finds: the smallest AMCE found with "
-            "power 0.8, two-sided at 0.05."
+            "whose independent answers would give as much information on its effect. Finds: the smallest "
+            "AMCE found with power 0.8, two-sided at 0.05."
         )
     rows: list[tuple[str, ...]] = []
     for feature, own in card.levels.groupby("feature", sort=False):
@@ -249,7 +252,7 @@ UNUSUAL = 4.0  # standard errors between the share of a level in the design and 
 
 
 def in_words(study: Study, combination: Combination) -> str:
-    """Say what a combination of levels is."""
+    """State what a combination of levels is."""
     return " and ".join(
         f"{study.feature_labels[name]} = {' or '.join(study.level_labels[name][level] for level in levels)}"
         for name, levels in combination.levels.items()
@@ -282,7 +285,7 @@ def warnings_of(study: Study, card: DesignCard) -> list[str]:
 
 
 def _rare(study: Study, card: DesignCard) -> list[str]:
-    """Warn of levels that are shown too seldom, or not as often as the design says."""
+    """Warn of levels that are shown too seldom, or not as often as the design states."""
     told = []
     for row in card.levels[~card.levels["derived"]].to_dict("records"):
         what = f"{study.feature_labels[row['feature']]}: {study.level_labels[row['feature']][row['level']]}"
@@ -305,7 +308,7 @@ def _rare(study: Study, card: DesignCard) -> list[str]:
 
 
 def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[str]:
-    """Say what the numbers of a card rest on."""
+    """State what the numbers of a card rest on."""
     told = list(dict.fromkeys(note for found in card.powers for note in found.design_notes))
     if any(group.kind == "human" for group in groups):
         told.append(

@@ -48,6 +48,9 @@ class RunningOptions:
     pairs: Annotated[
         int | None, typer.Option(min=1, help="Only the first pairs of the design, or the first items.")
     ] = None
+    tasks: Annotated[
+        str, typer.Option(help="models: the pairs drawn for models; panel: the tasks of people; all: both.")
+    ] = "models"
     stimuli: Annotated[
         str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
     ] = "text"

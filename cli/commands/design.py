@@ -1,8 +1,9 @@
-"""The command ``conjury design``: the pairs of a conjoint, or who rates which item."""
+"""The command ``conjury design``: the pairs of a conjoint, the tasks of people, or who rates which item."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,9 +15,8 @@ from ..options import RunFolderPath, StudyName, at_most, grouped, refuse_options
 from ..printing import console
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conjury.inference.study.models import ItemStudy
+    from conjury.inference.collecting.people import PeoplePlan
+    from conjury.inference.study.models import ItemStudy, Study
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class Drawing:
     people: Annotated[
         int | None,
         typer.Option(
-            help="People who share the items of a study; by default as few as can be.",
+            min=1,
+            help="People who judge tasks of a conjoint, or who share the items of a study; for items by "
+            "default as few as can be.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
@@ -43,20 +45,156 @@ class Drawing:
     ] = None
 
 
+@dataclass(frozen=True)
+class People:
+    """Which tasks people judge."""
+
+    panel: Annotated[
+        Path | None,
+        typer.Option(help="Take people's tasks from their choices, or their items from their judgments."),
+    ] = None
+    sample: Annotated[
+        str | None,
+        typer.Option(help="Sample people's tasks from the models' pairs: uniform, strata or uncertainty."),
+    ] = None
+    people_per_task: Annotated[
+        int | None, typer.Option(min=1, help="People who judge each sampled task; by default one.")
+    ] = None
+    first_pairs: Annotated[
+        int | None, typer.Option(min=1, help="Sample from the first pairs of the design only.")
+    ] = None
+    strata: Annotated[
+        str | None, typer.Option(help="Column of profiles whose levels make the strata of pairs.")
+    ] = None
+    judge: Annotated[str | None, typer.Option(help="Model by whose uncertainty tasks are sampled.")] = None
+    answers: Annotated[
+        Path | None, typer.Option(help="Choices of this model; by default those of the run.")
+    ] = None
+    floor: Annotated[
+        float | None,
+        typer.Option(help="Uniform share of sampling by uncertainty; by default 0.2.", min=0, max=1),
+    ] = None
+
+
 @grouped
-def design(study: StudyName, drawing: Drawing, out: RunFolderPath = None) -> None:
-    """Draw the pairs of a conjoint, or who rates which item, before anyone is asked."""
-    from conjury.inference.study import ItemStudy, load_any_study
+def design(study: StudyName, drawing: Drawing, people: People, out: RunFolderPath = None) -> None:
+    """Draw the pairs of a conjoint, the tasks of people, or who rates which item, before anyone is asked."""
+    from conjury.inference.collecting.past_runs import run_folder
+    from conjury.inference.collecting.people import check_size
+    from conjury.inference.study import ItemStudy, Study, load_any_study
 
     from .card import draw_card as draw
 
     known = load_any_study(study)
+    _check(drawing, people)
     if isinstance(known, ItemStudy):
-        refuse_options(study, "items", {"--pairs": drawing.pairs, "--swapped-share": drawing.swapped_share})
-        _assign(known, out, drawing)
+        of_pairs = {"--pairs": drawing.pairs, "--swapped-share": drawing.swapped_share}
+        refuse_options(study, "items", {**of_pairs, "--sample": people.sample})
+        if people.panel is not None:
+            _take_raters(known, out, people.panel)
+        else:
+            _assign(known, out, drawing)
         return
-    refuse_options(study, "pairs", {"--people": drawing.people, "--repeats": drawing.repeats})
-    draw(study, out, drawing.pairs, drawing.swapped_share, drawing.seed)
+    assert isinstance(known, Study)
+    refuse_options(study, "pairs", {"--repeats": drawing.repeats})
+    size = (drawing.pairs, drawing.swapped_share)
+    alone = drawing.people is None and people.panel is None
+    plan = None if drawing.people is None else _plan(drawing.people, drawing.seed, people)
+    drawn = (run_folder(known, out).path / "design" / "design.json").is_file()
+    if plan is not None and not drawn:
+        check_size(known, plan, drawing.pairs)
+    if alone or not drawn:
+        draw(study, out, *size, drawing.seed)
+    elif size != (None, None):
+        run_folder(known, out).draw(known, *size, drawing.seed)
+    if not alone:
+        _add_people(known, out, plan, people.panel)
+
+
+def _check(drawing: Drawing, people: People) -> None:
+    """Refuse options that do not go together."""
+    others = {
+        "--sample": people.sample,
+        "--people-per-task": people.people_per_task,
+        "--first-pairs": people.first_pairs,
+        "--strata": people.strata,
+        "--judge": people.judge,
+        "--answers": people.answers,
+        "--floor": people.floor,
+    }
+    given = [name for name, value in others.items() if value is not None]
+    drawn = {"--people": drawing.people, "--seed": drawing.seed, "--repeats": drawing.repeats}
+    unused = [*(name for name, value in drawn.items() if value is not None), *given]
+    if people.panel is not None and unused:
+        name = unused[0]
+        raise InputError(f"--panel takes tasks as they are, so {name} has no use; omit one of the two.")
+    if given and drawing.people is None:
+        raise InputError(f"{given[0]} is about tasks of people; add --people N, or omit it.")
+    if given and people.sample is None:
+        raise InputError(f"{given[0]} is about tasks that are sampled; add --sample, or omit it.")
+    unused = [name for name in ("--judge", "--answers", "--floor") if name in given]
+    if unused and people.sample != "uncertainty":
+        raise InputError(f"{unused[0]} is about --sample uncertainty; write that, or omit it.")
+    if people.strata is not None and people.sample == "uniform":
+        raise InputError("--strata has no use with --sample uniform; omit it, or write --sample strata.")
+
+
+def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
+    """What the options ask for."""
+    from conjury.inference.collecting.people import FLOOR, PeoplePlan
+
+    return PeoplePlan(
+        number,
+        seed,
+        people.sample,
+        people.people_per_task or 1,
+        people.first_pairs,
+        people.strata,
+        people.judge,
+        people.answers,
+        FLOOR if people.floor is None else people.floor,
+    )
+
+
+def _add_people(study: Study, out: Path | None, plan: PeoplePlan | None, survey: Path | None) -> None:
+    """Add tasks of people to the design of a run, and print what they are."""
+    from conjury.inference.collecting.past_runs import run_folder
+    from conjury.inference.collecting.people import add_people, add_survey
+    from conjury.inference.design.panels import described
+
+    folder = run_folder(study, out)
+    if plan is not None:
+        made = add_people(study, plan, out=out)
+    else:
+        assert survey is not None
+        made = add_survey(study, survey, out=out)
+    assert made.panel is not None
+    console.print(f"{study.title}: the tasks of people in {folder.path / 'design'}")
+    console.print(f"  panel_tasks.parquet, .csv  {described(made.panel)}")
+    sampled = made.panel.distinct()["sampling_probability"]
+    if sampled.notna().any():
+        console.print(f"  sampling_probability       from {sampled.min():.3g} to {sampled.max():.3g}")
+    named = study.here if out is None else f"{study.here} --out {out}"
+    if made.panel_sha256() is not None:
+        console.print(f"Next: conjury collect {named} --judge JUDGE --tasks panel")
+    elif folder.ledger.is_file():
+        console.print(
+            f"Next: conjury parse {named}, which adds sampling probabilities to the models' choices"
+        )
+
+
+def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:
+    """Take the items that people rated elsewhere."""
+    from conjury.inference.collecting.past_runs import run_folder
+    from conjury.inference.collecting.people import add_raters
+
+    folder = run_folder(study, out)
+    table = add_raters(study, path, out=out)
+    console.print(f"{study.title}: who rates what, in {folder.path / 'design'}")
+    console.print(
+        f"  assignment.parquet, .csv  {table['item_id'].nunique():,} items by {table['rater'].nunique():,} "
+        f"people, from {path}"
+    )
 
 
 def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:

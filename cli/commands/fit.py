@@ -17,7 +17,7 @@ from ..printing import console, counted, print_notes, print_place, show_steps
 if TYPE_CHECKING:
     from conjury.analysis.pipeline.fitting import Tables, Work
     from conjury.analysis.pipeline.loading import Loaded
-    from conjury.analysis.pipeline.run import Fitted
+    from conjury.analysis.pipeline.run import Fitted, Sources
     from conjury.inference.study.models import ItemStudy, Study
 
 Data = Annotated[
@@ -79,8 +79,41 @@ class Fitting:
     ] = 0.1
 
 
+@dataclass(frozen=True)
+class Correcting:
+    """Estimates among people, made more precise by models."""
+
+    correct: Annotated[
+        str | None,
+        typer.Option(help="ppi: estimates among people, made more precise by the answers of models."),
+    ] = None
+    human: Annotated[
+        list[str] | None,
+        typer.Option(help="With --correct, the people: a panel or judge, by default all; can be repeated."),
+    ] = None
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="With --correct, the models that help, by default all; can be repeated."),
+    ] = None
+
+    @property
+    def sources(self) -> Sources | None:
+        """People and models of a correction; None without one."""
+        from conjury.analysis.pipeline.run import Sources
+
+        if self.correct is None:
+            stray = next((name for name in ("human", "model") if getattr(self, name)), None)
+            if stray is not None:
+                raise InputError(f"--{stray} goes with --correct ppi; give both, or leave it out.")
+            return None
+        if self.correct != "ppi":
+            raise InputError(f"--correct {self.correct}: there is no such correction; write ppi.")
+        given = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
+        return Sources(**given)
+
+
 @grouped
-def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
+def fit(study: StudyName, data: Data, files: Files, fitting: Fitting, correcting: Correcting) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
     from conjury.analysis.pipeline.results_folder import ResultsFolder
@@ -90,7 +123,7 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
     from ..printing import draw_figures
 
     known = load_any_study(study)
-    _refuse_stray(known, files, fitting)
+    _refuse_stray(known, files, fitting, correcting)
     options = FitOptions(
         fitting.alpha,
         fitting.draws,
@@ -100,6 +133,7 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
         fitting.vcov,
         fitting.interval,
         fitting.epsilon,
+        correcting.sources,
     )
     loaded = _load(known, data, files).about(fitting.outcome)
     loaded.require("--id", options.id)
@@ -121,7 +155,7 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
     print_place(files.out, before)
 
 
-def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting) -> None:
+def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, correcting: Correcting) -> None:
     """Refuse options that the kind of study does not take."""
     from conjury.analysis.pipeline.fitting import has_gold
     from conjury.inference.study.models import ItemStudy
@@ -130,6 +164,11 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting) -> N
     if not isinstance(study, ItemStudy):
         if of_labels:
             raise InputError("--gold and --reading are options of studies of labels, and this is a conjoint.")
+        if correcting.correct and fitting.outcome not in (None, study.outcome):
+            raise InputError(
+                f"--correct needs choices of people, and --outcome {fitting.outcome} is about models; leave "
+                "one of them out."
+            )
         return
     conjoint = {
         "--variant": files.variant,
@@ -141,6 +180,7 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting) -> N
         "--prompt": files.prompt,
         "--engine": fitting.engine != "native",
         "--interval": fitting.interval != "percentile",
+        "--correct": correcting.correct,
     }
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
@@ -180,16 +220,23 @@ def _print_plan(work: Work) -> None:
 
 
 def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
-    """Print the rows of each table, and how many groups an analysis could not use."""
+    """Print the rows of each table, how many groups an analysis could not use, and what models add."""
+    from conjury.analysis.figures.labels import Names
+    from conjury.analysis.report.data import labels_of
+    from conjury.analysis.report.exhibits.corrections import summary
+
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if work.groups and result.kind != "people"
+        if work.groups and result.kind not in ("people", "prediction_powered")
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:
         tables |= further
+    names = Names(labels_of(work.described))
     for name, table in tables.items():
         absent = len(work.groups) - estimated[name] if name in estimated else 0
         left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
-        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}")
+        result = fitted.by_name.get(name)
+        gain = f". {summary(result, names)}" if result and result.kind == "prediction_powered" else ""
+        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{gain}")

@@ -38,7 +38,7 @@ class Prices:
     per_pair: dict[str, float | None]
 
     def tell(self, cost: float | None) -> str:
-        """Say a cost in words."""
+        """State a cost in words."""
         return UNKNOWN if cost is None else f"{self.currency} {cost:,.2f}".strip()
 
 
@@ -133,7 +133,7 @@ def find_groups(
 
 
 def size_of(group: Judged) -> str:
-    """Say how many pairs a group judges, repeats of respondents apart."""
+    """State how many pairs a group judges, repeats of respondents apart."""
     if group.kind == "model":
         return f"{group.pairs:,.0f} pairs"
     tasks = f"({group.tasks} + {group.repeats})" if group.repeats else f"{group.tasks}"
@@ -141,7 +141,7 @@ def size_of(group: Judged) -> str:
 
 
 def paid_for(study: Study, judge: str, prices: Prices) -> str:
-    """Say when and how the price of a judge was paid, where the study file knows."""
+    """State when and how the price of a judge was paid, where the study file knows."""
     for known in study.costs.judges if study.costs else ():
         if known.judge == judge and known.note and known.per_pair == prices.per_pair.get(judge):
             return f" ({known.note})"

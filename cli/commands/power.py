@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
+from ..label_plan import Asked, WithModel, plan_with_model
 from ..options import StudyName, at_most, grouped
 from ..printing import wide_console
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import Study
 
 EFFECTS = (0.01, 0.02, 0.05)
 FIGURES = (".png", ".svg", ".pdf")
@@ -83,8 +87,11 @@ class Written:
 
 
 @grouped
-def power(study: StudyName, sizes: Sizes, tests: Tests, written: Written) -> None:
-    """Show minimum detectable effects, the sample sizes that other effects require, and their costs."""
+def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, written: Written) -> None:
+    """Show minimum detectable effects, the sample sizes that other effects require, and their costs.
+
+    With --with MODEL: how many people are needed if the model's answers correct theirs.
+    """
     from conjury.inference.study import load_study
     from conjury.inference.tables.files import write_table
 
@@ -93,6 +100,10 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, written: Written) -> Non
 
     _check_files(study, written)
     known = load_study(study)
+    if model.with_model is not None:
+        plan_with_model(known, model, _asked(known, str(model.with_model), sizes, tests, written))
+        return
+    model.check_absent()
     prices = find_prices(known, sizes.cost_per_pair, sizes.cost_per_respondent)
     groups = find_groups(known, sizes.judge, sizes.pairs, sizes.respondents, tests.assumed)
     effects = [*sizes.effect] if sizes.effect else [*EFFECTS]
@@ -113,6 +124,33 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, written: Written) -> Non
         console.print(f"All levels and judges in {written.out}")
     if written.figure is not None:
         console.print(f"Figure in {written.figure}")
+
+
+def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Written) -> Asked:
+    """What a plan with a model takes of the other options; those that the choices answer are refused."""
+    from .planned import find_prices
+
+    measured = {"--judge": sizes.judge, "--icc": tests.icc or None}
+    measured |= {"--reliability": tests.reliability, "--repeats": tests.repeats}
+    measured |= {"--stimulus-sd": tests.stimulus_sd}
+    stray = next((name for name, value in measured.items() if value is not None), None)
+    if stray is not None:
+        raise InputError(f"{stray} is no option of --with, which measures how answers vary; omit it.")
+    if tests.tests < 1:
+        raise InputError(f"--tests is {tests.tests}; give a whole number above 0.")
+    prices = find_prices(study, sizes.cost_per_pair, sizes.cost_per_respondent)
+    return Asked(
+        [*sizes.effect] if sizes.effect else [*EFFECTS],
+        sizes.respondents,
+        sizes.pairs,
+        prices.per_respondent,
+        prices.per_pair.get(model),
+        prices.currency,
+        tests.power,
+        tests.alpha / tests.tests,
+        written.out,
+        written.figure,
+    )
 
 
 def _check_files(study: str, written: Written) -> None:

@@ -16,8 +16,9 @@ from ..printing import console, warn
 Name = Annotated[
     str,
     typer.Argument(
-        help="moderation, oogiri, multiturn, harm_or_humor, conjoint (any other conjoint), raters (any "
-        "judgments), benchmark (any labels with gold), diagnostics or estimators."
+        help="moderation, oogiri, multiturn, harm_or_humor, conjoint (any other conjoint), correction "
+        "(estimates by --correct), raters (any judgments), benchmark (any labels with gold), diagnostics "
+        "or estimators."
     ),
 ]
 

@@ -15,6 +15,7 @@ from ..options import StudyName, at_most, grouped, refuse_options
 from ..printing import console, print_written
 
 if TYPE_CHECKING:
+    from conjury.inference.design.drawn import DrawnDesign
     from conjury.inference.study.models import ItemStudy, Study
 
 Out = Annotated[
@@ -69,6 +70,10 @@ class Pairs:
         float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
     ] = None
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None
+    run: Annotated[
+        Path | None,
+        typer.Option(help="Run whose design is judged: models answer all its tasks, people their own."),
+    ] = None
 
 
 @grouped
@@ -88,7 +93,7 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
         "--pairs": pairs.pairs,
         "--noise": pairs.noise,
     }
-    conjoint |= {"--prompt": pairs.prompt, "--swapped-share": pairs.swapped_share or None}
+    conjoint |= {"--run": pairs.run, "--prompt": pairs.prompt, "--swapped-share": pairs.swapped_share or None}
     refuse_options(study, "items", conjoint)
     if known.label_sets:
         refuse_options(study, "labels", of_ratings)
@@ -105,6 +110,7 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
     for name, number in (("respondents", pairs.respondents), ("pairs", pairs.pairs)):
         if number is not None and number < 1:
             raise InputError(f"--{name} is {number}; give a whole number above 0.")
+    design = None if pairs.run is None else _design_of(study, pairs.run, pairs)
     drawn = draw(
         study,
         answers.seed,
@@ -115,6 +121,7 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
         swapped_share=pairs.swapped_share,
         samples=1 if answers.samples is None else answers.samples,
         noise=pairs.noise,
+        design=design,
     )
     print_written([(drawn.choices, out, "rows of choices")])
     if drawn.truth is not None:
@@ -124,6 +131,24 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
         f"No true values: they are computed for at most {TRUE_CELLS:,} combinations of attributes, and this "
         "study has more."
     )
+
+
+def _design_of(study: Study, run: Path, pairs: Pairs) -> DrawnDesign:
+    """Read the design of a run; refuse options that would draw another one."""
+    from conjury.inference.collecting.runs import RunFolder
+    from conjury.inference.design.drawn import check_restrictions
+
+    given: dict[str, Any] = {"--respondents": pairs.respondents, "--pairs": pairs.pairs}
+    for name, value in (given | {"--swapped-share": pairs.swapped_share or None}).items():
+        if value is not None:
+            raise InputError(f"{name} has no use with --run, whose design is judged; omit one of the two.")
+    design = RunFolder(run).design
+    if design is None:
+        raise InputError(
+            f"{run}: there is no design; draw one with `conjury design {study.here} --out {run}`."
+        )
+    check_restrictions(study, design, run)
+    return design
 
 
 def _judgments(study: ItemStudy, out: Path, answers: Answers) -> None:

@@ -34,7 +34,7 @@ EXTRAS = {
 
 def findings() -> list[Finding]:
     """Look for Python, R, R's packages, Quarto and the optional packages."""
-    from conjury.analysis.pipeline.results_folder import installed
+    from conjury.analysis.pipeline.manifest import installed
     from conjury.analysis.r import PACKAGES, available, remedy
 
     r = available()

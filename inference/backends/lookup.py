@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from ..design.drawn import DrawnDesign
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
@@ -23,7 +25,7 @@ from ..tables.files import read_table
 from .base import Recorder, completion
 
 
-class _Simulated:
+class _Simulated(ABC):
     """A judge with a text for each request, None where the simulation has none."""
 
     _seed: int
@@ -42,8 +44,9 @@ class _Simulated:
             else:
                 recorder.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
 
+    @abstractmethod
     def _text(self, request: Request) -> str | None:
-        raise NotImplementedError
+        """The answer to a request, None where the simulation has none."""
 
 
 class SimulatedRatingsBackend(_Simulated):
@@ -127,14 +130,15 @@ class SimulatedBackend(_Simulated):
 
     _missing = "the truth table contains no such judge, prompt and task"
 
-    def __init__(self, study: Study, judge_id: str, drawn: dict[str, Any], samples: int) -> None:
-        made = simulate(study, judges=[judge_id], samples=samples, truth=False, **drawn)
+    def __init__(self, study: Study, judge_id: str, design: DrawnDesign, samples: int) -> None:
+        seed = int(design.drawn["seed"])
+        made = simulate(study, seed, judges=[judge_id], samples=samples, truth=False, design=design)
         first = made.choices[made.choices["position"] == "A"]
         sample = first["sample"] if "sample" in first else pd.Series(1, index=first.index)
         keys = zip(first["prompt_id"], first["pair_id"], sample, strict=True)
         self._chosen = dict(zip(keys, first["chosen"].astype(bool), strict=True))
         self._options = study.response.options if study.response.form == "choice" else ["A", "B"]
-        self._seed = drawn["seed"]
+        self._seed = seed
 
     def _text(self, request: Request) -> str | None:
         chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))

@@ -16,8 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, MissingDependency
-from ..ledger.exchanges import Attempt, Body, Outcome, Request
-from ..requests.media import resolve
+from ..ledger.exchanges import Attempt, Body, Outcome, Request, resolve
 from .base import Recorder, completion
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
 
 FIRST_CHUNK, LARGEST_CHUNK = 64, 8192
 CHUNK_SECONDS = 20.0  # answers become durable chunk by chunk, so chunks grow only to what takes this long
-NEVER = -9999.0  # stands for minus infinity, which JSON cannot hold
+NEVER = -9999.0  # stands for minus infinity, which JSON cannot contain
 
 
 class VLLMBackend:

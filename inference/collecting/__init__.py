@@ -3,6 +3,7 @@
 from .jobs import Job, Plan
 from .options import Asking, Running
 from .past_runs import Status, parse, retry, status
+from .people import PeoplePlan, add_people, add_raters, add_survey
 from .recorder import Tally
 from .run import Collected, Prepared, collect, preview
 
@@ -10,11 +11,15 @@ __all__ = [
     "Asking",
     "Collected",
     "Job",
+    "PeoplePlan",
     "Plan",
     "Prepared",
     "Running",
     "Status",
     "Tally",
+    "add_people",
+    "add_raters",
+    "add_survey",
     "collect",
     "parse",
     "preview",

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..design.drawn import DrawnDesign
 from ..design.subjects import Shown, Subject, is_single
-from ..ledger import Ledger, Usage
+from ..ledger import Count, Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
 from ..requests.building import Builder, Media
 from ..requests.templates import Templates
@@ -46,6 +46,8 @@ class Job:
         As :class:`conjury.inference.requests.building.Builder` takes it.
     put_to : mapping of str to int
         Number of subjects of prompts that are put to some of them only.
+    names : collection of str, optional
+        Names of the subjects where these are not all of the run.
     """
 
     study: Study | ItemStudy
@@ -56,6 +58,7 @@ class Job:
     n_subjects: int
     media: Media
     put_to: Mapping[str, int] = field(default_factory=dict)
+    names: Collection[str] | None = None
 
     def requests(self) -> Iterator[Request]:
         """Build all requests, one after the other."""
@@ -108,7 +111,10 @@ class Plan:
 def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
     """Return the number of requests and their expected cost; nothing is sent."""
     wanted = {prompt.id for prompt in job.prompts}
-    counts = [] if ledger is None else ledger.counts()
+    counts: Sequence[Count] = []
+    if ledger is not None:
+        named = job.names
+        counts = ledger.counts() if named is None else ledger.counts_of(job.judge_id, named)
     mine = [count for count in counts if count.judge_id == job.judge_id and count.prompt_id in wanted]
     answered = sum(count.n for count in mine if count.state == "answered")
     waiting = sum(count.n for count in mine if count.batch)

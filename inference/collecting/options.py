@@ -76,6 +76,9 @@ class Running:
     ----------
     pairs : int, optional
         Only the first pairs of the design, or the first items.
+    tasks : {"models", "panel", "all"}
+        Whether the judge is asked about the pairs drawn for models, the tasks of people, or both; in a study
+        of items about all items, or those that people rate.
     images, links : bool
         Whether posts are shown as pictures, and whether by their addresses instead of their content.
     pictures : Path
@@ -106,6 +109,7 @@ class Running:
     """
 
     pairs: int | None = None
+    tasks: str = "models"
     images: bool = False
     links: bool = False
     pictures: Path = Path("stimuli")

@@ -174,7 +174,7 @@ class Spending:
     """What was spent, and the most that requests in flight can add to it; its methods run in any thread.
 
     A request reserves the most that it can cost, and gives it back when its outcome is on disk. An answer
-    that states its tokens counts as it says; whatever else may have been billed counts at the most. A server
+    that states its tokens counts as stated; whatever else may have been billed counts at the most. A server
     that bills more than that for a request shows it by an answer: all that is counted at the most is then
     multiplied by the largest such ratio, ``excess``. Until answers state their cost few requests are in
     flight: one until an answer came, then at most one more than answers.

@@ -59,7 +59,7 @@ class Tally:
 
 
 class Recorder:
-    """Between a backend and the ledger: records outcomes, counts what is on disk, says when to stop."""
+    """Between a backend and the ledger: records outcomes, counts what is on disk, decides when to stop."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Recorder:
         each = budget.cost(planned.tokens.prompt, planned.tokens.completion) or 0.0
         excess = float(ledger.get(EXCESS.format(judge_id)) or 1.0)
         self._spending = Spending(budget, planned.spent or 0.0, planned.unstated, each, excess)
-        if self.capped and planned.waiting:
+        if self.capped:
             in_batches = replace(budget, batch=True)
             for key, body in ledger.waiting(judge_id):
                 self._spending.hold(key, in_batches.most(body))
@@ -111,7 +111,7 @@ class Recorder:
         return self._budget.max_cost is not None
 
     def taken(self, requests: Iterator[Request]) -> Iterator[Request]:
-        """Count requests as they are handed to a backend; ends where the user or the budget says stop."""
+        """Count requests as they are handed to a backend; ends where the user or the budget stops the run."""
         self._coming, self._next, self._admitted = requests, None, False
         while not self.stopping():
             request = self._peek()
@@ -139,7 +139,7 @@ class Recorder:
         return self._next
 
     def _admit(self, request: Request) -> bool:
-        """Reserve the cost of a request; say why it cannot be sent otherwise."""
+        """Reserve the cost of a request; otherwise return why it cannot be sent."""
         if not self.capped:
             return True
         most = self._budget.most(request.body)

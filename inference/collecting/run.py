@@ -60,7 +60,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
         raise InputError(
             "--backend simulated answers conjoints of pairs that are drawn; use another backend."
         )
-    return SimulatedBackend(job.study, job.judge_id, folder.design.drawn, ask.samples)
+    return SimulatedBackend(job.study, job.judge_id, folder.design, ask.samples)
 
 
 Watch = Callable[[Tally], None]
@@ -267,7 +267,7 @@ def _opened(
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
     pictures = _pictures(known, folder, chosen, running, write)
-    content = folder.content(known, running.pairs, running.images, write, pictures)
+    content = folder.content(known, running.pairs, running.images, write, pictures, running.tasks)
     facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
     begun = write or folder.ledger.is_file()
     with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:
@@ -279,7 +279,7 @@ def _opened(
                     release_unsent(ledger, judge)
         media = folder.media(known, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
-        job = Job(known, judge, sampling, chosen, *subjects, put_to=content.put_to)
+        job = Job(known, judge, sampling, chosen, *subjects, put_to=content.put_to, names=content.names)
         yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
 
 
@@ -294,6 +294,7 @@ def _pictures(
     return find_pictures(
         *(study, design, prompts, running.pictures),
         pairs=running.pairs,
+        tasks=running.tasks,
         links=running.links,
         run=None if usual else folder.path,
     )

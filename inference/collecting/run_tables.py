@@ -23,7 +23,7 @@ from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
 from ..tables.files import write_table
-from ..tables.schema import JUDGE_KINDS, POSITIONS, STATUSES, validate
+from ..tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
 
 Cost = Callable[[str, float, float, bool], float | None]
 
@@ -117,7 +117,8 @@ def choices_from_judgments(
     """Turn verdicts on tasks into the choices contract, two rows per verdict, each with its probability."""
     kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
     asked = judgments[[*kept, "origin"]]
-    shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of"]]
+    known = [SAMPLING] if SAMPLING in tasks else []
+    shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of", *known]]
     rows = asked.merge(shown, on="task_id", how="inner")
     first = (rows["position"].astype("string") == POSITIONS[0]).to_numpy(dtype=bool)
     picked = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
@@ -132,7 +133,7 @@ def choices_from_judgments(
     rows = rows.rename(columns={"task_id": "pair_id"})
     order = ["judge_id", "judge_kind", "prompt_id", "pair_id", "position", "profile_id"]
     rest = [name for name in profiles if name not in order]
-    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", "origin"]
+    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", *known, "origin"]
     return validate(rows[[*order, *rest, *tail]], "choices", "choices of the run")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,11 @@ import pandas as pd
 
 from ..design.drawn import (
     DrawnDesign,
+    check_asked,
     check_restrictions,
     draw_design,
     load_design,
+    no_people,
     restrictions_of,
     save_design,
 )
@@ -35,6 +37,7 @@ from ..vignettes.pictures import Pictures
 
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
 OPEN = ("prompts", "judges")  # to these a later run may add
+ADDED = ("subjects.panel",)  # what a run may have begun without
 
 
 def run_facts(
@@ -126,7 +129,8 @@ def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) 
             f"then there changed {listed(changed, 5)}. Restore them, or collect into another folder "
             "with --out."
         )
-    return {**before, **{part: {**before[part], **now[part]} for part in OPEN if part in now}}
+    parts = [part for part in (*OPEN, "subjects") if part in now]
+    return {**before, **{part: {**before[part], **now[part]} for part in parts}}
 
 
 def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
@@ -135,7 +139,7 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
             inside = f"{place}.{name}" if place else str(name)
             if name in before and name in now:
                 yield from _differences(before[name], now[name], inside)
-            elif place not in OPEN:
+            elif place not in OPEN and (name in before or inside not in ADDED):
                 yield inside
     elif before != now:
         short = all(len(repr(value)) <= 40 for value in (before, now))
@@ -158,6 +162,7 @@ class RunContent:
     profiles: pd.DataFrame | None = None
     put_to: Mapping[str, int] = field(default_factory=dict)  # subjects of prompts that are put to some only
     lines: Callable[[str, str], int] = lambda column, subject: 0  # of a subject in a column
+    names: Collection[str] | None = None  # of the subjects, where these are not all of the run
 
 
 @dataclass(frozen=True)
@@ -219,13 +224,30 @@ class RunFolder:
         images: bool = False,
         keep: bool = True,
         pictures: Pictures | None = None,
+        tasks: str = "models",
     ) -> RunContent:
-        """Gather what models are shown, of ``pictures`` or the posts' column ``media`` where as images."""
+        """Gather what models are shown, of ``pictures`` or the posts' column ``media`` where as images.
+
+        ``tasks`` are the pairs of models, the tasks of people, or all, as in `DrawnDesign.asked`.
+        """
+        check_asked(tasks)
         if isinstance(study, ItemStudy):
-            return _items(study, pairs, images)
+            return _items(study, pairs, images, self._assigned(study) if tasks == "panel" else None)
+        if tasks == "panel" and self.design is None:
+            raise no_people()
         design = self.design or self.draw(study, None, None, None, keep)
         check_restrictions(study, design, self.path)
-        return _profiles(study, design, pairs, images, pictures)
+        return _profiles(study, design, pairs, images, pictures, tasks)
+
+    def _assigned(self, study: ItemStudy) -> set[str]:
+        """Items that people rate, by the assignment that was drawn."""
+        path = self.path / "design" / "assignment.parquet"
+        if not path.is_file():
+            raise InputError(
+                f"--tasks panel: {self.path} does not say which items people rate; draw it with `conjury "
+                f"design {study.here}`, or take the items of people's judgments with --panel FILE."
+            )
+        return set(read_table(path)["item_id"].astype(str))
 
     def media(
         self, study: Study | ItemStudy, ledger: Ledger | None, pictures: Pictures | None = None
@@ -236,9 +258,14 @@ class RunFolder:
 
 
 def _profiles(
-    study: Study, design: DrawnDesign, pairs: int | None, images: bool, pictures: Pictures | None
+    study: Study,
+    design: DrawnDesign,
+    pairs: int | None,
+    images: bool,
+    pictures: Pictures | None,
+    which: str,
 ) -> RunContent:
-    tasks = design.first_pairs(pairs)
+    tasks, everywhere = design.first_pairs(pairs, which), design.asked("all")
     if images and pictures is None and "media" not in design.posts:
         raise InputError(
             "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
@@ -248,21 +275,29 @@ def _profiles(
     subjects, table = design_subjects(study, tasks, design.posts, images, versions)
     shown = "links" if pictures is not None and pictures.links else "images" if images else "text"
     facts = {**design.drawn, "sha256": design.sha256(), "stimuli": shown}
+    own = design.panel_sha256()
+    facts |= {} if own is None else {"panel": own}
+    part = len(tasks) < len(everywhere)
     if is_single(study):
-        count = tasks["profile_id"].nunique()
+        names = {f"{PROFILE}{number}" for number in tasks["profile_id"]}
         return RunContent(
-            subjects, count, facts, lambda name: _texts(table, [int(name.removeprefix(PROFILE))])
+            subjects,
+            len(names),
+            facts,
+            lambda name: _texts(table, [int(name.removeprefix(PROFILE))]),
+            names=names if part else None,
         )
-    everywhere = design.tasks.sort_values(["task_id", "position"], kind="stable")
-    pairs_of = everywhere["profile_id"].to_numpy().reshape(-1, 2).tolist()
-    sides = dict(zip(everywhere["task_id"].iloc[::2], pairs_of, strict=True))
+    by_task = everywhere.sort_values(["task_id", "position"], kind="stable")
+    pairs_of = by_task["profile_id"].to_numpy().reshape(-1, 2).tolist()
+    sides = dict(zip(by_task["task_id"].iloc[::2], pairs_of, strict=True))
     return RunContent(
         subjects,
         len(tasks) // 2,
         facts,
         lambda name: _texts(table, sides.get(name, [])),
-        design.tasks,
+        everywhere,
         design.profiles,
+        names=set(tasks["task_id"]) if part else None,
     )
 
 
@@ -285,11 +320,15 @@ def design_subjects(
     return lambda: pair_subjects(tasks, table, seed), table
 
 
-def _items(study: ItemStudy, first: int | None, images: bool) -> RunContent:
+def _items(study: ItemStudy, first: int | None, images: bool, assigned: set[str] | None) -> RunContent:
     path = (study.folder / study.items).resolve()
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
-    items = with_texts(read_table(path, "items").iloc[:first])
+    everything = read_table(path, "items")
+    items = everything
+    if assigned is not None:
+        items = items[items["item_id"].isin(assigned).to_numpy()].reset_index(drop=True)
+    items = with_texts(items.iloc[:first])
     kinds = _kinds(items, images)
     pictured = np.array(kinds, dtype=bool)
     if pictured.any() and ("media" not in items or items["media"][pictured].isna().any()):
@@ -312,6 +351,7 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> RunContent:
         lambda name: judged_texts(_texts(table, known & {name}), bool(lines)),
         put_to=put_to,
         lines=lambda column, name: lines.get(column, {}).get(name, 0),
+        names=known if len(items) < len(everything) else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from ..study.parts import Assignment
 from ..tables.columns import coerce, stream
 from ..tables.files import read_table, write_table
 from ..tables.limits import EXPORT_BYTES, parse_json, read_content
-from ..tables.schema import POSITIONS, SWAPPED_SUFFIX, require_columns
+from ..tables.schema import POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
+from ..tables.writing import whole
+from .panels import Panel, check_same_pairs
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values
 from .subjects import label_fields
@@ -154,47 +156,108 @@ def _rows(items: pd.DataFrame, rater: int, subset: int, held: Integers, again: I
 
 
 TABLES = ("tasks", "profiles", "posts")
+PANEL = "panel_tasks"
+ASKED = ("models", "panel", "all")  # which tasks a model is asked about
 CHUNK = 5000  # rows that are hashed at a time
+
+
+def check_asked(which: str) -> None:
+    """Refuse what names no tasks that a model can be asked about."""
+    if which not in ASKED:
+        raise InputError(f"--tasks {which}: write {', '.join(ASKED[:-1])} or {ASKED[-1]}.")
+
+
+def no_people() -> InputError:
+    """The error of a design without tasks of people."""
+    return InputError(
+        "--tasks panel: the design has no tasks of people; draw them with `conjury design STUDY --people N`, "
+        "or take those of a survey with --panel FILE."
+    )
 
 
 @dataclass(frozen=True)
 class DrawnDesign:
-    """The tasks that all models share, and their profiles.
+    """The tasks that all models share, those of people, and their profiles.
 
     Attributes
     ----------
     tasks : DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows per task.
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows per task. Where
+        people's tasks were sampled from them, ``sampling_probability`` is that of each.
     profiles : DataFrame
         ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
     posts : DataFrame
         ``profile_id`` and the fields that a judge is shown.
     drawn : dict
         ``pairs, swapped_share, seed``, and ``restrictions`` where there are any.
+    panel : Panel or None
+        The tasks of people, where there are any.
     """
 
     tasks: pd.DataFrame
     profiles: pd.DataFrame
     posts: pd.DataFrame
     drawn: dict[str, Any]
+    panel: Panel | None = None
 
-    def first_pairs(self, pairs: int | None) -> pd.DataFrame:
-        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
-        if pairs is None:
+    def asked(self, which: str = "models") -> pd.DataFrame:
+        """Tasks that models are asked about: the pairs drawn for models, those of the panel, or all.
+
+        Of the panel's, each task is there once; what a respondent sees again is not.
+        """
+        check_asked(which)
+        if which == "models" or (which == "all" and self.panel is None):
             return self.tasks
-        original = self.tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
-        wanted = original[~self.tasks["repeat"].astype(bool)].unique()[:pairs]
+        if self.panel is None:
+            raise no_people()
+        people = self.panel.distinct()
+        new = people[~people["task_id"].isin(self.tasks["task_id"])]
+        new = new.assign(**dict.fromkeys(("judge_id", "task"), pd.array([pd.NA] * len(new), "string")))
+        shared = self.tasks
+        if which == "panel":
+            shared = shared[shared["task_id"].isin(people["task_id"]).to_numpy()]
+        if SAMPLING not in shared:
+            shared = shared.assign(**{SAMPLING: np.nan})
+        if new.empty:
+            return shared.reset_index(drop=True)
+        both = [shared, new[list(shared.columns)].astype(shared.dtypes.to_dict())]
+        return pd.concat([part for part in both if len(part)], ignore_index=True)
+
+    def first_pairs(self, pairs: int | None, which: str = "models") -> pd.DataFrame:
+        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
+        tasks = self.asked(which)
+        if pairs is None:
+            return tasks
+        original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
+        wanted = original[~tasks["repeat"].astype(bool)].unique()[:pairs]
         if len(wanted) < pairs:
             raise InputError(
                 f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be asked; ask fewer or "
                 "draw a larger design into another folder."
             )
-        return self.tasks[original.isin(wanted).to_numpy()]
+        return tasks[original.isin(wanted).to_numpy()]
+
+    def of_models(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Rows of ``profiles`` or ``posts`` that the pairs of models show."""
+        return table[table["profile_id"].isin(self.tasks["profile_id"]).to_numpy()]
 
     def sha256(self) -> str:
-        """Hash of tasks and posts."""
+        """Hash of the pairs of models and their posts."""
+        return self._hash(self.tasks, self.of_models(self.posts))
+
+    def panel_sha256(self) -> str | None:
+        """Hash of the tasks of people that are no pairs of models, and their posts; None where all are."""
+        if self.panel is None:
+            return None
+        people = self.asked("panel")
+        own = people[~people["task_id"].isin(self.tasks["task_id"])]
+        posts = self.posts[self.posts["profile_id"].isin(own["profile_id"]).to_numpy()]
+        return self._hash(own, posts) if len(own) else None
+
+    @staticmethod
+    def _hash(tasks: pd.DataFrame, posts: pd.DataFrame) -> str:
         digest = hashlib.sha256()
-        for table in (self.tasks[["task_id", "position", "profile_id"]], self.posts):
+        for table in (tasks[["task_id", "position", "profile_id"]], posts):
             for start in range(0, len(table), CHUNK):
                 rows = table.iloc[start : start + CHUNK].astype("string")
                 digest.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
@@ -243,13 +306,42 @@ def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
     return kit.posts(profiles, seed)
 
 
+def with_panel(study: Study, design: DrawnDesign, profiles: pd.DataFrame, panel: Panel) -> DrawnDesign:
+    """Add tasks of people to a design, and what they show to its profiles and posts.
+
+    ``profiles`` are all of the study, as from `enumerate_profiles`.
+    """
+    check_same_pairs(design.tasks, panel.tasks, "The tasks of people")
+    known = design.profiles["profile_id"]
+    new = sorted(set(panel.tasks["profile_id"]) - set(known))
+    if not new:
+        return replace(design, panel=panel)
+    everything = profiles.drop(columns="probability").set_index("profile_id", drop=False)
+    own = everything.loc[new].reset_index(drop=True)
+    union = everything.loc[[*known, *new]].reset_index(drop=True)
+    posts = pd.concat([design.posts, _posts(study, own, design.drawn["seed"])], ignore_index=True)
+    return replace(design, profiles=union, posts=posts, panel=panel)
+
+
 def save_design(design: DrawnDesign, folder: Path) -> None:
     """Write a design; ``design.json`` comes last and makes it valid."""
     for name in TABLES:
         write_table(getattr(design, name), folder / f"{name}.parquet")
-    draft = folder / ".design.json.tmp"
-    draft.write_text(json.dumps(design.drawn, indent=2) + "\n", encoding="utf-8")
-    draft.replace(folder / "design.json")
+    facts = dict(design.drawn)
+    if design.panel is not None:
+        facts["panel"] = design.panel.drawn
+        write_table(design.panel.tasks, folder / f"{PANEL}.parquet")
+        write_table(_sheet(design, design.panel), folder / f"{PANEL}.csv")
+    with whole(folder / "design.json") as file:
+        file.write((json.dumps(facts, indent=2) + "\n").encode("utf-8"))
+
+
+def _sheet(design: DrawnDesign, panel: Panel) -> pd.DataFrame:
+    """Tasks of people with what their profiles show, in the columns of choices; ``chosen`` is to be added."""
+    sheet = panel.tasks.merge(design.profiles, on="profile_id", how="left")
+    sheet = sheet.rename(columns={"task_id": "pair_id"})
+    sheet.insert(1, "judge_kind", "human")
+    return sheet
 
 
 def load_design(folder: Path) -> DrawnDesign | None:
@@ -275,7 +367,19 @@ def load_design(folder: Path) -> DrawnDesign | None:
     if "repeat_of" not in tasks:
         original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
         tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))
-    return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn)
+    facts, panel = drawn.pop("panel", None), None
+    if isinstance(facts, dict):
+        panel = Panel(_panel_tasks(folder / f"{PANEL}.parquet"), facts)
+    return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn, panel)
+
+
+def _panel_tasks(path: Path) -> pd.DataFrame:
+    """Read the tasks of people, each column in the type of the contract."""
+    table, fields = read_table(path), fields_of(PANEL)
+    require_columns(table, list(fields), str(path))
+    for name, field in fields.items():
+        table[name] = coerce(table[name], field.kind, str(path), field.levels)
+    return table
 
 
 def save_assignment(assignment: pd.DataFrame, folder: Path) -> None:

@@ -25,7 +25,7 @@ def level_probabilities(study: Study) -> pd.DataFrame:
     Derived attributes get the probability of the source levels that imply them: where
     benign speech is one of seven kinds of speech, it has probability 1/7, not 1/2. Where the design has
     restrictions these are the shares that they leave: levels are drawn independently, and a combination
-    that is excluded is drawn again, so levels that it names become rarer than the study file says.
+    that is excluded is drawn again, so levels that it names become rarer than the study file states.
 
     Returns
     -------

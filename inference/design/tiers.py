@@ -156,7 +156,7 @@ def _filtered(known: pd.DataFrame, filters: Sequence[VoteFilter]) -> pd.Series[s
 
 
 def _taken(known: pd.DataFrame, topics: int | Mapping[str, int] | None, source: str) -> pd.Series[str]:
-    """Keep the most popular topics, so many of each modality where a mapping says so."""
+    """Keep the most popular topics, so many of each modality where a mapping states so."""
     outcome = known["outcome"]
     if topics is None:
         return outcome
@@ -210,7 +210,7 @@ def _items(table: pd.DataFrame, chosen: list[str], seed: int) -> pd.DataFrame:
 
 
 def _told_apart(items: pd.DataFrame) -> list[str]:
-    """Say where tiers have equal votes."""
+    """State where tiers have equal votes."""
     votes = items.pivot(index="topic_id", columns="response_type", values="votes")
     notes = []
     for one, other in pairwise(TIERS):

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..readers.exclusions import exclusion_reasons
+from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text, refuse
 from ..tables.limits import parse_json
 from .imported import LEADING, PERSON, TAKEN, Imported
@@ -30,7 +30,7 @@ TRUTH = {"true", "false"}
 class Platform:
     """Columns that a platform writes, each by the names it may have, and its words for refused work.
 
-    ``mixed`` says that judges may be people or models.
+    ``mixed`` states that judges may be people or models.
     """
 
     judge: tuple[str, ...] = ()

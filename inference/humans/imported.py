@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..readers.exclusions import exclusion_reasons
+from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
 from .layout import Layout, renamed
@@ -51,7 +51,7 @@ def finish(
 
     ``long`` has ``judge_id, judge_kind, item_id, dimension``, ``raw`` (text), ``row`` and ``column`` of the
     export, and, where they are known, ``status`` (of what has no value for a known reason), ``excluded``,
-    ``sample``, ``duration``, ``started``, ``ended``, ``panel`` and further columns. ``distinct`` says in an
+    ``sample``, ``duration``, ``started``, ``ended``, ``panel`` and further columns. ``distinct`` states in an
     error how two ratings of an item by one judge can be distinguished.
     """
     if rules.again not in AGAIN:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,7 @@ def as_datetime(moment: int) -> datetime:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def input_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the operating system about ``path`` into InputError."""
     try:
         yield
@@ -115,7 +116,7 @@ class Request:
 class Attempt:
     """One exchange with a provider that did not yield the answer: its HTTP status (0 for none) and why.
 
-    ``billed`` says whether the provider may have answered and charged for it all the same.
+    ``billed`` states whether the provider may have answered and charged for it all the same.
     """
 
     status: int
@@ -170,3 +171,28 @@ def request_key(judge_id: str, prompt_id: str, subject_id: str, sample: int, bod
         separators=(",", ":"),
     )
     return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def resolve(body: Body, media: Callable[[str], tuple[str, bytes]]) -> Body:
+    """Put images, clips and sound of a stored body where it names them; others are returned as they are."""
+    messages = body["messages"]
+    if all(isinstance(message["content"], str) for message in messages):
+        return body
+    resolved = [
+        message
+        if isinstance(message["content"], str)
+        else {**message, "content": [_resolve_part(part, media) for part in message["content"]]}
+        for message in messages
+    ]
+    return {**body, "messages": resolved}
+
+
+def _resolve_part(part: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
+    kind = part["type"]
+    field = "data" if kind == "input_audio" else "url"
+    held = part.get(kind)
+    if not isinstance(held, dict) or not str(held.get(field, "")).startswith(MEDIA):
+        return part
+    mime, content = media(held[field].removeprefix(MEDIA))
+    coded = base64.b64encode(content).decode("ascii")
+    return {**part, kind: {**held, field: coded if field == "data" else f"data:{mime};base64,{coded}"}}

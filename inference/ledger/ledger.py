@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConjuryError, InputError
-from ..tables.files import Held, Lock
+from ..tables.writing import Held, Lock
 from . import reading, recording, registering
 from . import recording as batches
-from .exchanges import Body, Outcome, Request, now, told
+from .exchanges import Body, Outcome, Request, input_errors, now
 from .reading import Answered, Count, Readers, Usage
 from .recording import Batch
 from .schema import connect_writer
@@ -71,7 +71,7 @@ class Ledger:
             with ledger._readers.reading():
                 return ledger
         try:
-            with told(path.with_suffix(".lock")):
+            with input_errors(path.with_suffix(".lock")):
                 lock = Lock(path.with_suffix(".lock"))
         except Held as holder:
             raise InputError(
@@ -163,6 +163,11 @@ class Ledger:
         """Count requests by judge, prompt and state."""
         with self._readers.reading() as db:
             return reading.read_counts(db)
+
+    def counts_of(self, judge_id: str, subjects: Collection[str]) -> list[Count]:
+        """Count requests of a judge about these subjects by prompt and state."""
+        with self._readers.reading() as db:
+            return reading.read_counts_of(db, judge_id, subjects)
 
     def usage(self, judge_id: str) -> list[Usage]:
         """Sum the tokens of all answers of a judge, those of earlier rounds included."""

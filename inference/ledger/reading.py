@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .exchanges import Body, Outcome, as_datetime, told
+from .exchanges import Body, Outcome, as_datetime, input_errors
 from .registering import unknown
 from .schema import connect_reader, has_billed
 from .writer import Panels, digest, unpack
@@ -122,7 +122,7 @@ class Readers:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection of this thread, and tell what SQLite refuses."""
-        with told(self.path):
+        with input_errors(self.path):
             db: sqlite3.Connection | None = getattr(self._local, "db", None)
             if db is None:
                 db = self._local.db = connect_reader(self.path)
@@ -144,6 +144,25 @@ def read_counts(db: sqlite3.Connection) -> list[Count]:
     return [
         Count(judge, prompt, state, WAITING if waits else "", *numbers)
         for judge, prompt, state, waits, *numbers in rows
+    ]
+
+
+def read_counts_of(db: sqlite3.Connection, judge_id: str, subjects: Collection[str]) -> list[Count]:
+    """Count requests of a judge about these subjects by prompt, state and whether they wait in a batch."""
+    rows = db.execute(
+        "SELECT p.prompt_id, s.state, s.waiting IS NOT NULL, r.subject_id, count(*), sum(s.prompt_tokens), "
+        "sum(s.completion_tokens) FROM requests r JOIN standings s ON s.request = r.id "
+        "JOIN panels p ON p.id = r.panel WHERE p.judge_id = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3",
+        (judge_id,),
+    )
+    sums: dict[tuple[str, str, int], list[int]] = {}
+    for prompt, state, waits, subject, *numbers in rows:
+        if subject in subjects:
+            before = sums.get((prompt, state, waits), [0] * len(numbers))
+            sums[prompt, state, waits] = [one + other for one, other in zip(before, numbers, strict=True)]
+    return [
+        Count(judge_id, prompt, state, WAITING if waits else "", *numbers)
+        for (prompt, state, waits), numbers in sums.items()
     ]
 
 

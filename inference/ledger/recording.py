@@ -215,7 +215,7 @@ def _write_attempts(connection: Connection, standing: _Standing, outcome: Outcom
 
 
 def _is_end(attempt: Attempt, error: str) -> bool:
-    """Whether the error that ended a request tells of this exchange."""
+    """Whether the error that ended a request is about this exchange."""
     named = attempt.status > 0 and re.match(rf"HTTP {attempt.status}\b", error) is not None
     return named or (bool(attempt.error) and attempt.error in error) or attempt.error == error
 
@@ -302,8 +302,8 @@ def _usage(body: bytes | None) -> tuple[int, int] | None:
     if not isinstance(answer, dict):
         return None
     usage = answer.get("usage")
-    told = usage if isinstance(usage, dict) else {}
-    return _count(told.get("prompt_tokens")), _count(told.get("completion_tokens"))
+    counted = usage if isinstance(usage, dict) else {}
+    return _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens"))
 
 
 def _count(value: Any) -> int:

@@ -30,6 +30,7 @@ def pending(
     writer.flush()
     with reading() as db:
         before = _last_number(db)
+    handed_out = bytearray(before + 1)  # a byte for each number: a run can have millions
     stream = iter(requests)
     chunk_before: Iterator[Request] = iter(())
     while part := {request.key: request for request in islice(stream, chunk)}:
@@ -37,11 +38,11 @@ def pending(
             standings = _standings(db, list(part))
         new = [request for key, request in part.items() if key not in standings]
         registered = writer.submit(partial(register, requests=new)) if new else None
-        due = {
-            key
-            for key, standing in standings.items()
-            if standing.number <= before and standing.waiting is None and standing.state not in passed
-        }
+        due = set()
+        for key, (number, state, waiting) in standings.items():
+            if number <= before and not handed_out[number] and waiting is None and state not in passed:
+                handed_out[number] = 1
+                due.add(key)
         yield from chunk_before
         chunk_before = _hand_out(part, due, registered)
     yield from chunk_before

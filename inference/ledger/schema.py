@@ -2,7 +2,7 @@
 
 Facts are only ever added: ``requests`` (their bodies lie in ``request_blocks``, a JSON list each),
 ``attempts``, ``responses``, ``media``.
-``standings`` holds where each request stands now, and ``tallies`` how many stand alike (kept by triggers);
+``standings`` contains where each request stands now, and ``tallies`` how many stand alike (kept by triggers);
 both could be derived from the facts.
 """
 
@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import InputError
-from .exchanges import told
+from .exchanges import input_errors
 
 APPLICATION = 0x636A7279
 VERSION = 1
-HEADER = 20  # bytes of the file that tell SQLite and its journal
+HEADER = 20  # bytes of the file that identify SQLite and its journal
 LIVE = ("planned", "uploaded", "submitted", "ended")
 OVER = ("collected", "failed")
 
@@ -142,7 +142,7 @@ CREATE TABLE media (sha256 TEXT PRIMARY KEY, mime TEXT NOT NULL, content BLOB NO
 
 def connect_writer(path: Path) -> sqlite3.Connection:
     """Open the ledger for writing, in WAL with every commit on disk; make its tables where it is new."""
-    with told(path):
+    with input_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
         try:
@@ -167,7 +167,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
 
 def connect_reader(path: Path) -> sqlite3.Connection:
     """Open the ledger for reading; nothing is made, whether a writer is at work or not."""
-    with told(path):
+    with input_errors(path):
         if not path.is_file():
             raise InputError(f"{path}: there is no ledger; collect judgments first, or name another run.")
         place = f"{path.absolute().as_uri()}?mode=ro"

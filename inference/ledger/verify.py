@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .exchanges import request_key, told
+from .exchanges import input_errors, request_key
 from .schema import LIVE, connect_reader
 from .writer import Panels, digest, unpack
 
-SHOWN = 20  # problems of one sort that are told one by one
+SHOWN = 20  # problems of one sort that are listed one by one
 STEP = 1000  # rows between two calls of progress
 
 Check = Callable[[sqlite3.Connection, "Ticker"], Iterator[str]]
@@ -58,7 +58,7 @@ WHERE b.state IN (SELECT value FROM json_each(?)) AND s.waiting IS NOT b.id
 
 
 class Ticker:
-    """Tells how many rows of how many were read."""
+    """Reports how many rows of how many were read."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self._total, self._progress, self._done = total, progress, 0
@@ -72,20 +72,20 @@ class Ticker:
             yield row
 
     def finish(self) -> None:
-        """Tell that all rows were read."""
+        """Report that all rows were read."""
         if self._progress is not None:
             self._progress(self._done, self._done)
 
 
 def find_problems(path: Path, progress: Callable[[int, int], None] | None = None) -> list[str]:
-    """Say what is damaged in a ledger, one sentence each, of each sort 20 at most.
+    """State what is damaged in a ledger, one sentence each, of each sort 20 at most.
 
     Everything is read in the state of one moment, also during writing.
     """
     db = connect_reader(path)
     problems: list[str] = []
     try:
-        with told(path):
+        with input_errors(path):
             db.execute("BEGIN")
             tick = Ticker(_rows(db), progress)
         for name, check in CHECKS.items():
@@ -102,20 +102,20 @@ def find_problems(path: Path, progress: Callable[[int, int], None] | None = None
 def _rows(db: sqlite3.Connection) -> int:
     total = 0
     for table in ("requests", "responses", "attempts", "media"):
-        with suppress(sqlite3.DatabaseError):  # what is damaged is told by the checks
+        with suppress(sqlite3.DatabaseError):  # the checks report what is damaged
             total += db.execute(f"SELECT coalesce(max(rowid), 0) FROM {table}").fetchone()[0]
     return total
 
 
 def _limited(problems: Iterator[str]) -> list[str]:
-    told: list[str] = []
+    listed: list[str] = []
     more = 0
     for problem in problems:
-        if len(told) < SHOWN:
-            told.append(problem)
+        if len(listed) < SHOWN:
+            listed.append(problem)
         else:
             more += 1
-    return [*told, f"And {more:,} more like the last one."] if more else told
+    return [*listed, f"And {more:,} more like the last one."] if more else listed
 
 
 def _structure(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
@@ -209,9 +209,9 @@ def _tallies(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
 def _waiting(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
     live = json.dumps(LIVE)
     for (key,) in db.execute(_NOT_LIVE, (live,)):
-        yield f"Request {key}: it waits in a batch that is over or does not hold it."
+        yield f"Request {key}: it waits in a batch that is over or does not contain it."
     for shard, key in db.execute(_NOT_WAITING, (live,)):
-        yield f"Request {key}: the batch {shard} holds it and is not over, but it does not wait in it."
+        yield f"Request {key}: the batch {shard} contains it and is not over, but it does not wait in it."
 
 
 def _sizes(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from .exchanges import told
+from .exchanges import input_errors
 from .schema import leave
 
 LEVEL = 1
@@ -100,7 +100,7 @@ def unpack(blob: bytes, dictionary: bytes = b"") -> bytes:
     try:
         unpacker = zlib.decompressobj(zdict=dictionary) if dictionary else zlib.decompressobj()
         content = unpacker.decompress(blob) + unpacker.flush()
-    except (zlib.error, TypeError) as error:  # a TypeError where the column holds no blob
+    except (zlib.error, TypeError) as error:  # a TypeError where the column contains no blob
         raise ValueError(str(error)) from None
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("it does not end where it should")
@@ -235,7 +235,7 @@ class Writer:
     def _write(self, group: list[_Job]) -> None:
         db = self._desk.db
         results = []
-        with told(self._path):
+        with input_errors(self._path):
             db.execute("BEGIN IMMEDIATE")
             for job in group:
                 results.append(job.work(self._desk) if job.done is None else self._try(job.work))

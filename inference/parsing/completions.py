@@ -119,7 +119,7 @@ def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def _copies_named_here(raw: pd.DataFrame, frame: pd.DataFrame, study: ItemStudy) -> dict[str, str]:
-    """Say how `_apart` named each copy, by its name; empty where the file has names of its own."""
+    """State how `_apart` named each copy, by its name; empty where the file has names of its own."""
     if "condition" not in frame or "base_item_id" in rename_columns(raw.head(0), study):
         return {}
     named = (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition")
@@ -211,7 +211,7 @@ def _responses(frame: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFra
 
 
 def _mismatches(judgments: pd.DataFrame) -> list[str]:
-    """Say how many answers have more or fewer labels than lines."""
+    """State how many answers have more or fewer labels than lines."""
     if "labels_given" not in judgments:
         return []
     answers = judgments.drop_duplicates("request_key")

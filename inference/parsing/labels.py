@@ -35,7 +35,7 @@ def lenient(
 ) -> list[Finding]:
     """Read the one label that the answer gives, by its id, its label or an alias.
 
-    Where the judged texts are at hand and none of them holds a verdict, the first JSON object counts, and
+    Where the judged texts are known and none of them contains a verdict, the first JSON object counts, and
     what an answer that does not end writes on is passed over.
     """
     names = label_names(response.labels)
@@ -84,7 +84,7 @@ def lenient_line_labels(
     """Read the labels from JSON, from numbered lines, or from a list of nothing but labels.
 
     Labels and lines are matched by number where the answer numbers them, else by order. Two lists that
-    differ leave all lines unread, unless the judged texts are at hand and none of them holds a list: then
+    differ leave all lines unread, unless the judged texts are known and none of them contains a list: then
     the first counts, and what an answer that does not end writes on is passed over.
     """
     names = label_names(response.labels)
@@ -166,7 +166,7 @@ def _enumerated(prose: str, names: Names) -> Labels:
 
 @lru_cache(maxsize=10_000)
 def _holds_lists(shown: tuple[str, ...], names: Names) -> bool:
-    """Whether a judged text holds what could be read as labels of lines."""
+    """Whether a judged text contains what could be read as labels of lines."""
     texts = map(fold, shown)
     return any(
         "{" in text or '["' in text or _numbered(text, names) or _enumerated(text, names) for text in texts

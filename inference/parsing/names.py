@@ -26,7 +26,7 @@ def first_token(answer: Answer) -> Mapping[str, Any] | None:
 
 
 def token_at(answer: Answer, key: str) -> Mapping[str, Any] | None:
-    """Token that starts the value of ``key`` in a JSON answer that holds the key once; else None."""
+    """Token that starts the value of ``key`` in a JSON answer that contains the key once; else None."""
     if not answer.tokens:
         return None
     places = list(re.finditer(rf'"{re.escape(key)}"\s{{0,20}}:[\s"]{{0,20}}', answer.text))
@@ -121,7 +121,7 @@ class Names:
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def bare(self, text: str) -> str | None:
-        """Find the value that ``text`` names and says nothing else, ornaments and a word before it aside."""
+        """Find the value that ``text`` names alone, ornaments and a word before it aside."""
         if len(text) > LONGEST_NAME:
             return None
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)

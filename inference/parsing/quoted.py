@@ -30,7 +30,7 @@ class Record(dict[str, Any]):
 
 
 def _whole(value: Any) -> Any:
-    """Texts that a file can hold: without halves of surrogate pairs, which JSON can escape."""
+    """Texts that a file can contain: without halves of surrogate pairs, which JSON can escape."""
     if isinstance(value, str):
         return whole_text(value)
     return [_whole(part) for part in value] if isinstance(value, list) else value
@@ -76,9 +76,9 @@ def decode_whole(text: str) -> Any:
 
 
 def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Record, str]]:
-    """Find the outermost objects that hold one of ``keys`` (plain), each with the key as it is written.
+    """Find the outermost objects that contain one of ``keys`` (plain), each with the key as it is written.
 
-    Only lists and the usual wrappers of an answer are opened: what else an object holds may be a copy of
+    Only lists and the usual wrappers of an answer are opened: what else an object contains may be a copy of
     the question.
     """
     for value in values:

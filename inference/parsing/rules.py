@@ -217,7 +217,7 @@ def read_answer(
     """Read one answer: one reading for every dimension, whatever came.
 
     Without a valid value the status is, in this order, ``error`` (no answer came), ``refused`` (the
-    provider says so), ``empty``, ``refused`` (the answer starts with a phrase of the list), ``truncated``
+    provider states so), ``empty``, ``refused`` (the answer starts with a phrase of the list), ``truncated``
     (the answer ended at its limit) or ``unparsed``. A valid value wins over all but the first two: an
     apology that is followed by a clear choice is a choice.
 

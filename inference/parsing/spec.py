@@ -81,7 +81,7 @@ class Mass:
     probability : float or None
         Share of the named value (of the first shown option of a choice) in the mass on all values.
     outside : float or None
-        Mass on tokens that are none of the values, as far as the listed tokens tell.
+        Mass on tokens that are none of the values, as far as the listed tokens show.
     expected : float or None
         Mean of a rating scale under the shares of its values.
     """
@@ -207,7 +207,7 @@ class Answer:
 
 
 def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
-    """Read one chat completion in OpenAI's form; nothing that a body holds makes this raise.
+    """Read one chat completion in OpenAI's form; nothing that a body contains makes this raise.
 
     Parameters
     ----------

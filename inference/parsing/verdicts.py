@@ -2,7 +2,7 @@ r"""The verdict of an answer: a choice between two options, or free text.
 
 Verdicts are looked for in what the answer says itself, not in what it quotes:
 
-1. JSON objects that hold the key;
+1. JSON objects that contain the key;
 2. statements ("final answer: B", "I choose post A", ``\boxed{B}``), unless reported or conditional ("the
    post says: answer A", "if the answer is A"), on a line that is headed by a name, or naming several;
 3. a name alone on the first or the last line, or at the start of the first line ("B. Because ...").
@@ -35,7 +35,7 @@ Shown = Sequence[str]
 
 
 def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-    """Read an option alone, or a JSON object that holds nothing but the key with an option."""
+    """Read an option alone, or a JSON object that contains nothing but the key with an option."""
     text = answer.text.strip()
     held = strict_object(text, (response.json_key,))
     value = held[response.json_key] if held else text
@@ -44,13 +44,13 @@ def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: 
 
 
 def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-    """Read the one verdict of the answer as the module says."""
+    """Read the one verdict of the answer as the module describes."""
     verdict = find_verdict(answer.text, _names(response), response.json_key, shown)
     return [_with_probability(Finding("choice", verdict.value, verdict.note), answer, response, order)]
 
 
 def token(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-    """Read the first token, if the answer does not go on to say something else.
+    """Read the first token, if nothing else follows in the answer.
 
     The probability is that of the option shown first, ``P(first) / (P(first) + P(second))``, with
     tokens that differ in case or in a leading space summed; ``outside`` is the mass on neither.
@@ -190,7 +190,7 @@ def find_verdict(
 
 @lru_cache(maxsize=10_000)
 def _holds_verdict(shown: tuple[str, ...], names: Names, keys: frozenset[str]) -> bool:
-    """Whether a judged text holds what could be read as a verdict."""
+    """Whether a judged text contains what could be read as a verdict."""
     return any("{" in text or any(_said(fold(text), names, keys | FALLBACK_KEYS)) for text in shown)
 
 

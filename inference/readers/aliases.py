@@ -1,8 +1,9 @@
-"""Other names that files give to columns, judges and prompts, replaced by those of the contract."""
+"""Columns, judges, prompts and exclusions as tables of users name them, in the terms of the contract."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -10,6 +11,10 @@ from ..errors import did_you_mean, listed
 from ..study.models import AnyStudy, ItemStudy
 from ..study.parts import Judge, Prompt
 from ..tables.columns import as_text, plain, refuse
+
+MARKED = "marked as excluded"  # reason of a flag, which gives none
+YES = ("true", "t", "yes", "y", "1", "1.0")
+NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
 
 
 def rename_columns(frame: pd.DataFrame, study: AnyStudy, keep: Sequence[str] = ()) -> pd.DataFrame:
@@ -48,6 +53,17 @@ def name_prompts(values: pd.Series[str], study: ItemStudy, source: str) -> pd.Se
             f"use one of {listed(known)}",
         )
     return text.map(found).astype("string")
+
+
+def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The reason why each row is excluded, missing where it is used.
+
+    A column ``excluded`` contains reasons, or flags: true, yes and 1 exclude a row without a reason of their
+    own, false, no, 0, none and nothing do not omit it, and any other text is the reason.
+    """
+    text = as_text(column).str.strip()
+    word = text.str.casefold()
+    return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))
 
 
 def _filled(values: pd.Series[str], source: str, remedy: str) -> pd.Series[str]:

@@ -203,7 +203,7 @@ def choices_from_tidy(
     ----------
     long : DataFrame of ``cj_tidy`` with n rows
     id : the respondent column, which becomes ``judge_id``
-    choice : the task variable that says which profile was chosen; missing where there was no answer
+    choice : the task variable that states which profile was chosen; missing where there was no answer
     codes : its values for the first (A) and the second (B) profile
 
     Returns
@@ -214,7 +214,7 @@ def choices_from_tidy(
     Raises
     ------
     InputError
-        ``choice`` holds a value that is none of ``codes``.
+        ``choice`` contains a value that is none of ``codes``.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from .aliases import rename_columns
 
 
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:
-    """Write cells that hold a list of texts as one text, a line for each."""
+    """Write cells that contain a list of texts as one text, a line for each."""
     lists = {
         str(name): column.map(_joined)
         for name, column in items.items()
@@ -308,7 +308,7 @@ def _levels_of_majority(table: pd.DataFrame, total: pd.Series[int], order: list[
 
 
 def notes_of_majority(votes: pd.DataFrame) -> list[str]:
-    """Say how many items have no majority, and in how many it has several labels with as many votes."""
+    """State how many items have no majority, and in how many it has several labels with as many votes."""
     without, tied = votes["label"].isna(), votes["tied"]
     notes = []
     if without.any():
@@ -346,7 +346,7 @@ def _votes(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
 
 
 def _by_id(labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str] | None) -> pd.DataFrame:
-    """Write labels by their ids; the table is valid already, and may hold them as they were already."""
+    """Write labels by their ids; the table is valid already, and may contain ids already."""
     raw = as_text(labels[RAW if RAW in labels else "label"]).fillna("")
     tasks = labels["label_set"].str.replace(rf"^{LINE}_[1-9]\d*$", LINE, regex=True)
     known = study.label_sets

@@ -100,7 +100,8 @@ def _refuse_other_profiles(
 ) -> None:
     """Refuse a pair that shows one file's judges other profiles than those of the other file."""
     varied = [part.id for part in study.attributes] + [part.id for part in study.stimuli]
-    columns = [name for name in ("profile_id", *varied) if name in first and name in second]
+    numbered = ["profile_id"] if study.stimuli else []  # without stimuli, attributes alone make a profile
+    columns = [name for name in (*numbered, *varied) if name in first and name in second]
     pairs = set(first["pair_id"].unique()) & set(second["pair_id"].unique())
     ours, theirs = (
         table.loc[table["pair_id"].isin(pairs), [*PAIR, *columns]].drop_duplicates(PAIR)

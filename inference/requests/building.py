@@ -116,7 +116,7 @@ class Builder:
         return [*messages, {"role": "user", "content": content}]
 
     def _fill(self, prompt: Prompt, name: str, order: list[str], values: dict[str, Any]) -> str:
-        """Fill a template, once for all subjects where it says nothing of them."""
+        """Fill a template, once for all subjects where it uses none of their values."""
         if name not in self._alike:
             return self._templates.fill(self._compiled[name], name, values)
         asked = (prompt.id, name, *order)

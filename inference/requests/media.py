@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 from ..design.subjects import Shown
 from ..errors import InputError, listed
 from ..ledger import Ledger
-from ..ledger.exchanges import MEDIA, Body
+from ..ledger.exchanges import MEDIA
 from ..study.asking import Collecting, Video
 from ..study.asking import Medium as Kind
 from ..tables.limits import parse_json
@@ -72,31 +71,6 @@ def check_address(address: str, hosts: Collection[str]) -> str:
             f"study file lists under collect, media_hosts ({allowed}); add the host there or give a file."
         )
     return address
-
-
-def resolve(body: Body, media: Callable[[str], tuple[str, bytes]]) -> Body:
-    """Put images, clips and sound of a stored body where it names them; others are returned as they are."""
-    messages = body["messages"]
-    if all(isinstance(message["content"], str) for message in messages):
-        return body
-    resolved = [
-        message
-        if isinstance(message["content"], str)
-        else {**message, "content": [_resolve_part(part, media) for part in message["content"]]}
-        for message in messages
-    ]
-    return {**body, "messages": resolved}
-
-
-def _resolve_part(part: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
-    kind = part["type"]
-    field = "data" if kind == "input_audio" else "url"
-    held = part.get(kind)
-    if not isinstance(held, dict) or not str(held.get(field, "")).startswith(MEDIA):
-        return part
-    mime, content = media(held[field].removeprefix(MEDIA))
-    coded = base64.b64encode(content).decode("ascii")
-    return {**part, kind: {**held, field: coded if field == "data" else f"data:{mime};base64,{coded}"}}
 
 
 def _media_type(content: bytes, path: Path) -> str:

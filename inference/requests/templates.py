@@ -62,7 +62,7 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
         self.filters = {name: _checked(call) for name, call in self.filters.items()}
 
     def join_path(self, template: str, parent: str) -> str:
-        """Find what a template includes beside it."""
+        """Find what a template includes, in the same folder."""
         return str(PurePosixPath(parent).parent / template)
 
     def _generate(
@@ -215,7 +215,7 @@ class Templates:
     """The templates in a study's folder.
 
     Values are put in as they are: what is judged reaches a template already as JSON or between delimiters,
-    and a template never runs what a value holds.
+    and a template never runs the content of a value.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -256,7 +256,7 @@ class Templates:
             return gathered(template.generate(values), self.folder / name).strip()
         except InputError:
             raise
-        except Exception as error:  # a template can run into any error of the expressions that it holds
+        except Exception as error:  # a template can run into any error of its expressions
             known = ", ".join(sorted(values))
             raise InputError(
                 f"{self.folder / name}: the template cannot be filled ({error}); it may use {known}."

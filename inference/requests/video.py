@@ -1,4 +1,4 @@
-"""Clips: what they hold, frames at a stated rate, the sound as a track of its own.
+"""Clips: what they contain, frames at a stated rate, the sound as a track of its own.
 
 The only module that knows PyAV. Frames are decoded, scaled and encoded one at a time, so memory does not grow
 with the length of a clip.
@@ -139,7 +139,7 @@ def sound_track(clip: Clip) -> bytes | None:
 
 
 def _media_type(head: bytes) -> str:
-    """Tell the kind of a file from its first bytes; empty for none that is taken."""
+    """Return the kind of a file by its first bytes; empty for one that is not accepted."""
     if head[4:8] == b"ftyp":
         return "video/quicktime" if head[8:12] == b"qt  " else "video/mp4"
     return "video/webm" if head.startswith(b"\x1a\x45\xdf\xa3") and b"webm" in head else ""

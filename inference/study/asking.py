@@ -28,7 +28,7 @@ class Anchor(Part):
 class Scale(Part):
     """One rating scale, from ``minimum`` to ``maximum`` in whole numbers.
 
-    ``description`` says what is rated, ``anchors`` what some of the ratings mean; prompts may use both.
+    ``description`` states what is rated, ``anchors`` what some of the ratings mean; prompts may use both.
     """
 
     id: Identifier
@@ -115,7 +115,7 @@ Date = Annotated[str, BeforeValidator(_as_date), Field(pattern=DATE)]
 class Roles(Part):
     """Which attributes and stimuli of the design are which part of a post.
 
-    ``anonymous`` is the level of the author's attribute whose names and faces tell nothing of identity; they
+    ``anonymous`` is the level of the author's attribute whose names and faces show nothing of identity; they
     stand in where a name or a face is not to be shown.
     """
 
@@ -133,7 +133,7 @@ class Roles(Part):
 class Content(Part):
     """What the levels of a design look like: files of texts, people and insults next to the study file.
 
-    ``faces`` is a file that says how faces are drawn, or a folder with a folder of images for each group.
+    ``faces`` is a file that states how faces are drawn, or a folder with a folder of images for each group.
     """
 
     texts: Text

@@ -19,7 +19,7 @@ from ..tables.limits import DEPTH, DIGITS, HALF_A_PAIR, YAML_BYTES, YAML_VALUES,
 
 CHOICE_COLUMNS = (
     *("judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"),
-    *("chosen", "status", "repeat", "repeat_of", "sample", "probability"),
+    *("chosen", "status", "repeat", "repeat_of", "sample", "probability", "sampling_probability"),
 )
 
 

@@ -26,7 +26,7 @@ FIELDS = ("restrictions", "implausible")
 def design_problems(study: Study, sound: bool) -> Iterator[Problem]:
     """Report what is wrong with combinations, and with what restrictions leave of the design.
 
-    ``sound`` says whether attributes and levels are free of problems; what combinations leave can be told
+    ``sound`` states whether attributes and levels are free of problems; what combinations leave can be shown
     only then.
     """
     listed = [

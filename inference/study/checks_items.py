@@ -1,4 +1,4 @@
-"""Checks of what a study file says about items and about asking, over several of its fields together."""
+"""Checks of what a study file states about items and about asking, over several of its fields together."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _assignment(study: ItemStudy) -> Iterator[Problem]:
         yield Problem(
             ("assignment", "within"),
             f"assignment: 'within' and 'across' are both '{plan.within}'; name the column of what items "
-            "belong to, and the one that tells these items apart.",
+            "belong to, and the one that distinguishes these items.",
         )
 
 
@@ -169,7 +169,7 @@ OWN_SETTINGS = {
 
 
 def unfit_answer(answer: str, form: str) -> str | None:
-    """Say why answers of a response form cannot be asked for in this way; None where they can."""
+    """State why answers of a response form cannot be asked for in this way; None where they can."""
     if answer not in ("token", "choice") or form == "choice" or (answer, form) == ("choice", "label"):
         return None
     instead = "json, free, or choice (vLLM)" if form == "label" else "json or free"

@@ -166,7 +166,7 @@ LIMITS = {"gt": "more than", "ge": "at least", "lt": "less than", "le": "at most
 
 
 def describe_error(problem: ErrorDetails) -> str:
-    """Say what belongs in a field, for one error of a validation."""
+    """State what belongs in a field, for one error of a validation."""
     kind = problem["type"]
     context: dict[str, Any] = problem.get("ctx", {})
     if kind == "string_pattern_mismatch" and context["pattern"] in PATTERNS:

@@ -35,7 +35,7 @@ LINE = "line"  # task of the dimensions line_1, line_2, ...
 
 
 class AnyStudy(Part):
-    """What a study of any kind says: who judges what under which prompts, and in which form they answer."""
+    """What a study of any kind states: who judges what under which prompts, and in which form they answer."""
 
     name: Identifier
     title: Text
@@ -141,10 +141,10 @@ class Study(AnyStudy):
 class ItemStudy(AnyStudy):
     """A study of items that are judged one at a time, listed in the table ``items`` next to the study file.
 
-    ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
+    ``refusal`` gives what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
     items, ``strata`` are those by which results are reported separately, ``cluster`` names related
-    items (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
-    ``gold`` says which labels are right. ``missing`` says what an answer without a label counts as, by its
+    items (responses to one topic), and ``generator`` states who wrote an item: "human", or the id of a judge.
+    ``gold`` names the right labels. ``missing`` gives what an answer without a label counts as, by its
     status: "wrong", "missing" (excluded, as statuses that are not named), or a label of the answers.
     ``main`` is the scale that matters most; ``tiers`` are levels of a
     stratum in their order of quality, and ``unrelated`` is the one whose items do not fit their context.

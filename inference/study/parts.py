@@ -62,7 +62,7 @@ class Stimulus(Part):
 class Combination(Part):
     """Levels of several attributes that meet in one profile, any of those listed for each.
 
-    ``because`` says why they never occur, or why they should be looked at.
+    ``because`` states why they never occur, or why they should be looked at.
     """
 
     levels: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=2)
@@ -88,7 +88,7 @@ class Prompt(Part):
 
     ``template`` is the file of the system message, ``user`` that of the user message; a prompt with
     ``stimuli: images`` differs from others in the pictures alone and is excluded where text is shown;
-    ``cues`` says what of an author's identity its pictures show.
+    ``cues`` states what of an author's identity its pictures show.
     ``response`` is what it asks for where that is not the study's own; ``only`` names columns of items with
     the values of those to which it is put.
     """
@@ -154,7 +154,7 @@ class Bootstrap(Part):
 
 
 class PairCost(Part):
-    """What a judge cost for a number of pairs; ``note`` says when and how that was paid."""
+    """What a judge cost for a number of pairs; ``note`` states when and how that was paid."""
 
     judge: Identifier
     cost: Amount
@@ -254,7 +254,7 @@ class Assignment(Part):
     """Which items a person rates.
 
     Of the items that agree in the column ``within`` (responses to one topic) a person rates one only; the
-    column ``across`` (types of response) tells these apart, and every person meets its levels about equally
+    column ``across`` (types of response) distinguishes these, and every person meets its levels about equally
     often. ``raters`` people rate each item, and the share ``repeats`` of a person's items comes twice.
     """
 

@@ -2,7 +2,7 @@
 
 Levels are drawn independently, and a combination that a restriction names is drawn again. Profiles thus
 follow the product of the level probabilities over the combinations that are left, divided by its sum. What
-goes with a restricted level becomes rarer than the study file says, and attributes that a restriction names
+goes with a restricted level becomes rarer than the study file states, and attributes that a restriction names
 together are no longer independent. Restrictions and implausible combinations have the same form; they may
 name derived attributes, which stand for the source levels that imply their own.
 """
@@ -183,7 +183,7 @@ def unjoined(study: Study, analysis: Analysis) -> list[tuple[str, str]]:
 
 
 def advice(study: Study) -> list[str]:
-    """Say which analyses must join features that restrictions tie; a sentence for each way to mend them."""
+    """State which analyses must join features that restrictions tie; a sentence for each way to mend them."""
     named: dict[tuple[tuple[tuple[str, str], ...], str], list[str]] = {}
     for analysis in study.analyses:
         apart = unjoined(study, analysis)

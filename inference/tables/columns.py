@@ -50,7 +50,7 @@ def plain(text: str) -> str:
 
 UNPERTURBED = "none"
 KINDS = ("orthographic", "drift", "preserving", "dialect")  # of perturbations
-FEW_PAIRS = 10  # fewer items and their copies tell little about judges
+FEW_PAIRS = 10  # fewer items and their copies show little about judges
 
 
 def copy_id(item: Any, condition: Any) -> Any:
@@ -144,7 +144,7 @@ def _distinct(column: str, levels: Any, path: Path) -> list[str]:
 Column = pd.Series
 Mask = npt.NDArray[np.bool_]
 
-EXACT = 2.0**53  # beyond it a float no longer tells neighbouring whole numbers apart
+EXACT = 2.0**53  # beyond it a float no longer distinguishes neighbouring whole numbers
 TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 

@@ -1,21 +1,14 @@
-"""Tables read and written, files that ship with the project, and locks held by one process at a time."""
+"""Tables read and written, and where the files that ship with the project are."""
 
 from __future__ import annotations
 
 import csv
-import fcntl
 import gzip
 import io
-import json
-import os
-import secrets
-import socket
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,79 +20,7 @@ from .columns import Levels, coerce, resolve_levels
 from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
-
-_held: set[int] = set()
-
-
-class Held(Exception):
-    """Another process has the lock; says which."""
-
-
-class Lock:
-    """Locks ``path`` until ``release``; the file names the process that locked it.
-
-    The file stays, or is removed on release where it is ``passing``.
-    """
-
-    def __init__(self, path: Path, *, passing: bool = False) -> None:
-        self._path, self._passing = path, passing
-        path.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                holder = _holder(self._file)
-                os.close(self._file)
-                raise Held(holder) from None
-            except OSError:
-                os.close(self._file)
-                raise
-            if self._is_there():
-                break
-            os.close(self._file)  # whoever had it before removed it in between
-        _held.add(self._file)
-        holder = json.dumps(
-            {
-                "pid": os.getpid(),
-                "host": socket.gethostname(),
-                "start": datetime.now(UTC).isoformat(timespec="seconds"),
-            }
-        )
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, holder.encode(), 0)
-
-    def release(self) -> None:
-        """Let others write."""
-        if self._passing and self._is_there():
-            self._path.unlink()
-        _held.discard(self._file)
-        os.close(self._file)
-
-    def _is_there(self) -> bool:
-        try:
-            return os.path.samestat(os.fstat(self._file), self._path.stat())
-        except FileNotFoundError:
-            return False
-
-
-def _holder(file: int) -> str:
-    try:
-        known = json.loads(os.pread(file, 4096, 0))
-        return f"process {known['pid']} on {known['host']} (since {known['start']})"
-    except (ValueError, KeyError, TypeError):
-        return "another process"
-
-
-def _let_go() -> None:
-    """Close what a fork inherited, so that a lock ends with the process that took it."""
-    for file in _held:
-        os.close(file)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_let_go)
-
+from .writing import whole
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "data" / "studies"
@@ -202,26 +123,6 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
         raise InputError(
             f"{path}: a column has no plain type ({reason}); convert it before writing."
         ) from None
-
-
-@contextmanager
-def whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file to be written that appears complete under its name, or not at all; folders are made.
-
-    What cannot write to an open file writes to its ``name``.
-    """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with draft.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def load(

@@ -64,7 +64,7 @@ def reading(source: object) -> Iterator[None]:
 
 
 def exhausted(source: object, error: BaseException) -> InputError:
-    """Say which limit of the machine a file exceeds, and what to do."""
+    """State which limit of the machine a file exceeds, and what to do."""
     problems: dict[type[BaseException], str] = {
         RecursionError: "its content is nested too deeply; write it flat",
         OverflowError: "it contains a number that is too large; correct it",
@@ -158,7 +158,7 @@ def parse_json(text: str) -> Any:
 
 
 def whole_text(text: str) -> str:
-    """Text with U+FFFD in place of halves of surrogate pairs, which no file can hold."""
+    """Text with U+FFFD in place of halves of surrogate pairs, which no file can contain."""
     return HALF_A_PAIR.sub("\ufffd", text)
 
 

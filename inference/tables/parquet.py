@@ -78,7 +78,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
-    """Of these columns, those that the file holds as texts, without levels."""
+    """Of these columns, those that the file contains as texts, without levels."""
     schema = pq.read_schema(path)
     texts = (pa.types.is_string, pa.types.is_large_string)
     return [name for name in columns if any(is_text(schema.field(name).type) for is_text in texts)]

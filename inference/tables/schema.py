@@ -8,6 +8,9 @@ where it is absent or missing there is one. Choices between the two profiles of 
 ``pair_id`` of their own, ``repeat`` true, and the earlier ``pair_id`` in ``repeat_of``, for people and models
 alike. A repeat without ``repeat_of`` is linked by its ``pair_id``, which may be the earlier one or end in
 ``_swapped`` after it, and only without such a link by the profiles that it shows.
+
+Where the tasks of people were sampled from those of models, ``sampling_probability`` is the probability with
+which a task was sampled, above 0 and up to 1; it is missing where tasks were drawn otherwise.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ SYNONYMS = {  # names that columns often have elsewhere
     "chosen": ("choice", "selected", "picked"),
 }
 PROBABILITY = "probability"  # column of choices: how likely the profile of the row was to be chosen
+SAMPLING = "sampling_probability"  # how likely the task was to be among those that people judge
 SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together
 JUDGE_KINDS = ("human", "model")
 
@@ -51,6 +55,7 @@ class Field:
     levels: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    above: bool = False  # whether values are above the minimum instead of at least it
 
 
 def _key(kind: str = "string") -> Field:
@@ -64,6 +69,7 @@ def _label(levels: tuple[str, ...]) -> Field:
 _COUNT = Field("integer", minimum=0)
 _AMOUNT = Field("number", minimum=0)
 _TEXT = Field("string")
+_SAMPLED = Field("number", minimum=0, maximum=1, above=True)
 _ASKED = {
     "judge_id": _key(),
     "judge_kind": _label(JUDGE_KINDS),
@@ -83,7 +89,22 @@ TABLES: dict[str, dict[str, Field]] = {
     },
     "labels": {"item_id": _key(), "label_set": _key(), "label": _key("free")},
     "profiles": {"profile_id": _key("integer")},
-    "tasks": {"task_id": _key("id"), "position": _label(POSITIONS), "profile_id": _key("integer")},
+    "tasks": {
+        "task_id": _key("id"),
+        "position": _label(POSITIONS),
+        "profile_id": _key("integer"),
+        SAMPLING: _SAMPLED,
+    },
+    "panel_tasks": {
+        "judge_id": _key(),
+        "task_id": _key("id"),
+        "task": Field("integer", required=True, nullable=False, minimum=1),
+        "position": _label(POSITIONS),
+        "profile_id": _key("integer"),
+        "repeat": Field("boolean", required=True, nullable=False),
+        "repeat_of": Field("id", required=True),
+        SAMPLING: _SAMPLED,
+    },
     "responses": {
         "study": _key(),
         **_ASKED,
@@ -104,6 +125,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "dimension": _key(),
         "value": Field("free", required=True),
         "status": _label(STATUSES),
+        SAMPLING: _SAMPLED,
     },
     "choices": {
         "judge_id": _key(),
@@ -121,6 +143,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "repeat_of": Field("id"),
         "sample": Field("integer", minimum=0),
         PROBABILITY: Field("number", minimum=0, maximum=1),
+        SAMPLING: _SAMPLED,
     },
 }
 
@@ -129,6 +152,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "labels": ("item_id", "label_set"),
     "profiles": ("profile_id",),
     "tasks": ("task_id", "position"),
+    "panel_tasks": ("judge_id", "task_id", "position"),
     "responses": ("request_key", "sample"),
     "judgments": ("judge_id", "prompt_id", "item_id", "task_id", "dimension", "sample"),
     "choices": ("judge_id", "prompt_id", "pair_id", "repeat", "sample", "position"),
@@ -213,7 +237,7 @@ def _bounds(field: Field) -> Any:
     return (
         pa.Check.ge(field.minimum)
         if field.maximum is None
-        else pa.Check.in_range(field.minimum, field.maximum)
+        else pa.Check.in_range(field.minimum, field.maximum, include_min=not field.above)
     )
 
 
@@ -261,11 +285,10 @@ def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
         if error.reason_code is SchemaErrorReason.SERIES_CONTAINS_NULLS:
             refuse(source, column, bad, "is empty", "fill it in, every row needs one")
         value, field = cases["failure_case"].iloc[0], TABLES[table][column]
-        able = (
-            f"of at least {field.minimum}"
-            if field.maximum is None
-            else f"from {field.minimum:g} to {field.maximum:g}"
-        )
+        able = f"of at least {field.minimum}"
+        if field.maximum is not None:
+            start = f"above {field.minimum:g} and up" if field.above else f"from {field.minimum:g}"
+            able = f"{start} to {field.maximum:g}"
         refuse(source, column, bad, f"contains {value}", f"write a value {able}")
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..design.stimuli.wording import TOLD
+from ..design.stimuli.wording import WITH_REMEDY
 from ..errors import listed
 from ..study.base import Amount, Count, Location, Part, Text, suggestion
 
@@ -170,7 +170,7 @@ def parsed_by(parse: Callable[[str], object]) -> PlainValidator:
         try:
             return parse(value)
         except ValueError as problem:
-            raise PydanticCustomError(TOLD, "{problem}", {"problem": str(problem)}) from None
+            raise PydanticCustomError(WITH_REMEDY, "{problem}", {"problem": str(problem)}) from None
 
     return PlainValidator(read)
 
@@ -182,7 +182,7 @@ def _pixels_or(*names: str) -> PlainValidator:
         if value in names or (type(value) is int and value > 0):
             return value
         raise PydanticCustomError(
-            TOLD,
+            WITH_REMEDY,
             "'{value}' is not a size; write pixels, or {names}.",
             {"value": str(value), "names": " or ".join(names)},
         )
@@ -195,7 +195,7 @@ def _as_sides(value: object) -> Sides:
     sides = [side for side in given if type(side) is int and side >= 0]
     if len(sides) != len(given) or len(sides) not in (1, 2, 4):
         raise PydanticCustomError(
-            TOLD,
+            WITH_REMEDY,
             "this is not a padding; write one number of pixels, two (above and below, at the sides), "
             "or four (top, right, bottom, left).",
         )
@@ -305,7 +305,7 @@ class Container(Piece):
         least = min(self.padding)
         if (self.fill or self.border) and 10 * least < 3 * self.radius:
             raise PydanticCustomError(
-                TOLD,
+                WITH_REMEDY,
                 "its content would cover the round corners; give it a padding of at least {least}.",
                 {"least": -(-3 * self.radius // 10)},
             )
@@ -352,7 +352,7 @@ def _as_piece(value: object) -> Any:
         problem = f"this is not a part of a layout: {suggestion(strange[0], KINDS)}"
     else:
         problem = f"a part of a layout is one of {listed(KINDS)} with its attributes."
-    raise PydanticCustomError(TOLD, "{problem}", {"problem": problem})
+    raise PydanticCustomError(WITH_REMEDY, "{problem}", {"problem": problem})
 
 
 AnyPiece = Annotated[

@@ -122,6 +122,8 @@ class Pictures:
         For each kind of cues the file or address of each profile, by ``profile_id``.
     drawn : mapping of str to str
         For each kind of cues the hash of its job; empty for pictures of the user.
+    tasks : {"models", "panel", "all"}
+        Whether those of the pairs of models, the tasks of people, or both.
     links : bool
         Whether judges receive the addresses of pictures instead of the files.
 
@@ -149,6 +151,7 @@ def find_pictures(
     root: Path,
     *,
     pairs: int | None = None,
+    tasks: str = "models",
     links: bool = False,
     run: Path | None = None,
 ) -> Pictures:
@@ -161,6 +164,8 @@ def find_pictures(
     ----------
     root : Path
         Folder in which ``conjury render`` stores pictures.
+    tasks : {"models", "panel", "all"}
+        Whether those of the pairs of models, the tasks of people, or both.
     links : bool
         Whether judges receive the addresses of uploaded pictures instead of the files.
     run : Path, optional
@@ -193,7 +198,7 @@ def find_pictures(
         return Pictures(study.folder, {"both": design.posts.set_index("profile_id")["media"]})
     from .jobs.manifest import JobFolder, job_hash, read_manifest
 
-    profile_ids = design.first_pairs(pairs)["profile_id"].drop_duplicates()
+    profile_ids = design.first_pairs(pairs, tasks)["profile_id"].drop_duplicates()
     of_run = "" if run is None else f" --run {run}"
     source = "url" if links else "file"
     media: dict[str, pd.Series[str]] = {}

@@ -79,7 +79,7 @@ def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> Non
     out = said(study(tmp_path), "--pairs 400")
     assert "3 x 3 x 2 x 3 x 3 levels make 162 combinations." in out
     assert "400 pairs were drawn for models, 40 of them repeated with positions swapped" in out
-    assert "People: 10 x 3 pairs, each drawn on its own." in out
+    assert "People: 10 x 3 pairs, each drawn on its own" in out
     known = load_study(tmp_path / "towns")
     model = power(known, pairs=400, power=0.8, features=["age"]).frame["effect"].item()
     people = power(known, respondents=10, tasks=3, power=0.8, features=["age"]).frame["effect"].item()

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import power
+from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
+from conjury.inference.tables.files import write_table
 
 Told = Callable[..., str]
 HUMAN = "power moderation --judge human"
@@ -119,3 +122,60 @@ def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:
 )
 def test_bad_input_is_one_sentence_with_code_2(refused: Told, options: str, remedy: str) -> None:
     assert remedy in refused(f"power {options}")
+
+
+def both_judged(study: Study, people: int) -> None:
+    """Write choices of people and a model that agrees with them in four of five of their tasks."""
+    drawn = simulate(
+        study, seed=1, respondents=people, pairs=600, judges=["human", "gpt4o"], prompts=["baseline"]
+    ).choices
+    human = drawn[(drawn["judge_kind"] == "human") & ~drawn["repeat"].astype(bool)]
+    model = drawn[drawn["judge_kind"] == "model"].iloc[0]
+    pairs = human["pair_id"].unique()
+    other = pd.Series(np.random.default_rng(1).random(len(pairs)) > 0.8, index=pairs)
+    differs = human["pair_id"].map(other).to_numpy(bool)
+    asked = human.assign(
+        judge_id=model["judge_id"],
+        judge_kind="model",
+        panel=pd.NA,
+        prompt_id="baseline",
+        task=pd.NA,
+        chosen=np.where(differs, 1 - human["chosen"], human["chosen"]),
+    )
+    both = pd.concat([drawn, asked.astype(drawn.dtypes.to_dict())], ignore_index=True)
+    write_table(both, Path("choices.parquet"))
+
+
+def test_people_needed_with_a_model_are_planned_from_choices_of_both(
+    ran: Told, refused: Told, study: Study
+) -> None:
+    both_judged(study, 40)
+    command = "power moderation --with gpt4o --data choices.parquet --effect 0.05"
+    out = " ".join(ran(f"{command} --budget 2000 --out plan.csv --figure plan.png").split())
+    for sentence in (
+        "40 people with 15 tasks each, corrected by GPT-4o, which answers 600 other pairs",
+        "People needed for power 0.8, hardest level of each attribute",
+        "Best split of USD 2,000.00, which pays 500 people alone",
+    ):
+        assert sentence in out
+    plan = pd.read_csv("plan.csv")
+    assert set(plan["people"]) == {25, 50, 100, 200, 400, 800, 1600, 1854}
+    assert plan["cost_human"].tolist() == (4.0 * plan["people"]).tolist()
+    assert (plan["width"] < plan["width_human"]).mean() > 0.5
+    assert Path("plan.png").read_bytes().startswith(b"\x89PNG")
+    assert "no such model" in refused(command.replace("gpt4o", "gpt4"))
+    assert "--icc is no option of --with" in refused(f"{command} --icc 0.1")
+    both_judged(study, 5)
+    assert "rho is measured among 5 people, so it is uncertain" in " ".join(ran(command).split())
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ("--with gpt4o", "name choices of both with --data"),
+        ("--budget 100", "--budget is an option of --with"),
+        ("--data x.parquet", "--data is an option of --with"),
+    ],
+)
+def test_options_of_a_plan_with_a_model_go_together(refused: Told, options: str, remedy: str) -> None:
+    assert remedy in refused(f"power moderation {options}")

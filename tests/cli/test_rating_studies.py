@@ -106,7 +106,7 @@ def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(ran: Ran) ->
         ("simulate oogiri --out j.parquet --people 9", "There are 9 people"),
         ("design oogiri --pairs 5", "--pairs is not for oogiri, which is a study of items"),
         ("design oogiri --repeats 2", "--repeats 2: give a share from 0 to 1"),
-        ("design moderation --people 5", "--people is not for moderation, which is a study of pairs"),
+        ("design oogiri --sample uniform", "--sample is about tasks of people; add --people N"),
         ("simulate multiturn --out j.csv --topics 4", "--topics is not for multiturn, which is a study of l"),
         ("simulate multiturn --out j.csv --repeats 0.5", "--repeats is not for multiturn"),
         ("simulate oogiri --out j.csv --items 4", "--items is not for oogiri, which is a study of ratings"),
@@ -138,7 +138,7 @@ def test_a_simulation_is_not_compared_with_published_numbers(ran: Ran) -> None:
     fitted = Fitted()
     fitted.add("scores_modality", "Scores", scores(score_study(answered, answered.of_models), draws=0))
     add_printed_numbers(answered, fitted, loaded.source())
-    assert "beside_print" not in fitted.by_name
+    assert "published_scores" not in fitted.by_name
     assert not fitted.notes
 
 
@@ -154,7 +154,7 @@ def test_a_simulation_becomes_results_and_a_report_that_say_so(ran: Ran, study: 
     names = {made["name"] for made in manifest["results"]}
     assert any(name.startswith("scores") for name in names)
     assert "differences" in names
-    assert "beside_print" not in names
+    assert "published_scores" not in names
     assert ("robustness" in names) == (study == "multiturn")
     ran(f"report {study} --results made")
     page = Path(f"reports/{study}.html").read_text(encoding="utf-8")

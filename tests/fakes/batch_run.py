@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,11 +18,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from fakes.answers import completion, content_hash
+from fakes.recorder import LedgerRecorder
+from fakes.server import TESTS, FakeServer
+
 from conjury.inference.backends.openai.batch import BatchBackend
 from conjury.inference.backends.openai.batch_service import BatchService
 from conjury.inference.backends.openai.shards import Limits
 from conjury.inference.ledger import Ledger
-from conjury.inference.ledger.exchanges import Outcome, Request, request_key
+from conjury.inference.ledger.exchanges import Request, request_key
 
 DIED = 9
 STEPS: dict[type, tuple[str, ...]] = {
@@ -39,29 +44,6 @@ def make_requests(n: int, about: str = "", judge_id: str = "judge") -> Iterator[
         yield Request(request_key(judge_id, "p", str(place), 1, body), judge_id, "p", str(place), 1, body)
 
 
-class LedgerDesk:
-    """Hands outcomes on to a ledger; ``stop`` makes it ask for an end."""
-
-    def __init__(self, ledger: Ledger, images: dict[str, tuple[str, bytes]] | None = None) -> None:
-        self.ledger = ledger
-        self.images = images or {}
-        self.stop = False
-
-    def record(self, outcome: Outcome) -> None:
-        self.ledger.record(outcome)
-
-    def stopping(self) -> bool:
-        return self.stop
-
-    capped = False
-
-    def full(self) -> bool:
-        return False
-
-    def media(self, sha256: str) -> tuple[str, bytes]:
-        return self.images[sha256]
-
-
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
     settings = {"limits": Limits(requests=requests), "pause": 0.01, "timeout": 10.0, **settings}
     return BatchBackend("judge", "m", folder / "batches", base_url=url, **settings)
@@ -69,7 +51,7 @@ def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> 
 
 def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterator[Request]]) -> None:
     """Submit and wait until nothing is left to ask."""
-    recorder = LedgerDesk(ledger)
+    recorder = LedgerRecorder(ledger)
     for _ in range(ROUNDS):
         left_behind = ledger.batches(live=True)
         sent = backend.submit(ledger.pending(requests()), recorder, ledger)
@@ -122,6 +104,36 @@ def _main(url: str, folder: Path, n: int, runs: list[list[str]]) -> None:
         place.mkdir()
         codes = [_process(partial(_run, url, place, n, step)) for step in (*steps, "")]
         print(json.dumps([place.name, codes]), flush=True)
+
+
+def crash(url: str, folder: Path, n: int, runs: list[list[str]]) -> list[list[int]]:
+    """Make runs that die at the steps given; return the exit codes of their processes."""
+    options = ["-W", "ignore::DeprecationWarning", "-m", "fakes.batch_run"]
+    ran = subprocess.run(
+        [sys.executable, *options, url, str(folder), str(n), json.dumps(runs)],
+        cwd=TESTS,
+        env={**os.environ, "PYTHONPATH": str(TESTS), "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return [json.loads(line)[1] for line in ran.stdout.splitlines()]
+
+
+def assert_nothing_lost_or_paid_twice(
+    server: FakeServer, folder: Path, n: int, runs: list[list[str]]
+) -> None:
+    """Every request has its answer, and the server has answered it once."""
+    answered = server.counts()["answered"]
+    for steps in runs:
+        name = " ".join(steps)
+        with Ledger.open(folder / name / "ledger.sqlite", write=False) as ledger:
+            for request in make_requests(n, name):
+                answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
+                assert answers
+                assert all(answer == completion(request.body) for answer in answers)
+                assert answered[content_hash(request.body)] == 1, name
+        assert list((folder / name / "batches").iterdir()) == []
+    assert sum(answered.values()) == n * len(runs)
 
 
 if __name__ == "__main__":

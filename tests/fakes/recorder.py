@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 
@@ -33,6 +34,28 @@ class MemoryRecorder:
 
     def media(self, sha256: str) -> tuple[str, bytes]:
         return self.stored[sha256]
+
+
+class LedgerRecorder(MemoryRecorder):
+    """Hands outcomes on to a ledger and keeps them; ``stop`` makes it ask for an end."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self.ledger, self.stop = ledger, False
+
+    def record(self, outcome: Outcome) -> None:
+        super().record(outcome)
+        self.ledger.record(outcome)
+
+    def stopping(self) -> bool:
+        return self.stop
+
+    def kinds(self) -> dict[int, str]:
+        """Kind of each outcome by the number of its subject; no request has two outcomes."""
+        subjects = {one.key: int(one.subject_id) for part in self.ledger.answers() for one in part}
+        kinds = {subjects[outcome.key]: outcome.kind for outcome in self.outcomes}
+        assert len(kinds) == len(self.outcomes)
+        return dict(sorted(kinds.items()))
 
 
 def made_up_requests(n: int, **settings: Any) -> list[Request]:

@@ -6,6 +6,8 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import towns, write_study
 
+from conjury.inference.ledger import Ledger
+
 
 @pytest.fixture(scope="session")
 def running_server():
@@ -24,3 +26,9 @@ def server(running_server):
 def study(tmp_path):
     """The folder of a small conjoint study."""
     return write_study(tmp_path / "towns", towns())
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger.open(tmp_path / "ledger.sqlite") as opened:
+        yield opened

@@ -15,6 +15,7 @@ from made_up_results import (
     ATTRIBUTES,
     GROUPS,
     amce_frame,
+    corrected,
     difference_frame,
     engines_summary,
     frequencies_frame,
@@ -22,6 +23,7 @@ from made_up_results import (
 
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import power
+from conjury.analysis.correction import label_plan
 from conjury.analysis.results import Result
 
 DIMENSIONS = ("novelty", "empathy", "overall_fun")
@@ -270,9 +272,9 @@ def mixed() -> Result:
     return Result(frame.assign(odds_ratio=np.exp(frame["estimate"])), "mixed", settings={"by": []})
 
 
-def beside_print() -> Result:
+def published_scores() -> Result:
     frame = pd.DataFrame({"metric": ["accuracy", "accuracy", "macro_f1"], "printed": [0.1, 0.4, 0.3]})
-    return Result(frame.assign(recomputed=[0.11, 0.4, 0.32], aligned=[0.12, 0.41, 0.33]), "beside_print")
+    return Result(frame.assign(recomputed=[0.11, 0.4, 0.32], aligned=[0.12, 0.41, 0.33]), "published_scores")
 
 
 def readings() -> Result:
@@ -304,7 +306,7 @@ BENCHMARK: dict[str, Made] = {
     "annotators": annotators,
     "errors": lengths,
     "mixed": mixed,
-    "beside_print": beside_print,
+    "published_scores": published_scores,
 }
 RATINGS: dict[str, Made] = {
     "means": means,
@@ -392,12 +394,25 @@ def powers() -> Any:
     return power({"slur": 4, "identity": 3, "curse": 2}, pairs=30000, power=[0.8, 0.9])
 
 
+def plan_of_labels(**options: Any) -> Callable[[], Result]:
+    """A plan of people with a model, from correlations and standard deviations."""
+    keys = EFFECTS[["feature", "level"]].astype("string")
+    rows = np.arange(len(keys))
+    table = keys.assign(rho=0.3 + 0.5 * rows / len(rows), sd=0.4 + 0.02 * rows)
+    return lambda: label_plan(table, tasks=10, other=5000, **options)
+
+
 CONJOINT: dict[str, Made] = {
     "amce": conjoint(HUMAN, "amce"),
     "amce, judges": conjoint(JUDGES, "amce"),
     "mm": conjoint(marginal_means(), "mm", null=0.5),
     "truth": conjoint(EFFECTS.assign(true=EFFECTS["estimate"] - 0.01), "truth"),
     "target": lambda: Result(EFFECTS.assign(statistic="pamce"), "target", extra={"design": EFFECTS}),
+    "prediction_powered": lambda: corrected(HUMAN),
+    "prediction_powered, two models": lambda: corrected(HUMAN, MODELS),
+    "prediction_powered, groups": lambda: corrected(
+        difference_frame().query("judge == 'human'"), by=["identity"]
+    ),
     "frequencies": conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs"),
     "interaction": (conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}),
     "contrast": conjoint(contrasts(), "contrast"),
@@ -416,6 +431,8 @@ CONJOINT: dict[str, Made] = {
     "plan": (
         lambda: powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}
     ),
+    "label_plan": plan_of_labels(effect=0.05),
+    "label_plan, widths": plan_of_labels(people=[100]),
     "design_shares": lambda: Result(design(), "design_shares"),
     "engines": lambda: Result(engines_summary(), "engines"),
 }  # fmt: skip
@@ -464,6 +481,7 @@ CHECKS: dict[str, Made] = {
     "response_times": counted("response_times", seconds=SECONDS, fast=SECONDS < 9, slow=SECONDS > 45),
     "answers": _answers,
     "missing_choices": check("missing_choices"),
+    "shared_tasks": shares_of("shared_tasks", 0.4, 0.6),
     "stimuli": check("stimuli", stimulus="text"),
     "clusters": check("clusters", unit="text"),
 }

@@ -21,9 +21,8 @@ from conjury.inference.collecting.run_tables import run_tables
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import draw_design, save_design
 from conjury.inference.ledger import Ledger
-from conjury.inference.ledger.exchanges import Outcome
+from conjury.inference.ledger.exchanges import Outcome, resolve
 from conjury.inference.requests.building import Builder
-from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study, load_study
 from conjury.inference.study.asking import Sampling
 

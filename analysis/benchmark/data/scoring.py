@@ -182,7 +182,7 @@ def score(
         ``item_id, label_set, label``: the gold labels; ``label_set`` is the dimension. Items without labels
         of their own take those of their ``base_item_id``.
     classes : sequence, or mapping of task to sequence, optional
-        Labels that answers may give; by default those that gold holds, then further ones that were given.
+        Labels that answers may give; by default those that gold contains, then further ones that were given.
     covers : mapping of class to sequence, optional
         Gold labels that count as each class, such as ``{"harmful": ["implicit", "explicit"]}``.
     items : DataFrame, optional
@@ -280,7 +280,7 @@ def _levels(names: tuple[str, ...], covers: Mapping[str, tuple[str, ...]]) -> tu
 
 
 def _outside(task: str, left: pd.Series[str]) -> list[str]:
-    """Say which gold labels are none of the classes."""
+    """State which gold labels are none of the classes."""
     if left.empty:
         return []
     counts = left.fillna("(none)").value_counts()

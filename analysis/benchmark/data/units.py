@@ -112,7 +112,7 @@ def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFr
 
 
 def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
-    """Condition of each judgment, by its own column or that of the items; "none" where neither says."""
+    """Condition of each judgment, by its own column or that of the items; "none" where neither has one."""
     if CONDITION in judgments:
         found = as_text(with_origins(judgments, items)[CONDITION])
     elif items is not None and CONDITION in items:

@@ -81,7 +81,7 @@ def choice_model(
     ----------
     choices : DataFrame or path of a Parquet file
         One row a profile; the two rows of a pair share ``pair_id`` (and judge, prompt and sample, where
-        there are such columns). ``position`` tells A from B.
+        there are such columns). ``position`` is A or B.
     formula : str
         ``chosen ~ slur + identity``; ``a * b`` adds part-worths of combinations, and restricts each to the
         other as in `conjoint.amce`.
@@ -111,7 +111,7 @@ def choice_model(
         the advantage of position A: ``quantity, feature, level, estimate, std_error, lower, upper, rhat,
         ess_bulk, ess_tail``. ``amce`` and ``mm`` are estimates on the probability scale: the posterior of
         mean changes in the choice probability over the observed profiles on both sides of every pair and
-        over raters drawn anew. ``extra`` holds ``amce`` and ``mm`` as tables with diagnostics, ``raters``
+        over raters drawn anew. ``extra`` contains ``amce`` and ``mm`` as tables with diagnostics, ``raters``
         (``judge, feature, level, estimate, std_error, lower, upper``), ``correlation``, and ``check`` and
         ``prior_check``: shares of choices of each level among pairs that show it on one side only, and how
         much raters differ in them, beside what the fitted model and its priors alone make.
@@ -119,7 +119,7 @@ def choice_model(
     Raises
     ------
     InputError
-        Where pairs, choices or raters cannot be told, or the table mixes people and models.
+        Where pairs, choices or raters cannot be identified, or the table mixes people and models.
     MissingDependency
         Without the extra ``bayes``.
 

@@ -119,7 +119,7 @@ def raters_of(data: pd.DataFrame) -> str | None:
         told = listed(judges.agg(" ".join, axis=1).str.strip(), 6)
         raise InputError(
             f"The choices are by several judges ({told}) that are no sample of people; keep one model under "
-            "one prompt, or people alone, or say in raters whose part-worths differ."
+            "one prompt, or people alone, or name in raters whose part-worths differ."
         )
     return None
 
@@ -208,7 +208,7 @@ def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floa
 
 
 def draw(pairs: Pairs, priors: Priors, *, raters: bool, **options: Any) -> Any:
-    """Sample the model; ``raters`` says whether to keep the part-worths of single raters."""
+    """Sample the model; ``raters`` states whether to keep the part-worths of single raters."""
     keep = ["position"] if pairs.positioned else []
     keep += ["mean"]
     if pairs.raters:

@@ -11,13 +11,17 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...correction.sources import PPI, check_correct
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
-from ..request import make_request
-from ..run import Data, plan_for, warn_of_few_clusters
+from ..prediction_powered import estimate_prediction_powered, make_plan_of, taken_from
+from ..prediction_powered.estimate import DSL
+from ..prediction_powered.tasks import SOURCES
+from ..request import Request, make_request
+from ..run import Data, frame_of, warn_of_few_clusters
 from ..verbs.cj import cj
 
 Kind = Literal["acie", "amie"]
@@ -54,7 +58,8 @@ def interaction(
         Over which AMIEs average: the shares of levels in the data (taken as known), equal
         shares, or ``{feature: {level: share}}`` for both features.
     **options
-        As in `amce`: ``weights, vcov, engine, family, alpha, reference``.
+        As in `amce`: ``weights, vcov, engine, family, alpha, reference``, and ``correct="ppi"`` with its
+        sources.
 
     Returns
     -------
@@ -89,11 +94,20 @@ def interaction(
     crossed = _crossed(formula if isinstance(formula, Formula) else parse(formula), first, second)
     if options.get("engine") == "cregg":
         raise InputError("cregg has no interactions; give another engine.")
+    correct, sources = options.pop("correct", None), taken_from(options)
     request = make_request("amce", crossed, id=id, **options)
-    plan = plan_for(request, data)
-    warn_of_few_clusters(plan)
-    reported = _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
-    found = assemble(reported, solve(reported, request.engine))
+
+    def make_plan(asked: Request, rows: pd.DataFrame) -> Plan:
+        plan = make_plan_of(asked, rows)
+        return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
+
+    found: Estimates
+    if check_correct(correct, sources, SOURCES, (PPI, DSL)):
+        found = estimate_prediction_powered(request, data, correct, sources, make_plan)
+    else:
+        reported = make_plan(request, frame_of(request, data))
+        warn_of_few_clusters(reported)
+        found = assemble(reported, solve(reported, request.engine))
     extra: dict[str, Any] = {"interaction": [first, second], "kind": kind}
     if kind == "amie":
         extra["distribution"] = distribution if isinstance(distribution, str) else dict(distribution)

@@ -220,7 +220,7 @@ def _opponents(data: pd.DataFrame, pair: str | Sequence[str] | None) -> np.ndarr
         row = int(np.flatnonzero(sizes[codes] != 2)[0])
         raise InputError(
             f"The choice of row {row + 1} has {sizes[codes[row]]} rows by {listed(columns)}, not two; name "
-            "all columns that tell choices apart by pair=, or give opponent=False."
+            "all columns that distinguish choices by pair=, or give opponent=False."
         )
     order = np.argsort(codes, kind="stable").reshape(-1, 2)
     other = np.empty(len(codes), dtype=np.int64)

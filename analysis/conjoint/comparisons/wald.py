@@ -112,7 +112,7 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
     Estimates
         Statistic "wald": ``outcome, statistic``, the columns of ``each``, ``tested`` (how
         many estimates), ``test``, ``chi2, df, p_chi2``, and the test to go by, ``f, df2, p``.
-        ``test`` says which that is: "HTZ" for fits with ``vcov="CR2"``; "F" for other fits with
+        ``test`` states which that is: "HTZ" for fits with ``vcov="CR2"``; "F" for other fits with
         degrees of freedom, ``df2`` being the smallest of the tested estimates'; "chi-square"
         for fits with normal inference, where ``df2`` is infinite and both p are one.
 
@@ -277,7 +277,7 @@ def _test(
 
 
 def _warn(table: pd.DataFrame, fit: Estimates) -> None:
-    """Say which tests have fewer degrees of freedom than estimates, cannot be made, or reject too often."""
+    """State which tests have fewer degrees of freedom than estimates, cannot be made, or reject too often."""
     tests, short, lost = len(table), table["df"] < table["tested"], table["p"].isna()
     if short.any():
         warn_caller(

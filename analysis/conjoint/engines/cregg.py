@@ -68,7 +68,7 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
 
 
 def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
-    """Run a request with cregg; the table holds cregg's numbers, its defects included."""
+    """Run a request with cregg; the table contains cregg's numbers, its defects included."""
     request = with_null(request, data)
     verb = "cj" if request.verb in _GROUPED else request.verb
     if request.family != "gaussian" and _GROUPED.get(request.verb, verb) in ("mm", "mm_diffs"):

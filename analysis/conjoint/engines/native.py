@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -39,6 +39,28 @@ def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | Non
         return _heteroskedastic(plan, fits, kind)
     vcov = _crossed(plan, fits, kind)
     return vcov, None if kind == "survey" else _least_df(plan, fits)
+
+
+def influence(
+    plan: Plan, fits: list[Regression], kind: str, units: Clusters, clusters: Clusters | None = None
+) -> np.ndarray:
+    """What each of U units adds to the errors of all coefficients, (U, K), so that squares add up.
+
+    Units may be parts of clusters, whose number counts for the small-sample factor.
+    """
+    if kind == "CR2":
+        return np.vstack(list(_BiasReduced(plan, fits, units).influence()))
+    return np.asarray(raw_influence(plan, fits, units) * _scale(plan, fits, kind, clusters or units))
+
+
+def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
+    """Influence of G clusters without any small-sample factor, (G, K); it adds up to zero."""
+    entries = plan.cells.entries(clusters.code, clusters.n)
+    found = np.empty((clusters.n, plan.slices[-1].stop))
+    for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
+        mean = np.where(block.inside, fit.fitted, 0.0)
+        found[:, columns] = _scores(entries, block.design, mean, 0, clusters.n) @ fit.bread
+    return found
 
 
 def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
@@ -191,7 +213,14 @@ class _BiasReduced:
 
     def vcov(self) -> np.ndarray:
         """Covariance of all coefficients, shape (K, K)."""
-        summed, first = np.zeros((self._slices[-1].stop,) * 2), 0
+        summed = np.zeros((self._slices[-1].stop,) * 2)
+        for influence in self.influence():
+            summed += influence.T @ influence
+        return summed
+
+    def influence(self) -> Iterator[np.ndarray]:
+        """Yield the adjusted influence on all coefficients, (clusters, K), some thousand clusters a time."""
+        first = 0
         for found in leverages(self._parts, self._designs, self._roots):
             last = first + len(found[0].values)
             scores = [
@@ -200,9 +229,8 @@ class _BiasReduced:
                     found, self._parts, self._designs, self._means, strict=True
                 )
             ]
-            stacked, first = np.hstack(scores), last
-            summed += stacked.T @ stacked
-        return summed
+            first = last
+            yield np.hstack(scores)
 
     def df(self, contrasts: np.ndarray) -> np.ndarray:
         """Satterthwaite's degrees of freedom of contrasts (m, K), shape (m,)."""
@@ -233,17 +261,18 @@ def _scores(entries: Entries, design: np.ndarray, mean: np.ndarray, first: int, 
 def solve(plan: Plan) -> Solution:
     """Fit every regression of a plan on its cells; all covariances between regressions are known."""
     with one_thread():
-        fits = _fits(plan)
+        fits = fits_of(plan)
         vcov, df = covariance(plan, fits)
     return Solution(np.concatenate([fit.coef for fit in fits]), vcov, df)
 
 
 def coefficients(plan: Plan) -> np.ndarray:
     """Coefficients alone, shape (K,)."""
-    return np.concatenate([fit.coef for fit in _fits(plan)])
+    return np.concatenate([fit.coef for fit in fits_of(plan)])
 
 
-def _fits(plan: Plan) -> list[Regression]:
+def fits_of(plan: Plan) -> list[Regression]:
+    """Fit the regression of every block."""
     cells = plan.cells
     return [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]
 

@@ -230,7 +230,7 @@ def _filled(values: np.ndarray, flags: np.ndarray) -> np.ndarray:
 
 
 def provenance(plan: Plan | CountPlan) -> Provenance:
-    """Say what was run and on how much data."""
+    """State what was run and on how much data."""
     request, cells = plan.request, plan.cells
     inside = np.ones(cells.n_cells, dtype=bool)
     if isinstance(plan, Plan):

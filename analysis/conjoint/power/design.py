@@ -177,7 +177,7 @@ def _second(shares: Mapping[str, Mapping[str, float]], by: str | Shares) -> tupl
 
 
 def unknown(name: str, known: Mapping[str, Any]) -> str:
-    """Say in words that a design has no such attribute, and what may be meant."""
+    """State in words that a design has no such attribute, and what may be meant."""
     near = get_close_matches(name, known, n=1)
     remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(known)}."
     return f"'{name}' is not an attribute of the design; {remedy}"

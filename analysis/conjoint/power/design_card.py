@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class DesignCard:
-    """What a design card tells."""
+    """The content of a design card."""
 
     # ``feature, level, reference`` (whether it is), ``derived, drawn`` (probability before restrictions),
     # ``probability, expected, shown`` (profiles in the pairs that were drawn)

@@ -190,7 +190,7 @@ def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting
 
 
 def _limits_of_power(frame: pd.DataFrame, levels: Levels) -> list[str]:
-    """Say which power stays out of reach, however many pairs there are."""
+    """State which power stays out of reach, however many pairs there are."""
     limited = frame.assign(k=levels.stimuli)[frame["power_limit"] < 0.999]
     notes = []
     for key, rows in limited.groupby(["effect", "power_limit", "k"], sort=False):
@@ -203,7 +203,7 @@ def _limits_of_power(frame: pd.DataFrame, levels: Levels) -> list[str]:
 
 
 def _limits_of_effects(frame: pd.DataFrame, levels: Levels, setting: Setting) -> list[str]:
-    """Say which effects stay out of reach, however many pairs there are."""
+    """State which effects stay out of reach, however many pairs there are."""
     limited = levels.stimulus_sd > 0
     if not limited.any():
         return []

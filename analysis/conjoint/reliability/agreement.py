@@ -105,7 +105,7 @@ class Verdict:
 
 
 def verdict(error: Swapping, n_repeats: int) -> Verdict:
-    """Say what an agreement allows to conclude: one verdict for a judge, from all of its repeats."""
+    """State what an agreement allows to conclude: one verdict for a judge, from all of its repeats."""
     if not error.n_compared:
         return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
     share, apart = error.agreement, ""

@@ -85,7 +85,7 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
         raise InputError("correct= knows no strata; leave strata out.")
     if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
         raise InputError(f"{request.verb} takes no 'correct'; use amce, mm, amce_diffs or mm_diffs.")
-    choices = _whole(data)
+    choices = whole_table(data)
     first = first_answers(choices)
     observed = estimate(request, first)
     if observed.fitted is None:
@@ -100,12 +100,12 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
         pairs = repeats_for(choices, first, request, correct)
         names, masks, number = groups_for(correct, plan, pairs, choices)
         errors = swapping_errors(plan, first, pairs, names, masks)
-        pieces = _pieces(plan, number, split=correct == BY_GROUP)
+        pieces = pieces_of(plan, number, split=correct == BY_GROUP)
         taus, table = taus_of(plan, errors), table_of(errors)
-    return _assemble(observed, pieces, taus, table)
+    return undone(observed, pieces, taus, table)
 
 
-def _whole(data: Data) -> pd.DataFrame:
+def whole_table(data: Data) -> pd.DataFrame:
     """The table with all columns: repeats are known by columns that no formula names."""
     if isinstance(data, str | Path):
         from conjury.inference.tables.parquet import read_parquet
@@ -118,7 +118,7 @@ def _known(plan: Plan, tau: float) -> tuple[Pieces, Taus]:
     if not 0 <= tau < 0.5:
         raise InputError(f"correct is {tau:g}; a swapping error lies between 0 and one half, 0.5 excluded.")
     k = plan.contrasts.shape[1]
-    pieces = _pieces(plan, np.zeros((1, len(plan.contrasts)), dtype=int), split=False)
+    pieces = pieces_of(plan, np.zeros((1, len(plan.contrasts)), dtype=int), split=False)
     return pieces, Taus(np.array([tau]), np.zeros((1, 1)), np.zeros((k, 1)))
 
 
@@ -127,7 +127,7 @@ def _known_table(tau: float) -> pd.DataFrame:
     return pd.DataFrame({"group": ["given"], "tau": [tau], **unknown, "n_compared": [0], "n_units": [0]})
 
 
-def _pieces(plan: Plan, number: np.ndarray, *, split: bool) -> Pieces:
+def pieces_of(plan: Plan, number: np.ndarray, *, split: bool) -> Pieces:
     """A row is one piece, or one of each of its two groups where these have swapping errors of their own."""
     contrasts = np.nan_to_num(plan.contrasts)
     if not split:
@@ -141,7 +141,8 @@ def _pieces(plan: Plan, number: np.ndarray, *, split: bool) -> Pieces:
     return Pieces(np.stack([base, other]), np.stack([-share, share]), number)
 
 
-def _assemble(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame) -> Corrected:
+def undone(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame) -> Corrected:
+    """Correct the rows of observed estimates by swapping errors, with the joint covariance."""
     fitted = observed.fitted
     assert fitted is not None
     plan, made = fitted.plan, observed.provenance

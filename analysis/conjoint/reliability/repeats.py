@@ -191,7 +191,7 @@ def _profile_keys(choices: pd.DataFrame, features: Sequence[str] | None) -> np.n
 
 
 def _known_choices(choices: pd.DataFrame, outcome: str) -> np.ndarray:
-    """1, 0, or NaN where the answer is missing or its status says that there is none; shape (n,)."""
+    """1, 0, or NaN where the answer is missing or its status states that there is none; shape (n,)."""
     chosen = choices[outcome].to_numpy(dtype=float, na_value=np.nan).copy()
     if "status" in choices:
         chosen[(choices["status"].astype("string") != "ok").fillna(True).to_numpy(dtype=bool)] = np.nan

@@ -64,7 +64,7 @@ def repeats_for(
 
 
 def _attributes(choices: pd.DataFrame, request: Request) -> list[str] | None:
-    """Attributes that make a profile, where neither profile_id nor categories are there to tell."""
+    """Attributes that make a profile, where there are neither profile_id nor categories."""
     if "profile_id" in choices and choices["profile_id"].notna().all():
         return None
     named = [name for name in request.formula.features if name not in request.by]

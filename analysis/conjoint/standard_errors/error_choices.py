@@ -73,7 +73,7 @@ def errors_under_choices(
     alpha : float
         One minus the confidence level of all intervals.
     progress : callable, optional
-        Told what starts next.
+        Called with what starts next.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def wild(
 
     Errors clustered on a dozen posts or raters are too small on average, and tests with them reject too
     often. Here each draw multiplies the residuals of every cluster by one random weight, under the null
-    hypothesis of the estimate at hand, and its t statistic is compared with the observed one.
+    hypothesis of that estimate, and its t statistic is compared with the observed one.
 
     Parameters
     ----------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ...frames.variables import Formula
 from ..estimates import Estimates
-from ..reliability.correction import Correct, estimate_corrected
+from ..prediction_powered import Correct, ModelSources, estimate_as
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
 
@@ -28,6 +28,7 @@ def amce(
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
     correct: Correct | None = None,
+    **sources: Unpack[ModelSources],
 ) -> Estimates:
     """Estimate average marginal component effects.
 
@@ -77,13 +78,22 @@ def amce(
         Reference level of a feature, in place of its first one.
     feature_order, feature_labels, level_order
         Order of features in the table, their labels, and "descending" to list levels backwards.
-    correct : float, str or Reliability, optional
+    correct : float, str, Reliability or sequence of str, optional
         Correct for answers that depart from the judge's stable pick with probability tau:
         effects are divided by ``1 - 2 tau`` (Clayton et al. 2025). Estimates then come from first
         answers, and tau from the table's repeated tasks ("reliability"), from those whose
         profiles tell the levels compared apart ("by_level", where there are 100 of them), from a result
         of `reliability`, or it is given as a number without error. See `correction.Corrected`
-        for what else is kept.
+        for what else is kept. "ppi" estimates the effects among the people in the data with the
+        help of models that judged their tasks and more: predict-then-debias (Kluger et al. 2025)
+        on the scores of clusters; the result keeps people and models alone beside it. "dsl" makes
+        outcomes of all the models' tasks from people's, which were sampled with known probabilities
+        (column ``sampling_probability``; Egami et al. 2023), and ["ppi", "reliability"] does both
+        corrections, with the tau of the people.
+    **sources
+        With correct="ppi": ``human, model, tuning, folds, seed``, as in
+        `prediction_powered.ModelSources`. ``id`` names the clusters of people (models' other rows
+        are clustered by ``pair_id``); up to 200 of them have CR2 errors.
 
     Returns
     -------
@@ -108,6 +118,12 @@ def amce(
     measurement error bias in conjoint survey experiments. American Journal of Political Science.
     https://gking.harvard.edu/conjointE
 
+    Egami, N., Hinck, M., Stewart, B. M., Wei, H. (2023). Using imperfect surrogates for downstream
+    inference. NeurIPS 36. doi:10.48550/arXiv.2306.04746
+
+    Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with
+    imputed covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
+
     Examples
     --------
     >>> import pandas as pd
@@ -131,7 +147,7 @@ def amce(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
+    return estimate_as(request, data, correct, sources)
 
 
 def amce_by_reference(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,12 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import Formula
 from ...numerics.linear import least_squares
-from .. import run
 from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import Block, Plan, make_block
-from ..reliability.correction import Correct, estimate_corrected
+from ..prediction_powered import Correct, ModelSources, estimate_as, taken_from
 from ..request import Family, LevelOrder, Vcov, make_request
-from ..run import Data, estimate, frame_of, plan_for
+from ..run import Data, frame_of, plan_for
 from .amce import amce
 from .frequencies import cj_freqs
 
@@ -40,6 +39,7 @@ def mm(
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
     correct: Correct | None = None,
+    **sources: Unpack[ModelSources],
 ) -> Estimates:
     """Estimate marginal means.
 
@@ -59,8 +59,10 @@ def mm(
         choices whose rows no column puts together). Rows belong to one choice where they agree in
         ``pair_id`` or ``pair`` (or in ``judge_id`` and ``task``, else in ``id``), and one of them is chosen
         where the outcomes of each complete choice sum to 1.
-    correct : float, str or Reliability, optional
-        As in `amce`; a mean m becomes ``(m - tau) / (1 - 2 tau)``.
+    correct : float, str, Reliability or sequence of str, optional
+        As in `amce`; by a swapping error a mean m becomes ``(m - tau) / (1 - 2 tau)``.
+    **sources
+        As in `amce`.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def mm(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
+    return estimate_as(request, data, correct, sources)
 
 
 def amce_diffs(
@@ -121,7 +123,7 @@ def amce_diffs(
         Column of groups: an attribute, a trait of respondents, a prompt, a judge. Its
         first level is the one that others are compared with. Rows where it is missing are
         excluded, and a warning says how many.
-    correct : float, str or Reliability, optional
+    correct : float, str, Reliability or sequence of str, optional
         As in `amce`; "by_group" gives each group a swapping error of its own, as groups of
         judges need it.
 
@@ -139,8 +141,9 @@ def amce_diffs(
     >>> amce_diffs(data, "y ~ a", by="g").frame["by"].tolist()
     ['m - f']
     """
+    sources = taken_from(options)
     request = make_request("amce_diffs", formula, by=by, id=id, **options)
-    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
+    return estimate_as(request, data, correct, sources)
 
 
 def mm_diffs(
@@ -172,8 +175,9 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
+    sources = taken_from(options)
     request = make_request("mm_diffs", formula, by=by, id=id, **options)
-    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
+    return estimate_as(request, data, correct, sources)
 
 
 Estimate = Literal["amce", "mm", "frequencies", "amce_differences", "mm_differences"]
@@ -220,7 +224,8 @@ def cj(
     """
     verb = verb_of(estimate, by)
     if verb.startswith("cj_") and verb != "cj_freqs":
-        return run.estimate(make_request(verb, formula, id=id, by=by, **options), data)
+        correct, sources = options.pop("correct", None), taken_from(options)
+        return estimate_as(make_request(verb, formula, id=id, by=by, **options), data, correct, sources)
     grouping = {"by": by} if by else {}
     return _VERBS[estimate](data, formula, id=id, **grouping, **options)
 

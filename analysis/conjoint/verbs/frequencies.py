@@ -112,7 +112,7 @@ def cj_table(
     data, formula, **options
         As in `cj_freqs`.
     include_reference : bool
-        Add a column that says which level is the reference.
+        Add a column that states which level is the reference.
 
     Returns
     -------

@@ -159,8 +159,8 @@ def _print_alt(result: Drawable, style: Style) -> str:
     return " ".join(texts)
 
 
-@figure("beside_print", alt=_print_alt)
-def beside_print(result: Drawable, style: Style) -> Figure:
+@figure("published_scores", alt=_print_alt)
+def published_scores(result: Drawable, style: Style) -> Figure:
     """Published numbers by those computed here, a panel per metric; on the diagonal both are the same."""
     from matplotlib.lines import Line2D
 

@@ -114,9 +114,7 @@ def of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame
 def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
     """Task and strata of each row in words, without columns that hold one value only."""
     telling = [name for name in columns if frame[name].nunique(dropna=False) > 1]
-    parts = [names.all(name, frame[name].astype("string").fillna("")) for name in telling]
-    joined = [", ".join(filter(None, row)) for row in zip(*parts, strict=True)] if parts else ""
-    return pd.Series(joined, index=frame.index, dtype=object)
+    return pd.Series(names.joined(frame, telling), index=frame.index, dtype=object)
 
 
 def judges_in_words(frame: pd.DataFrame, names: Names, where: Sequence[str] = ("task",)) -> pd.Series[Any]:
@@ -202,5 +200,4 @@ def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:
     pairs = frame[["judge", "_who"]].astype(str).drop_duplicates()
     if pairs["judge"].duplicated().any():
         return {}
-    judges = list(pairs["judge"])
-    return {who: names.place(judge, judges) for judge, who in pairs.itertuples(index=False)}
+    return dict(zip(pairs["_who"], names.places_of(list(pairs["judge"])), strict=True))

@@ -268,7 +268,7 @@ def annotators(result: Drawable, style: Style) -> Forest:
     return forest(
         frame,
         panel=[distinction_in_words(name, names) for name in frame["dimension"]],
-        row=rows_in_words(frame, result, names),
+        row=names.joined(frame, strata_of(result.settings, frame), "All items"),
         series=[COEFFICIENTS.get(kind, kind) for kind in frame["coefficient"].astype(str)],
         order=[COEFFICIENTS.get(kind, kind) for kind in display_order(frame["coefficient"])],
         xlabel=f"{what} ({level_of(result.settings)} intervals)",
@@ -287,13 +287,6 @@ def shown_agreement(result: Drawable) -> pd.DataFrame:
         lower=frame["boot_lower"].where(boot, frame["lower"]),
         upper=frame["boot_upper"].where(boot, frame["upper"]),
     )
-
-
-def rows_in_words(frame: pd.DataFrame, result: Drawable, names: Names) -> list[str]:
-    """Stratum of each row."""
-    by = strata_of(result.settings, frame)
-    parts = [names.all(name, frame[name].astype("string").fillna("")) for name in by]
-    return [", ".join(row) for row in zip(*parts, strict=True)] if by else ["All items"] * len(frame)
 
 
 def distinction_in_words(name: object, names: Names) -> str:

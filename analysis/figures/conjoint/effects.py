@@ -13,7 +13,7 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
-from ..labels import LabelKey, Labels, Names, display_order, level_of, refuse_repeats, series_labels
+from ..labels import LabelKey, Labels, display_order, level_of, refuse_repeats, series_labels
 from ..registry import Style, figure
 
 Interval = Literal["normal", "bootstrap"]
@@ -87,24 +87,20 @@ def of_levels(
         xlabel=with_bounds(label, bounds),
         what=what or label,
         rows=rows,
-        places=judge_places(frame, series, style.names),
+        places=style.names.places(frame, series),
         **options,
     )
 
 
-def judge_places(frame: pd.DataFrame, series: pd.Series[Any], names: Names) -> list[int]:
-    """Colours of the series: those of the judges where each judge has one series, else in order."""
-    shown = list(dict.fromkeys(series))
-    if "judge" not in frame:
-        return list(range(len(shown)))
-    pairs = pd.DataFrame(
-        {"judge": frame["judge"].astype(str), "series": series.astype(str)}
-    ).drop_duplicates()
-    if pairs["judge"].duplicated().any() or pairs["series"].duplicated().any():
-        return list(range(len(shown)))
-    judges = list(pairs["judge"])
-    found = dict(zip(pairs["series"], (names.place(judge, judges) for judge in judges), strict=True))
-    return [found[name] for name in shown]
+def stacked(tables: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
+    """Stack estimates of the same levels, with the name of each table in a column, in the order of levels."""
+    both = pd.concat([table.assign(**{column: name}) for name, table in tables.items()], ignore_index=True)
+    for name in ("feature", "level"):
+        dtypes = [table[name].dtype for table in tables.values()]
+        if isinstance(dtypes[0], pd.CategoricalDtype):
+            known = dict.fromkeys(value for dtype in dtypes for value in getattr(dtype, "categories", []))
+            both[name] = pd.Categorical(both[name], categories=list(known))
+    return both
 
 
 def axis_label(frame: pd.DataFrame) -> str:
@@ -228,37 +224,12 @@ def quantity(frame: pd.DataFrame) -> str:
     return "the marginal mean" if is_mean else "the effect"
 
 
-@figure("corrected")
-def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
-    """Observed estimates and those corrected for unreliable answers (column ``source``) side by side."""
-    frame = result.frame
-    series = frame["source"].map({"observed": "As observed", "corrected": "Corrected"})
-    groups = [name for name in result.settings.get("by") or () if name in frame]
-    if groups:
-        series = series + ", " + pd.Series(series_in_words(frame, groups, style.words), index=frame.index)
-    is_mean = (frame["statistic"] == "mm").all()
-    bounds = f"{1 - float(result.settings.get('alpha', 0.05)):.0%} intervals"
-    return of_levels(
-        frame.assign(**{SERIES: series}),
-        style,
-        group=SERIES,
-        baseline=HALF if is_mean else 0.0,
-        bounds=bounds,
-        **options,
-    )
-
-
 @figure("target")
 def target(result: Drawable, style: Style, *, bounds: str | None = None, **options: Any) -> Levels:
     """Effects under a target distribution of attributes, and those of the design (``extra["design"]``)."""
     tables = {"Target": result.frame, "Design": result.extra["design"]}
-    both = pd.concat([table.assign(distribution=name) for name, table in tables.items()], ignore_index=True)
+    both = stacked(tables, "distribution")
     means = set(both["statistic"].astype(str)) <= {"mm", "pmm"}
-    ordered = {name: [table[name].dtype for table in tables.values()] for name in ("feature", "level")}
-    for name, dtypes in ordered.items():
-        if isinstance(dtypes[0], pd.CategoricalDtype):
-            known = dict.fromkeys(value for dtype in dtypes for value in getattr(dtype, "categories", []))
-            both[name] = pd.Categorical(both[name], categories=list(known))
     return of_levels(
         both,
         style,
@@ -324,10 +295,11 @@ def detectable(result: Drawable, style: Style) -> Any:
     if frame.empty:
         raise InputError("There is nothing to draw: the table of detectable effects has no rows.")
     refuse_repeats(frame[["feature", "level"]].astype("string"), "draw one judge and prompt at a time")
-    labels = [words.level(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]
     panel = [words.feature(name) for name in frame["feature"]]
     parts = [
-        table_of(pd.DataFrame({"estimate": frame[column].astype(float).abs()}), panel, labels, series)
+        table_of(
+            pd.DataFrame({"estimate": frame[column].astype(float).abs()}), panel, words.levels(frame), series
+        )
         for column, series in DETECTABLE.items()
     ]
     rows = {

@@ -177,7 +177,7 @@ def significance(result: Drawable, style: Style, *, group: str | None = None) ->
     table = pd.DataFrame(
         {
             "feature": shown["feature"].astype(str),
-            "row": [words.level(f, v) for f, v in zip(shown["feature"], shown["level"], strict=True)],
+            "row": words.levels(shown),
             "column": series.to_numpy(str),
             "estimate": shown["estimate"].astype(float),
             "state": state,

@@ -298,14 +298,20 @@ def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figur
         axes.set_xlim(min(sizes[0], plan * 0.8), sizes[1])
         axes.set_xlabel("Pairs judged (logarithmic)")
         _mark_plan(axes, plan, look, side, foot)
-    handles, texts = left.get_legend_handles_labels()
+    frame_curves(drawn, left, title, n_columns)
+    return drawn
+
+
+def frame_curves(drawn: Figure, axes: Axes, title: str | None, n_columns: int) -> None:
+    """Put the legend of one panel below all, and the title above."""
+    handles, texts = axes.get_legend_handles_labels()
     drawn.legend(
         handles, texts, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=n_columns, frameon=False,
         handlelength=2.6, columnspacing=1.6, borderpad=0.2,
     )  # fmt: skip
     if title:
-        drawn.text(0.01, 1 - 0.06 / high, title, va="top", fontweight="bold", fontsize=HEADING)
-    return drawn
+        at = 1 - 0.06 / drawn.get_figheight()
+        drawn.text(0.01, at, title, va="top", fontweight="bold", fontsize=HEADING)
 
 
 def _mark_plan(axes: Axes, plan: float, look: Theme, side: str, foot: float) -> None:

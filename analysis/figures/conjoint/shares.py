@@ -31,11 +31,7 @@ from ..grid import sequential
 from ..labels import Labels, display_order, refuse_repeats, series_labels
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .effects import SERIES, judge_places, series_in_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .effects import SERIES, series_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +87,7 @@ def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> 
         digits=1,
         xlabel="Share of the profiles shown, in percent (vertical line: equal shares)",
         what=f"Dot plot of the percentage of profiles with each of {len(set(row))} levels",
-        places=judge_places(frame, keys["series"], style.names),
+        places=style.names.places(frame, keys["series"]),
     )
 
 
@@ -188,7 +184,7 @@ def _write_shares(axes: Axes, percent: np.ndarray, top: float, look: Theme) -> N
 
 
 def _of_what(share: pd.DataFrame, named: Labels) -> str:
-    """Say of what the proportions are shares, from what they sum to."""
+    """State what the proportions are shares of, from what they sum to."""
     values = share.to_numpy(float)
     for axis, name in ((1, share.index.name), (0, share.columns.name)):
         sums = np.nansum(values, axis=axis)

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ..dots import Levels, Texts, levels, table_of, tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
-from ..labels import Labels
+from ..labels import Labels, level_at
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
 
@@ -50,6 +50,7 @@ CAPTIONS = {
     "answers": "Points: share of pairs without a single choice, by what was answered.",
     "missing_choices": "Points: share of pairs without a choice that show a level minus the share expected "
     f"of choices missing at random; {INTERVALS}. Where no choice is missing: the share of each judge.",
+    "shared_tasks": "Points: share of people's tasks in which the model made a choice.",
     "stimuli": "Points: standard error clustered by stimulus over that clustered by unit, the median over "
     f"judges and prompts; {SPREAD}.",
     "clusters": f"Points: effective number of clusters of each level, the median over judges and prompts; "
@@ -59,7 +60,7 @@ CAPTIONS = {
 
 def caption(name: str, title: str, alpha: float) -> str:
     """Caption of the figure of a check: what points and bars are, and at which level."""
-    told = CAPTIONS.get(name, "").format(level=f"{100 * (1 - alpha):g}%")
+    told = CAPTIONS.get(name, "").format(level=level_at(alpha))
     return f"{title}. {told}".rstrip()
 
 
@@ -165,7 +166,11 @@ def only_zeros(name: str, table: pd.DataFrame) -> bool:
     """Whether a check counted something that never occurred, of which a figure shows nothing."""
     if name == "answers":
         return not table.loc[table["answer"] != "ok", "share"].any()
-    counted = {"impossible_profiles": "n", "missing_choices": "share_missing"}.get(name)
+    counted = {
+        "impossible_profiles": "n",
+        "missing_choices": "share_missing",
+        "shared_tasks": "estimate",
+    }.get(name)
     return counted is not None and not table[counted].any()
 
 
@@ -195,16 +200,13 @@ def _once(name: str, table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _named_levels(table: pd.DataFrame, labels: Labels) -> list[str]:
-    return [labels.level(f, v) for f, v in zip(table["feature"], table["level"], strict=True)]
-
-
 def _percent(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: 100 * table[name] for name in NUMBERS if name in table})
 
 
 def _plot(
     name: str,
+    style: Style,
     table: pd.DataFrame,
     panel: Texts,
     row: Texts,
@@ -223,6 +225,7 @@ def _plot(
         table_of(table, panel, row, series),
         xlabel=xlabel,
         what=what,
+        places=None if isinstance(series, str) else style.names.places(table, pd.Series(series)),
         baseline=baseline,
         share_x=share_x,
         hold=hold,
@@ -238,14 +241,14 @@ def _of_levels(
         words, table = style.words, result.frame
         if "feature" not in table:
             shares = table.assign(estimate=100 * table["share_missing"])
-            return _of_judges(name, shares, words, "Pairs without a choice (%)", hold=TO_ONE)
+            return _of_judges(name, shares, style, "Pairs without a choice (%)", hold=TO_ONE)
         table = _once(name, _percent(table) if percent else table)
         series = _series(table, words) + table["more"]
         if by is not None:
             named = table[by].map(words.feature).astype("string")
             series = named + ", " + series if series.nunique() > 1 else named
         panel = table["feature"].map(words.feature)
-        return _plot(name, table, panel, _named_levels(table, words), series, xlabel, baseline=baseline)
+        return _plot(name, style, table, panel, words.levels(table), series, xlabel, baseline=baseline)
 
     figure(name)(drawer)
 
@@ -266,9 +269,10 @@ def _range_of_levels(name: str, xlabel: str, by: str | None, baseline: float | N
         legend = "\nDots: median over judges and prompts; bars: lowest to highest" if several else ""
         return _plot(
             name,
+            style,
             found,
             found["feature"].map(words.feature),
-            _named_levels(found, words),
+            words.levels(found),
             found[by].map(words.feature) if by else "",
             xlabel + legend,
             baseline=baseline,
@@ -282,14 +286,14 @@ def _range_of_levels(name: str, xlabel: str, by: str | None, baseline: float | N
 def _of_judges(
     name: str,
     table: pd.DataFrame,
-    words: Labels,
+    style: Style,
     xlabel: str,
     baseline: float | None = 0.0,
     hold: Sequence[float] = (),
 ) -> Levels:
     """One row for each judge and prompt."""
-    rows = _series(table, words).str.replace("\n", " ")
-    return _plot(name, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
+    rows = _series(table, style.words).str.replace("\n", " ")
+    return _plot(name, style, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
 
 
 _range_of_levels("design_card", "Effective rows of the contrast with the reference", None, None)
@@ -309,14 +313,14 @@ _range_of_levels("clusters", "Effective number of clusters", "unit", None)
 def position_share(result: Drawable, style: Style) -> Levels:
     """Pairs in which position A was chosen."""
     table, xlabel = _percent(result.frame), "Pairs in which position A was chosen (%)"
-    return _of_judges(result.kind, table, style.words, xlabel, 50.0)
+    return _of_judges(result.kind, table, style, xlabel, 50.0)
 
 
 @figure("repeat_agreement")
 def repeat_agreement(result: Drawable, style: Style) -> Levels:
     """Repeated pairs with the same choice."""
     table, xlabel = _percent(result.frame), "Repeated pairs with the same choice (%)"
-    return _of_judges(result.kind, table, style.words, xlabel, 50.0)
+    return _of_judges(result.kind, table, style, xlabel, 50.0)
 
 
 @figure("respondent_balance")
@@ -325,7 +329,7 @@ def respondent_balance(result: Drawable, style: Style) -> Levels:
     words, table = style.words, result.frame
     label = "Variation between respondents over that expected (bars: 95% of random assignments)"
     rows = table["feature"].map(words.feature)
-    return _plot(result.kind, table, "Attributes", rows, _series(table, words), label, baseline=1.0)
+    return _plot(result.kind, style, table, "Attributes", rows, _series(table, words), label, baseline=1.0)
 
 
 @figure("attribute_independence")
@@ -334,6 +338,7 @@ def attribute_independence(result: Drawable, style: Style) -> Levels:
     words, table = style.words, _once(result.kind, result.frame)
     return _plot(
         result.kind,
+        style,
         table,
         table["feature"].map(words.feature),
         "with " + table["partner"].map(words.feature).astype("string"),
@@ -351,7 +356,7 @@ def carry_over(result: Drawable, style: Style) -> Levels:
     words, table = style.words, result.frame
     panel, row = table["test"].astype("string").str.capitalize(), table["feature"].map(words.feature)
     label = "Change in the probability of being chosen"
-    return _plot(result.kind, table, panel, row, _series(table, words), label, share_x=True)
+    return _plot(result.kind, style, table, panel, row, _series(table, words), label, share_x=True)
 
 
 @figure("answers")
@@ -369,6 +374,7 @@ def answers(result: Drawable, style: Style) -> Levels:
     long = long.melt("row", var_name="answer", value_name="estimate")
     return _plot(
         result.kind,
+        style,
         long,
         "Judges and prompts",
         long["row"],
@@ -378,12 +384,20 @@ def answers(result: Drawable, style: Style) -> Levels:
     )
 
 
+@figure("shared_tasks")
+def shared_tasks(result: Drawable, style: Style) -> Levels:
+    """Tasks of people in which each model made a choice."""
+    table, xlabel = _percent(result.frame), "Tasks of people in which the model made a choice (%)"
+    return _of_judges(result.kind, table, style, xlabel, hold=(0.0, 100.0))
+
+
 @figure("impossible_profiles")
 def impossible_profiles(result: Drawable, style: Style) -> Levels:
     """Profiles or pairs that break a rule of the design."""
     words, table = style.words, _once(result.kind, result.frame).rename(columns={"n": "estimate"})
     return _plot(
         result.kind,
+        style,
         table,
         "Rules of the design",
         table["rule"].map(words.feature),

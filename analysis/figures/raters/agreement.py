@@ -14,7 +14,7 @@ from ...vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import add_bar, diverging, shade, two_digits, write
-from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order
+from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order, level_of
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
 
@@ -82,7 +82,7 @@ def _coefficients(
 
 def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], str]:
     """Columns of the ends of intervals, and what the intervals are."""
-    level = f"{1 - float(settings.get('alpha', 0.05)):.0%}"
+    level = level_of(settings)
     if not frame["boot_lower"].notna().any():
         return ["lower", "upper"], f" ({level} intervals)" if frame["lower"].notna().any() else ""
     cluster = settings.get("cluster")
@@ -93,8 +93,7 @@ def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[st
 def panels_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     """Dimension and stratum of each row, empty where there is one dimension without a name."""
     before = list(frame.columns)[: list(frame.columns).index("dimension")]
-    parts = [names.all(str(key), frame[key].astype("string").fillna("")) for key in ["dimension", *before]]
-    return [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+    return names.joined(frame, ["dimension", *map(str, before)])
 
 
 def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:

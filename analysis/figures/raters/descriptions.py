@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ...vocabulary import HUMAN, OVERALL
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import BIASES, CORRELATIONS, Names, chosen, dash, display_order, strata_columns
+from ..labels import BIASES, CORRELATIONS, chosen, dash, display_order, strata_columns
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
 
@@ -41,15 +41,15 @@ def means(result: Drawable, style: Style, *, dimensions: Sequence[str] | None = 
     by = strata_columns(frame, "estimate")
     first, last = by[:-1], by[-1:]
     raters = display_order(frame["group"])
-    panel = pd.Series(joined(frame, ["dimension", *first], names), index=frame.index)
+    panel = pd.Series(names.joined(frame, ["dimension", *first]), index=frame.index)
     parts = frame.groupby(first, sort=False, observed=True) if first else [((), frame)]
     return forest(
         frame,
         panel=panel,
-        row=joined(frame, last, names) if last else "All items",
+        row=names.joined(frame, last, "All items"),
         series=names.all("group", frame["group"]),
         order=names.all("group", raters),
-        places=[names.place(rater, raters) for rater in raters],
+        places=names.places_of(raters),
         panels=[name for _, part in parts for name in dict.fromkeys(panel[part.index])],
         xlabel="Mean rating",
         what="Mean ratings",
@@ -83,7 +83,7 @@ def correlations(
         series=names.all("judge", frame["judge"]),
         panels=names.all("dimension", shown),
         order=names.all("judge", judges),
-        places=[names.place(judge, judges) for judge in judges],
+        places=names.places_of(judges),
         xlabel=what,
         what=what,
         baseline=0.0,
@@ -115,7 +115,7 @@ def biases(
         panels=[BIASES[name] for name in panels],
         rows=names.all("dimension", shown),
         order=names.all("judge", judges),
-        places=[names.place(judge, judges) for judge in judges],
+        places=names.places_of(judges),
         xlabel="Points of the scale; ratios are 1 where a model rates as people do",
         what="Biases of models as raters",
         baseline={BIASES[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"},
@@ -129,12 +129,6 @@ def of_all_items(frame: pd.DataFrame) -> pd.DataFrame:
     for name in strata_columns(frame, "estimate"):
         frame = frame[frame[name] == OVERALL]
     return frame
-
-
-def joined(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> list[str]:
-    """Labels of several columns of each row."""
-    parts = [names.all(column, frame[column]) for column in columns]
-    return [", ".join(row) for row in zip(*parts, strict=True)]
 
 
 def _has_radar(result: Drawable) -> bool:

@@ -310,7 +310,7 @@ def _certainty_alt(result: Drawable, style: Style) -> str:
 @figure("label_model", part="certainty", alt=_certainty_alt, when=lambda result: "items" in result.extra)
 def certainty(result: Drawable, style: Style) -> Figure:
     """How certain the true class of each item is: a histogram, coloured by the most probable class."""
-    bins, width, hatches = 20, 5.4, ("", "////", "....")  # hatches tell classes apart after the last colour
+    bins, width, hatches = 20, 5.4, ("", "////", "....")  # hatches distinguish classes after the last colour
     look, best = style.look, most_probable(result)
     classes = display_order(best["label"])
     legend = style.names.all("label", classes)

@@ -14,7 +14,6 @@ from ..fitting import Drawable, add_legend, inches, lines_high, more_lines, room
 from ..labels import TIERS, TRUTHS, chosen, dash, display_order, strata_columns, words
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
-from .descriptions import joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +35,7 @@ def _lines_alt(result: Drawable, style: Style) -> str:
     by = strata_columns(frame, "estimate")
     texts = [f"Ratings by models by the mean rating of people, {names.of('dimension', scale)}; slopes:"]
     for judge, one in frame.groupby("judge", sort=False, observed=True):
-        strata = joined(one, by, names) if by else ["All items"] * len(one)
+        strata = names.joined(one, by, "All items")
         slopes = [
             f"{text} {row['estimate']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
             for text, row in zip(strata, one.to_dict("records"), strict=True)
@@ -68,7 +67,7 @@ def rating_lines(
     models = chosen(points["judge"], judges, "judge")
     by = strata_columns(points, "item")
     tables = [table[table["dimension"] == scale] for table in (points, bands)]
-    points, bands = (table.assign(series=joined(table, by, names) if by else "All items") for table in tables)
+    points, bands = (table.assign(series=names.joined(table, by, "All items")) for table in tables)
     kept = names.all(by[0], strata) if strata and len(by) == 1 else None
     series = [name for name in dict.fromkeys(points["series"]) if kept is None or name in kept]
     across = min(3, len(models))
@@ -170,7 +169,7 @@ def recovery(result: Drawable, style: Style) -> Figure:
 
     look, names, frame = style.look, style.names, result.frame
     kinds, judges = ([str(name) for name in dict.fromkeys(frame[key])] for key in ("quantity", "judge"))
-    places = {name: names.place(name, judges) for name in judges}
+    places = dict(zip(judges, names.places_of(judges), strict=True))
     legend = names.all("judge", judges)
     shown = list(places.values())
     if len(judges) > MOST_JUDGES:

@@ -319,7 +319,7 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
     frame, smallest = _curve(result)
     models = list(dict.fromkeys(frame["model"]))
     legend = names.all("judges", models)
-    places = {model: names.place(str(model), models) for model in models}
+    places = dict(zip(models, names.places_of(models), strict=True))
     title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
     panels = list(frame.groupby(["dimension", "scoring"], sort=False))
     several = frame["scoring"].nunique() > 1

@@ -103,7 +103,7 @@ def generalisability(variances: Floats, k: float) -> Floats:
 
 
 def is_crossed(panel: Panel) -> bool:
-    """Whether some rater rated several items, so that raters can be told from residual."""
+    """Whether some rater rated several items, so that raters can be separated from residual."""
     rated = np.bincount(panel.rater, minlength=panel.n_raters)
     return bool((rated > 1).any()) and panel.n_raters > 1
 

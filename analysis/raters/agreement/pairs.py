@@ -1,6 +1,6 @@
 """Agreement of two sides: two raters, or two groups of raters of the same items. Arrays in, arrays out.
 
-A side says of each item which share of its ratings falls into each category: a single rater has a one in the
+A side gives of each item which share of its ratings falls into each category: a single rater has a one in the
 category chosen. Agreement on an item is that of a random rating of one side with one of the other.
 
 References

@@ -36,7 +36,7 @@ from .pairs import by_pair, errors_by_pair, pairs_of
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
 PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
 SHARES = ("percent", "kendall_w")  # from 0 to 1
-UNDEFINED = 0.05  # share of draws without an estimate that is told
+UNDEFINED = 0.05  # share of draws without an estimate that is reported
 
 
 @dataclass

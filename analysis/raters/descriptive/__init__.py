@@ -4,6 +4,7 @@ from .biases import biases
 from .correlations import correlations
 from .dimension_correlations import dimension_correlations
 from .means import coverage, distributions, means, rating_lines
+from .prediction_powered import prediction_powered
 from .tier_accuracy import tier_accuracy
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "dimension_correlations",
     "distributions",
     "means",
+    "prediction_powered",
     "rating_lines",
     "tier_accuracy",
 ]

@@ -53,7 +53,7 @@ def biases(
     by : str or sequence of str
         Columns whose combinations of levels get rows of positivity of their own.
     generator : str, optional
-        Column of items that says who wrote an item; without it there is no test of self-preference.
+        Column of items that states who wrote an item; without it there is no test of self-preference.
     author : str
         What that column holds for items that people wrote.
     unrelated : (column, level), optional
@@ -81,10 +81,10 @@ def biases(
           unrelated items down, as a share of how much people do (1: as much, 0: not at all); missing where
           people do so by less than four standard errors (without draws, not at all).
 
-        ``extra["adjustments"]`` holds self-preference without adjustment, adjusted for the observed human
+        ``extra["adjustments"]`` contains self-preference without adjustment, adjusted for the observed human
         mean, and corrected; the rows of ``one person`` show what comparing at equal observed means finds
         for a human rater who wrote none of the items: regression to the mean, and nothing else.
-        ``extra["generators"]`` holds the corrected difference for every author.
+        ``extra["generators"]`` contains the corrected difference for every author.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def biases(
     if written is not None and not by_people.any():
         raise InputError(
             f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
-            "name what it holds for items that people wrote."
+            "name its value for items that people wrote."
         )
     drawn = Draws(scores.weights(draws, seed), scores.cluster)
     found: list[Row] = []

@@ -63,7 +63,7 @@ def dimension_correlations(
     -------
     Result
         ``group, *by, dimension, other, estimate, std_error, lower, upper, p, n_items, n_clusters``, each pair
-        once; ``p`` is unadjusted, ``p_holm`` adjusted over all rows. ``extra["main"]`` holds, for each group
+        once; ``p`` is unadjusted, ``p_holm`` adjusted over all rows. ``extra["main"]`` has, for each group
         and each other dimension, its correlation with the main one, ``rank`` by absolute value,
         ``probability`` (share of bootstrap draws in which its absolute value is the largest), and its
         difference from that of people (``difference, difference_lower, difference_upper``), whose means of

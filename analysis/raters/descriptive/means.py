@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...correction.sources import Judged, Tuned, check_correct
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.types import Codes, Floats
@@ -16,6 +18,7 @@ from ...results import Result
 from ...vocabulary import HUMAN
 from ..ratings import Judgments, read_dimensions
 from ..scales import names_of
+from .prediction_powered import prediction_powered
 from .scores import Scores, columns_of, item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
@@ -224,6 +227,8 @@ def means(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
+    correct: Literal["ppi"] | None = None,
+    **sources: Unpack[Judged],
 ) -> Result:
     """Average ratings within strata of items, for people together and for each model.
 
@@ -253,12 +258,17 @@ def means(
     alpha, draws, seed
         One minus the confidence level, bootstrap draws (0 for none: no standard errors and intervals), seed
         of the generator.
+    correct : {"ppi"}, optional
+        "ppi" estimates people's means over all items from few people's ratings and a model's many, as
+        `prediction_powered` does, which also has proportions and quantiles. There are no draws.
+    **sources
+        With correct="ppi": ``human, model, tuning, folds``, as in `prediction_powered`.
 
     Returns
     -------
     Result
         ``dimension, group, *by, estimate, std_error, lower, upper, sd, sd_lower, sd_upper, n_items,
-        n_clusters, n_ratings``.
+        n_clusters, n_ratings``; with correct="ppi" the table of `prediction_powered`.
 
     Examples
     --------
@@ -267,6 +277,19 @@ def means(
     >>> means(table, draws=20).frame[["group", "estimate"]].values.tolist()
     [['human', 2.5], ['gpt', 3.5]]
     """
+    if check_correct(correct, sources, (*Judged.__annotations__, *Tuned.__annotations__)):
+        return prediction_powered(
+            judgments,
+            items,
+            by=by,
+            dimensions=dimensions,
+            cluster=cluster,
+            scale=scale,
+            overall=overall,
+            seed=seed,
+            alpha=alpha,
+            **sources,
+        )
     by = names_of(by)
     scores = item_scores(
         judgments,

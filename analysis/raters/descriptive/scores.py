@@ -19,7 +19,7 @@ from ...numerics.intervals import Interval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ...vocabulary import HUMAN, OVERALL
 from ..ratings import Judgments, Ratings, read_dimensions
-from ..scales import item_clusters, levels_present, names_of, ranks
+from ..scales import Clustered, item_clusters, levels_present, names_of, ranks
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
 
@@ -37,7 +37,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Clustered):
     """Mean ratings of I items on D dimensions by G groups."""
 
     # shape (D, G, I): mean over raters of their means over samples, NaN where a group did not rate the item;
@@ -55,11 +55,6 @@ class Scores:
     cluster: Codes
     ratings: tuple[Ratings, ...] = field(repr=False)  # length D
     notes: tuple[str, ...] = ()
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters of items."""
-        return int(self.cluster.max()) + 1
 
     @property
     def models(self) -> list[str]:
@@ -252,7 +247,7 @@ def with_ties(values: Floats) -> Floats:
 
 
 def _partial(mean: Floats, groups: Sequence[str]) -> list[str]:
-    """Say how many items some group has not rated on every dimension."""
+    """State how many items some group has not rated on every dimension."""
     lacking = np.isnan(mean).any(axis=0).sum(axis=1)
     counts = [f"{name} ({n:,})" for name, n in zip(groups, lacking, strict=True) if n]
     return [f"Items without a rating on some dimension, by group: {listed(counts)}."] if counts else []

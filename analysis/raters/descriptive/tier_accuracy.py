@@ -87,7 +87,7 @@ def tier_accuracy(
     levels : sequence of str
         Tiers, the best first.
     column : str
-        Column of items that holds them.
+        Column of items that contains them.
     within : str
         Column of the topics, or whatever tiers are ordered within; intervals resample topics.
     dimension : str, optional

@@ -13,6 +13,7 @@ from scipy.special import bdtrc
 
 from conjury.inference.errors import listed
 
+from ...figures.labels import level_at
 from ...numerics.types import Codes, Floats
 from .sampling import library
 
@@ -110,7 +111,7 @@ def diagnostics(data: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
 def verdict(
     quantities: pd.DataFrame, state: SamplerState, *, name: str | Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Say in plain sentences whether the draws can be used, and what to do where they cannot."""
+    """State in plain sentences whether the draws can be used, and what to do where they cannot."""
     columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
     told = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
     return (
@@ -250,11 +251,11 @@ def named_statistic_check(
 
 
 def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
-    """Say in one sentence how many observed numbers lie outside what the model makes."""
+    """State in one sentence how many observed numbers lie outside what the model makes."""
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))
     if not outside.any():
-        return f"All {len(check):,} {what} are within {1 - alpha:.0%} of the replications."
+        return f"All {len(check):,} {what} are within {level_at(alpha)} of the replications."
     first = list(check.columns).index("observed")
     told = check.loc[outside, check.columns[:first]].astype("string").fillna("")
     names = [" ".join(filter(None, row)) for row in told.to_numpy(dtype=object)]
@@ -262,7 +263,7 @@ def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     unlikely = bdtrc(count - 1, len(check), alpha) < UNLIKELY
     return (Problem if unlikely else str)(
         f"Of {len(check):,} {what}, {count:,} {'is' if count == 1 else 'are'} outside the "
-        f"{1 - alpha:.0%} of the replications (about {expected:,} expected): {listed(names, 4)}."
+        f"{level_at(alpha)} of the replications (about {expected:,} expected): {listed(names, 4)}."
     )
 
 

@@ -110,7 +110,7 @@ def alt_test(
     items : DataFrame, optional
         Table of items with the column ``cluster``, where the judgments do not carry it.
     cluster : str, optional
-        Column that says which items belong together, such as questions on one text: tests and intervals
+        Column that states which items belong together, such as questions on one text: tests and intervals
         then take clusters, not items, as independent.
     resample : {"items", "both"}
         Draw clusters of items, for conclusions about this panel; or people as well, for conclusions about

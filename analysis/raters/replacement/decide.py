@@ -128,7 +128,7 @@ FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
 
 
 def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) -> list[str]:
-    """Say what makes these tests weak: few annotators, few items, people excluded, no spread."""
+    """State what makes these tests weak: few annotators, few items, people excluded, no spread."""
     notes = []
     missed = [name for name, row in zip(panel.models, kept, strict=True) if not row.any()]
     if missed:
@@ -161,7 +161,7 @@ def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) ->
 
 
 def unequal(frame: pd.DataFrame) -> list[str]:
-    """Say that models are compared on different items."""
+    """State that models are compared on different items."""
     most, fewest = int(frame["n_items"].max()), int(frame["n_items"].min())
     if most == fewest:
         return []
@@ -178,7 +178,7 @@ def without(ratings: Ratings) -> list[str]:
 
 
 def repeats(panel: Panel, samples: str) -> list[str]:
-    """Say what becomes of repeated ratings and of several samples."""
+    """State what becomes of repeated ratings and of several samples."""
     notes = []
     if panel.repeats:
         notes.append(f"{panel.repeats:,} repeated ratings by people are not used; their first counts.")
@@ -188,7 +188,7 @@ def repeats(panel: Panel, samples: str) -> list[str]:
 
 
 def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
-    """Say that exact agreement is rare among many different numbers."""
+    """State that exact agreement is rare among many different numbers."""
     if scoring == "accuracy" and ratings.numeric and len(ratings.categories) > MANY:
         return [
             f"Accuracy counts exact matches, which are rare among {len(ratings.categories)} different "

@@ -14,12 +14,13 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
+from ..scales import Clustered
 
 NONE = -1
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Clustered):
     """n ratings of I items by J people, with the answers of M models, S samples an item at most."""
 
     item: Codes  # shape (n,): of each rating: positions of item and person, code of the value
@@ -34,11 +35,6 @@ class Panel:
     people: tuple[str, ...]  # lengths J and M
     models: tuple[str, ...]
     repeats: int  # ratings of people that repeat an item and are not used
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters of items."""
-        return int(self.cluster.max()) + 1
 
 
 def panel_of(
@@ -87,18 +83,18 @@ def models_of(ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
     asked = [model] if isinstance(model, str) else list(dict.fromkeys(model))
     for name in asked:
         if name in ratings.humans:
-            raise InputError(f"'{name}' is a person; name a model; the models are {_told(known)}.")
+            raise InputError(f"'{name}' is a person; name a model; the models are {_named(known)}.")
         if name not in known:
             raise InputError(
                 f"There is no model '{name}' with ratings that can be used{did_you_mean(name, known)}; there "
-                f"are {_told(known)}."
+                f"are {_named(known)}."
             )
     if not asked:
         raise InputError("No model is named; name one or more, or leave model out for all.")
     return asked
 
 
-def _told(names: Sequence[str]) -> str:
+def _named(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 

@@ -1,4 +1,4 @@
-"""Power of the alternative annotator test with the panel at hand: its size, its items, its agreement."""
+"""Power of the alternative annotator test with a given panel: its size, its items, its agreement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ratings import Judgments, only_dimension
 from .panel import ACCURACY, NEG_RMSE, Panel, models_of, panel_of
 from .power import Kind, alt_test_power
 
-SIZES = (0.25, 0.5, 1.0, 2.0)  # numbers of items, as shares of those at hand
+SIZES = (0.25, 0.5, 1.0, 2.0)  # numbers of items, as shares of those given
 MOST_CATEGORIES = 21
 WORK = 12_000_000  # simulated ratings of people, in all studies of one model together
 SIMULATIONS = (100, 1000)
@@ -47,7 +47,7 @@ def panel_power(
     alpha: float = 0.05,
     seed: int = 1,
 ) -> Result:
-    """Simulate how often models of known agreement pass with a panel like the one at hand."""
+    """Simulate how often models of known agreement pass with a panel like the given one."""
     ratings = only_dimension(judgments, dimension)
     panel = panel_of(ratings, models_of(ratings, None))
     hand = at_hand(panel, len(ratings.categories), ratings.numeric)

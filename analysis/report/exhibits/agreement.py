@@ -300,7 +300,7 @@ def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibi
 
 
 def answers_of(model: Result) -> pd.DataFrame:
-    """What a Bayesian model says of each model: ``dimension, model, quantity, estimate, lower, upper``."""
+    """Bayesian estimates for each model: ``dimension, model, quantity, estimate, lower, upper``."""
     dimension = str(model.settings.get("dimension") or "")
     if model.kind == "label_model":
         found = model.extra.get("replacement", pd.DataFrame(columns=["model", "estimate", "lower", "upper"]))
@@ -326,7 +326,7 @@ def both_of(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compared_with_people(answers: pd.DataFrame) -> str:
-    """Say how many models the posterior puts ahead of a random person, behind, or neither."""
+    """State how many models the posterior puts ahead of a random person, behind, or neither."""
     half = {"closer_than_human": 0.5, "accuracy_difference": 0.0}
     part = answers[answers["quantity"].isin(half)].drop_duplicates(["dimension", "model"])
     if part.empty:

@@ -291,9 +291,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
 def _frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
     rows = {
         "Attribute": pd.Series([labels.feature(feature) for feature in frame["feature"]]),
-        "Level": pd.Series(
-            [labels.level(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]
-        ),
+        "Level": pd.Series(labels.levels(frame)),
     }
     judges = series_labels(frame).replace("", "n")
     return styled_table(spread(frame, rows, judges, lambda row: whole(row["estimate"])), groups="Attribute")
@@ -302,26 +300,21 @@ def _frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
 @exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)
 def others(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The numbers of an analysis, without a figure."""
-    return Exhibit(
-        "{table} has the numbers.",
-        tables=[Laid(any_table(result.frame, report.names))],
-    )
+    return Exhibit("{table} has the numbers.", tables=[Laid(any_table(result.frame, report.names))])
 
 
 @exhibit("answers")
 def answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Answers by judge, prompt and status, and what those without a choice count as."""
     policy = report.manifest.get("refusal")
-    rule = REFUSALS.get(
-        str(policy), f"The study's rule for answers without a valid choice is {code(policy)}."
-    )
-    if policy is None:
-        rule = "The manifest does not state how answers without a valid choice are counted."
+    unknown = "The manifest does not state how answers without a valid choice are counted."
+    if policy is not None:
+        unknown = f"The study's rule for answers without a valid choice is {code(policy)}."
     table = answers_table(report.named(result.frame))
     return Exhibit(
         "{table} counts all answers by status.",
         tables=[Laid([table], "Answers by judge, prompt and status.")],
-        reading=rule,
+        reading=REFUSALS.get(str(policy), unknown),
     )
 
 

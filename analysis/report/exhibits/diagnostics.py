@@ -197,7 +197,7 @@ def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT
     rows = pd.DataFrame(
         {
             "Attribute": [labels.feature(feature) for feature in engines["feature"]],
-            "Level": [labels.level(f, v) for f, v in zip(engines["feature"], engines["level"], strict=True)],
+            "Level": labels.levels(engines),
         }
     )
     if "by" in engines:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...figures.labels import Labels, display_order, series_labels
+from ...figures.labels import Labels, display_order, level_at, series_labels
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain
@@ -101,7 +101,7 @@ def differing(report: ReportData, record: Recorded) -> list[str]:
     return [
         count,
         f"The largest difference{f' of {who}' if len(counts) > 1 else ''} is {number(row['estimate'])} "
-        f"({100 * (1 - alpha):g}% interval {interval(row['lower'], row['upper'])}), for "
+        f"({level_at(alpha)} interval {interval(row['lower'], row['upper'])}), for "
         f"{plain(labels.both(row['feature'], row['level']))}: {number(row['model'])} for {who}, "
         f"{number(row['people'])} for people.",
     ]

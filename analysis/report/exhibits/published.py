@@ -113,7 +113,7 @@ def ratings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     if report.simulated and not report.real_judges:
         return Exhibit(_absent(report) if record.kind == "published_means" else "")
     parts = _parts(frame)
-    tables = [beside_table(part, names) for part in parts]
+    tables = [compared_table(part, names) for part in parts]
     shown, apart = sum(map(len, parts)), frame["difference"].abs()
     rest = f" The folder has the other {whole(len(frame) - shown)}." if shown < len(frame) else ""
     lead = (
@@ -131,7 +131,7 @@ def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
     return [every if len(every) else frame]
 
 
-def beside_table(frame: pd.DataFrame, names: Names) -> GT:
+def compared_table(frame: pd.DataFrame, names: Names) -> GT:
     """Published, ours and the difference, by dimension and response type, with columns for each rater."""
     who = "judge" if "judge" in frame else "group"
     rows = frame.reset_index(drop=True)
@@ -178,7 +178,7 @@ def _note(rows: pd.DataFrame) -> str:
     return f"{what}, as published in tables {printed_in}. {gap}{undefined}"
 
 
-@exhibit("beside_print", absent=_absent)
+@exhibit("published_scores", absent=_absent)
 def labels(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Published scores compared with ours."""
     apart = result.frame["difference"].abs()

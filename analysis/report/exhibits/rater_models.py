@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import OF_RATERS, Names, words
+from ...figures.labels import OF_RATERS, Names, level_at, words
 from ...figures.raters.models import category_names, outside, panel_names, predicted_shares
 from ...results import Result
 from ..data import ReportData, parts
@@ -161,7 +161,7 @@ def shares_text(shares: pd.DataFrame, alpha: float) -> str:
     count = len(shares)
     text = (
         f"Of {whole(count)} observed shares, {whole(inside)} {'is' if inside == 1 else 'are'} within what "
-        f"the fitted model predicts in {100 * (1 - alpha):g}% of replications (by chance about "
+        f"the fitted model predicts in {level_at(alpha)} of replications (by chance about "
         f"{number(alpha * count, 1)} would be outside)"
     )
     prior = shares.dropna(subset=["prior_lower", "prior_upper"])

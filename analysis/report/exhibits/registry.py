@@ -104,7 +104,7 @@ SETTINGS = (
 def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     """Register a function from a result, its record and the report to an `Exhibit`, under some kinds.
 
-    Options: ``method`` says how such results are computed (a sentence, or a function of record and report);
+    Options: ``method`` states how such results are computed (a sentence, or a function of record and report);
     ``headline`` gives the sentence of the report's opening; ``of`` names another kind whose first result is
     shown once more; ``absent`` gives the sentence of a report without such results.
     """

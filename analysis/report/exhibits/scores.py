@@ -17,12 +17,12 @@ from ...figures.benchmark.panels import (
     placed,
     policy_in_words,
     rule_in_words,
+    strata_of,
 )
 from ...figures.benchmark.scores import (
     distinction_in_words,
     policies_apart,
     policy_of,
-    rows_in_words,
     shown_agreement,
 )
 from ...figures.labels import COEFFICIENTS, Names, words
@@ -184,11 +184,12 @@ def passes(result: Result, names: Names) -> list[GT]:
 def annotators(result: Result, names: Names) -> list[GT]:
     """Agreement of the people behind gold labels, coefficients as columns."""
     frame = shown_agreement(result)
+    by = strata_of(result.settings, frame)
     shown = spread(
         frame,
         {
             PLACE: frame["dimension"].map(lambda text: distinction_in_words(text, names)),
-            "Items": pd.Series(rows_in_words(frame, result, names), index=frame.index),
+            "Items": pd.Series(names.joined(frame, by, "All items"), index=frame.index),
             "Number": frame["n_items"].map(whole),
         },
         frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),

@@ -1,4 +1,4 @@
-"""Files and batches of a provider: found again by name after a crash, told in our own terms."""
+"""Files and batches of a provider: found again by name after a crash, in terms of this project."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Progress:
     complaints: tuple[Complaint, ...]
 
     def __str__(self) -> str:
-        """Tell status and requests done, or the first complaint."""
+        """Return the status and the requests done, or the first complaint."""
         if self.complaints:
             return f"{self.status}: {self.complaints[0].message}"
         return f"{self.status}, {self.done:,} of {self.total:,}" if self.total else self.status

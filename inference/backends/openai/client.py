@@ -41,7 +41,7 @@ POOL = 12  # connections per pool
 PATIENT = 600.0  # seconds that a provider may ask to wait for; a run ends rather than wait longer
 CONNECT = 10.0  # seconds within which a connection must be made
 OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_KEY = "OPENAI_API_KEY"  # holds the key of one account; other servers get it only if told so
+OPENAI_KEY = "OPENAI_API_KEY"  # the key of one account; other servers get it only where the settings name it
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
 
@@ -52,12 +52,12 @@ class NotAgain(openai.OpenAIError):  # type: ignore[misc]  # which the client do
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is asked, by which key; neither ``str`` nor ``repr`` tells the key.
+    """Where a model is asked, by which key; neither ``str`` nor ``repr`` shows the key.
 
     Attributes
     ----------
     base_url, shown_url : str
-        The address, and what of it may be told.
+        The address, and what of it may be shown.
     key_variable, key : str
         The environment variable that contains the key, and the key; empty where none is sent.
     """
@@ -69,7 +69,7 @@ class Endpoint:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must be told nowhere."""
+        """What must be shown nowhere."""
         return (self.key,) if self.key else ()
 
 
@@ -114,7 +114,7 @@ def _is_address(url: str) -> bool:
 
 
 def _trusted() -> set[tuple[str, str | None, int | None]]:
-    """Tell the servers that get the key in ``OPENAI_API_KEY``."""
+    """List the servers that get the key in ``OPENAI_API_KEY``."""
     named = os.environ.get("OPENAI_BASE_URL", "")
     return {_origin(url) for url in (OPENAI_URL, named) if _is_address(url)}
 
@@ -281,7 +281,7 @@ class Pace:
             raise
 
     def done(self, refused: bool) -> None:
-        """Tell that an exchange has ended, and whether the provider turned it away as too much."""
+        """Note the end of an exchange, and whether the provider refused it as too much."""
         self._ended += 1
         self._refused += refused
         if self._ended >= self.limit:

@@ -190,7 +190,7 @@ class Failure:
     flagged: bool = False
 
     def __str__(self) -> str:
-        """Tell status and message."""
+        """Return status and message."""
         return f"HTTP {self.status}: {self.message}" if self.message else f"HTTP {self.status}"
 
 
@@ -290,7 +290,7 @@ def concerns_all(
 
 
 def fault_of_answer(content: bytes) -> str:
-    """Say why ``content`` cannot be read as a chat completion; empty if it can."""
+    """State why ``content`` cannot be read as a chat completion; empty if it can."""
     answer = parse(content)
     if answer is None:
         return "the answer is no complete JSON"
@@ -306,7 +306,7 @@ def fault_of_answer(content: bytes) -> str:
 
 
 def parse(content: bytes) -> Any:
-    """Return what the JSON ``content`` says, None where it is no JSON."""
+    """Return what the JSON ``content`` states, None where it is no JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...errors import InputError, listed
-from ...ledger.exchanges import Attempt, Outcome, Request
-from ...requests.media import resolve
+from ...ledger.exchanges import Attempt, Outcome, Request, resolve
 from ..base import Recorder
 from .client import (
     NO_ANSWER,

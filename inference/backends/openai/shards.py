@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...errors import InputError
-from ...ledger.exchanges import Attempt, Outcome, Request
-from ...requests.media import resolve
+from ...ledger.exchanges import Attempt, Outcome, Request, resolve
 from .failures import Failure, fault_of_answer, filtered_completion, is_filtered, kind_of, parse, read_failure
 
 ENDPOINT = "/v1/chat/completions"
@@ -70,7 +69,7 @@ class Tally:
     repeated: int = 0
 
     def __str__(self) -> str:
-        """Tell all that is not zero."""
+        """List all that is not zero."""
         named = f" (first: {self.unknown[0]!r:.60})" if self.unknown else ""
         told = [
             f"{len(self.answered):,} answered",
@@ -141,9 +140,9 @@ def split_shard(path: Path, name: str) -> Iterator[Shard]:
 def outcomes_of(
     lines: Iterable[bytes], known: Container[str], tally: Tally, shard: str = ""
 ) -> Iterator[Outcome]:
-    """Return what the lines of result files say of requests, in any order.
+    """Return the outcomes in the lines of result files, in any order.
 
-    The first answer to a request counts. Failures are told after all lines, of requests without an answer.
+    The first answer to a request counts. Failures come after all lines, for requests without an answer.
     """
     for line in lines:
         parsed = parse(line)
@@ -196,7 +195,7 @@ def completed(path: Path, *, compressed: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """Tell in one sentence why a file cannot be written."""
+    """Raise one sentence on why a file cannot be written."""
     try:
         yield
     except OSError as error:

@@ -189,8 +189,8 @@ class PostKit:
         ``seed`` and ``profile_id``, so a profile has one post whichever others are asked for.
         """
         table = self.signed(profiles, seed)
-        told = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
-        alt = pd.array([_alt(*row) for row in rows_of(table[told])], dtype="string")
+        given = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
+        alt = pd.array([_alt(*row) for row in rows_of(table[given])], dtype="string")
         return table.assign(alt=alt)[list(COLUMNS)]
 
     def signed(self, profiles: pd.DataFrame, seed: int, cues: Cues = "both") -> pd.DataFrame:

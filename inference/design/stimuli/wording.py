@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 from ...study.base import MarkedYaml, Part, Text, read_marked_yaml, suggestion
 
 REMEDIES = {"missing": "add it", "string_type": "put words in quotes"}
-TOLD = "told"  # type of a problem whose sentence says what to do
+WITH_REMEDY = "with_remedy"  # type of a problem whose sentence states what to do
 File = TypeVar("File", bound=BaseModel)
 
 
@@ -29,7 +29,7 @@ def read_checked(path: Path, model: type[File]) -> tuple[File, MarkedYaml]:
         if first["type"] == "unknown_field":
             at = (*first["loc"], first["ctx"]["field"])
             raise marked.error(at, f"{place}: {first['msg']}") from None
-        if first["type"] == TOLD:
+        if first["type"] == WITH_REMEDY:
             raise marked.error(first["loc"], f"{place}: {first['msg']}") from None
         remedy = REMEDIES.get(first["type"], "correct it")
         raise marked.error(first["loc"], f"{place}: {first['msg'].rstrip('.')}; {remedy}.") from None
@@ -150,7 +150,7 @@ def fill(text: str, insult: Mapping[str, str] | None, intensifier: str | None) -
 
 
 def problem(text: str) -> str | None:
-    """Say what is wrong with the places of a text and how to mend it; None where nothing is."""
+    """State what is wrong with the places of a text and how to mend it; None where nothing is."""
     slots = list(_SLOT.finditer(text))
     names = [slot.group(1).lower() for slot in slots]
     known = (*FORMS, INTENSIFIER, ARTICLE)

@@ -31,6 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ...design.drawn import DrawnDesign
 from ...design.profiles import (
     draw_panel,
     draw_shared_pairs,
@@ -46,17 +47,10 @@ from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.columns import stream
 from ...tables.limits import TRUE_CELLS
-from ...tables.schema import JUDGE_KINDS, STATUSES
+from ...tables.schema import JUDGE_KINDS, SAMPLING, STATUSES
 from ..truth_table import Floats, Integers, require_samples, truth_path
-from .judges import (
-    COLUMNS,
-    RaterModel,
-    attribute_codes,
-    level_spread,
-    read_truth_table,
-    select_raters,
-    utilities,
-)
+from .judges import COLUMNS, RaterModel, attribute_codes, read_truth_table, select_raters, utilities
+from .presented import SharedTasks, panel_answers, presentations, rectangular, rows_of, shared_tasks
 from .stimuli import stimulus_effects, stimulus_utility
 from .truth import true_values
 
@@ -106,6 +100,7 @@ def simulate(
     profiles: pd.DataFrame | None = None,
     raters: Path | pd.DataFrame | None = None,
     truth: bool = True,
+    design: DrawnDesign | None = None,
 ) -> Simulation:
     """Draw forced choices of human panels and models from a truth table.
 
@@ -135,6 +130,9 @@ def simulate(
         Truth table; by default ``truth.csv`` next to the study file.
     truth : bool
         Whether to compute the true values.
+    design : DrawnDesign, optional
+        Design of a run: models judge all its tasks and the panel those of its people, instead of tasks drawn
+        by ``seed``. The counts ``respondents``, ``pairs`` and ``swapped_share`` are then those of the design.
 
     Returns
     -------
@@ -143,8 +141,8 @@ def simulate(
     Raises
     ------
     InputError
-        For a truth table that is missing or bad, unknown judges and prompts, or shares and counts out of
-        range.
+        For a truth table that is missing or bad, unknown judges and prompts, shares and counts out of range,
+        or a design without tasks for the people asked.
 
     Examples
     --------
@@ -162,10 +160,15 @@ def simulate(
     world = _World(study, profiles, seed, seed if stimulus_seed is None else stimulus_seed)
     size = study.design.respondents if respondents is None else respondents
     models = [rater for rater in chosen if rater.kind == "model"]
-    made = [_ask_panel(world, rater, size) for rater in chosen if rater.kind == "human"]
+    panels = [rater for rater in chosen if rater.kind == "human"]
+    own = _tasks_of_people(design, panels)
+    made = [_ask_panel(world, rater, size, own) for rater in panels]
     if models:
         n = study.design.pairs if pairs is None else pairs
-        made.insert(0, _ask_models(world, models, n, swapped_share, samples))
+        shared = None if design is None else design.asked("all")
+        shown = _draw_shared(world, n, swapped_share) if shared is None else shared_tasks(profiles, shared)
+        made.insert(0, _ask_models(world, models, shown, samples))
+        swapped_share = len(shown.swapped) / len(shown.rows)
     truth = truth and count_cells(study)[0] <= TRUE_CELLS
     return Simulation(
         pd.concat([choices for choices, _ in made], ignore_index=True),
@@ -206,13 +209,36 @@ def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> N
         raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")
 
 
+def _draw_shared(world: _World, pairs: int, swapped_share: float) -> SharedTasks:
+    rows, swapped = draw_shared_pairs(world.profiles, pairs, swapped_share, world.seed)
+    return SharedTasks(
+        shared_table(world.profiles["profile_id"].to_numpy()[rows], swapped), rows, np.asarray(swapped)
+    )
+
+
+def _tasks_of_people(design: DrawnDesign | None, panels: Sequence[RaterModel]) -> pd.DataFrame | None:
+    """Tasks of people in a design; InputError where it has none, or several panels would share them."""
+    if design is None or not panels:
+        return None
+    if design.panel is None:
+        raise InputError(
+            "The design has no tasks of people; draw them with `conjury design STUDY --people N`, or name "
+            "models only with --judge."
+        )
+    if len(panels) > 1:
+        names = ", ".join(panel.judge for panel in panels)
+        raise InputError(
+            f"The tasks of people are those of one panel, not of {names}; name one with --judge."
+        )
+    return design.panel.tasks
+
+
 def _ask_models(
-    world: _World, models: Sequence[RaterModel], pairs: int, swapped_share: float, samples: int
+    world: _World, models: Sequence[RaterModel], asked: SharedTasks, samples: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of all models, and the tasks that they share."""
     study, profiles = world.study, world.profiles
-    rows, swapped = draw_shared_pairs(profiles, pairs, swapped_share, world.seed)
-    tasks = shared_table(profiles["profile_id"].to_numpy()[rows], swapped)
+    tasks, rows, swapped = asked.tasks, asked.rows, asked.swapped
     shown = _shown(study, profiles, tasks, np.concatenate([rows, rows[swapped, ::-1]]))
     if samples > 1:
         number = np.repeat(np.arange(1, samples + 1), len(shown))
@@ -229,17 +255,23 @@ def _ask_models(
     return pd.concat(choices, ignore_index=True), tasks
 
 
-def _ask_panel(world: _World, rater: RaterModel, respondents: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choices of a panel, and its tasks."""
+def _ask_panel(
+    world: _World, rater: RaterModel, respondents: int, given: pd.DataFrame | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choices of a panel on tasks that are given or drawn, and these tasks."""
     study, profiles, design = world.study, world.profiles, world.study.design
     rng = _answer_stream(world.seed, rater)
-    rows = draw_panel(world.probability, respondents, design.tasks, rng)
+    if given is None:
+        drawn = draw_panel(world.probability, respondents, design.tasks, rng)
+        drawn = with_swapped_repeat(drawn) if design.repeat_first else drawn
+        tasks = panel_table(profiles["profile_id"].to_numpy()[drawn], design.tasks, rater.judge)
+        rows, seen = drawn.reshape(-1, 2), rectangular(drawn.shape[0], drawn.shape[1], design.tasks)
+    else:
+        tasks, rows = given, rows_of(profiles, given).reshape(-1, 2)
+        seen = presentations(tasks, rows)
     codes, extra = attribute_codes(study, profiles)[rows], world.stimulus_utility(rater, rows)
-    first = _panel_answers(rater, study, codes, extra, rng, design.repeat_first)
-    if design.repeat_first:
-        rows = with_swapped_repeat(rows)
-    tasks = panel_table(profiles["profile_id"].to_numpy()[rows], design.tasks, rater.judge)
-    return _choices(rater, _shown(study, profiles, tasks, rows), first.reshape(-1)), tasks
+    first = panel_answers(rater, study, codes, extra, rng, seen)
+    return _choices(rater, _shown(study, profiles, tasks, rows), first), tasks
 
 
 def _shown(study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Integers) -> pd.DataFrame:
@@ -268,7 +300,7 @@ def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFra
         "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
     }
     before = ["judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"]
-    asked = ["repeat", "repeat_of", "sample"]
+    asked = ["repeat", "repeat_of", "sample", SAMPLING]
     middle = [*shown.columns.difference([*before, *asked, *shown.select_dtypes("category")], sort=False)]
     order = [*before, *middle, "chosen", "status", *shown.columns.intersection(asked, sort=False)]
     choices = shown.assign(**answered)
@@ -287,33 +319,6 @@ def _model_answers(
         for name, picks in (("noise", first), ("noise of repeats", again))
     ]
     return np.concatenate([first, again]) ^ np.concatenate(flips, axis=1)
-
-
-def _panel_answers(
-    rater: RaterModel,
-    study: Study,
-    codes: Integers,
-    extra: Floats,
-    rng: np.random.Generator,
-    repeat_first: bool,
-) -> Flags:
-    """Whether each respondent picks position A at each presentation."""
-    respondents, tasks = codes.shape[:2]
-    mean = utilities(rater, study, codes.reshape(-1, codes.shape[-1])).reshape(respondents, tasks, 2) + extra
-    advantage = mean[..., 0] - mean[..., 1]
-    for index, sd in enumerate(level_spread(rater, study)):
-        own = rng.standard_normal((respondents, len(sd))) * sd
-        taste = np.take_along_axis(own[:, None, :], codes[..., index], axis=2)
-        advantage += taste[..., 0] - taste[..., 1]
-    impression = rng.random((respondents, tasks))
-    stable = np.less(impression, expit(advantage + rater.position_bias))
-    if repeat_first:
-        again = np.less(1 - impression[:, 0], expit(rater.position_bias - advantage[:, 0]))
-        stable = np.column_stack([stable, again])
-    answers = stable ^ (rng.random(stable.shape) < rater.response_error)
-    inattentive = np.less(rng.random(respondents), rater.inattention)
-    answers[inattentive] = rng.random((int(inattentive.sum()), answers.shape[1])) < 0.5
-    return answers
 
 
 def _answer_stream(seed: int, rater: RaterModel) -> np.random.Generator:

@@ -1,7 +1,7 @@
 """How often each attribute cell is chosen, and stimuli that are chosen more often than their levels say.
 
 Stimulus t of a stimulus factor (one post text, one author profile) adds ``sd * z_t`` to the utility of
-every profile that shows it (an intercept), and ``sd_l * z_tl`` where the profile also holds level l of an
+every profile that shows it (an intercept), and ``sd_l * z_tl`` where the profile also contains level l of an
 attribute (a slope, such as the effect of a slur that differs between texts). All z are independent
 standard normal. They belong to the stimuli: all judges of a simulation meet the same z, each scaled by
 the standard deviations of that judge.

@@ -65,7 +65,7 @@ def level_effects(
 ) -> dict[str, Floats]:
     """Regress choice probabilities on levels: effects against the first level that occurs, by feature.
 
-    Features of a pair in ``joined`` depend on each other. Effects that the cells do not tell are missing.
+    Features of a pair in ``joined`` depend on each other. Effects that the cells do not identify are missing.
     """
     levels = {name: range(len(cells[name].cat.categories)) for name in features}
     codes = {name: np.asarray(cells[name].cat.codes, dtype=np.int64) for name in features}

@@ -68,7 +68,7 @@ class LabelTruth:
 
     @cached_property
     def _about(self) -> dict[tuple[str, str], list[Row]]:
-        """Rows of a parameter that can hold for a judge; "" for none."""
+        """Rows of a parameter that can apply to a judge; "" for none."""
         return {
             (parameter, judge): [row for row in rows if row[0].get("judge", judge) == judge]
             for parameter, rows in self.rows.items()
@@ -88,7 +88,7 @@ class LabelTruth:
         return found
 
     def named(self, parameter: str, column: str) -> list[str]:
-        """What rows of a parameter hold in a column, in order of appearance."""
+        """Values of a column in the rows of a parameter, in order of appearance."""
         found = (cells.get(column) for cells, _ in self.rows.get(parameter, ()))
         return list(dict.fromkeys(name for name in found if name))
 
@@ -122,7 +122,7 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
           item's;
         - ``people``: size of the panel;
         - ``accuracy``, ``pull`` (of ``label``), ``missing`` (``label``: the status), ``consistency``,
-          ``shared_difficulty``, ``effect`` (of ``condition``), as the module says.
+          ``shared_difficulty``, ``effect`` (of ``condition``), as the module describes.
     study : ItemStudy
         With gold labels.
 

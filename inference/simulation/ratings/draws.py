@@ -196,7 +196,7 @@ class RatingTruth:
     panel : Rater
     models : tuple of Rater
     dimensions, types : tuple of str
-        Ids of scales, and of the levels of the column that tells the items of a topic apart.
+        Ids of scales, and of the levels of the column that distinguishes the items of a topic.
     topics : mapping of modality to number of topics
     people : int
     """

@@ -86,7 +86,7 @@ def simulate_ratings(
         the truth table.
     people : int, optional
         Size of the panel, by default that of the truth table; each item is rated by as many as the study's
-        assignment says.
+        assignment states.
     judges : sequence of str, optional
         Draw only these of the truth table.
     samples : int

@@ -77,7 +77,7 @@ def mixed_moments(weight: Floats, mean: Floats, variance: Floats) -> tuple[float
 def raw_correlation(people: Curve, model: Curve, weight: Floats, raters: int) -> float:
     """Pearson correlation over items of the mean rating of so many people with a model's rating.
 
-    ``weight`` holds the share of items in each cell, shape (C,).
+    ``weight`` contains the share of items in each cell, shape (C,).
     """
     human_mean, human_variance = people.overall(raters)
     model_mean, model_variance = model.overall()

@@ -4,7 +4,7 @@ People of a panel rate by a cumulative logit with a consensus: the latent qualit
 ``mean`` of its type, plus the ``modality`` shift, plus a deviation with standard deviation ``item_sd``. A
 person multiplies it by a discrimination, subtracts a severity, adds a halo that all dimensions of one rating
 share, and compares the sum with the thresholds. A model rates a latent value of its own that goes along with
-the consensus as far as ``consensus_correlation`` says; what it does not share with the consensus is its
+the consensus as far as ``consensus_correlation`` states; what it does not share with the consensus is its
 error, a part of which, ``model_shared``, all models have in common.
 """
 

@@ -18,6 +18,7 @@ from PIL import features
 from ...errors import InputError
 from ...study.asking import Cues
 from ...study.models import Study
+from ...tables.writing import whole
 from ..faces import Faces
 from ..fonts import Fonts, file_digest
 from ..layouts import Layout, load_layout
@@ -25,7 +26,7 @@ from ..painting import Painter
 from ..placing import Box, Record
 from ..typesetting import Typesetter
 from .manifest import MADE_WITH, JobFolder, read_job
-from .store import Format, compressor, replaced, study_faces, vignette_records
+from .store import Format, compressor, study_faces, vignette_records
 
 DRAWING = 1  # raised whenever the same job gives other pixels
 LABELS = {  # of facts whose name would not say enough
@@ -173,7 +174,7 @@ def record_job(folder: JobFolder, facts: dict[str, Any]) -> None:
         "raqm": features.version("raqm"),
         "compressor": compressor(),
     }
-    with replaced(folder.job) as file:
+    with whole(folder.job) as file:
         file.write((json.dumps({**facts, MADE_WITH: made_with}, indent=2) + "\n").encode())
 
 

@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...tables.files import Held, Lock
 from ...tables.limits import parse_json
 from ...tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
-from .store import is_stored, replaced
+from ...tables.writing import Held, Lock, whole
+from .store import is_stored
 
 MADE_WITH = "made_with"  # of job.json: versions of programs, which may change
 GROUP = 2000  # rows of the manifest in memory at a time
@@ -178,7 +178,7 @@ def write_part(folder: JobFolder, rows: pa.Table) -> None:
     first, last = (rows["profile_id"][at].as_py() for at in (0, -1))
     path = folder.path / "parts" / f"{first:09d}-{last:09d}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(path) as draft:
+    with whole(path) as draft:
         pq.write_table(rows, draft, compression="zstd")
 
 
@@ -213,7 +213,7 @@ def merge_parts(folder: JobFolder) -> None:
     for number, profiles_of_source in enumerate(ids):
         owner[np.searchsorted(profiles, profiles_of_source)] = number
     schema = pq.read_schema(sources[0])
-    with replaced(folder.manifest) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+    with whole(folder.manifest) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
         for start in range(0, len(profiles), GROUP):
             group, owners = profiles[start : start + GROUP], owner[start : start + GROUP]
             pieces = [_rows(sources[number], group[owners == number]) for number in np.unique(owners)]
@@ -228,7 +228,7 @@ def rewrite(folder: JobFolder, change: Callable[[pa.Table], pa.Table]) -> None:
     """Change the manifest some thousand rows at a time; it is replaced at once."""
     with (
         pq.ParquetFile(folder.manifest) as file,
-        replaced(folder.manifest) as draft,
+        whole(folder.manifest) as draft,
         pq.ParquetWriter(draft, file.schema_arrow, compression="zstd") as writer,
     ):
         for number in range(file.num_row_groups):

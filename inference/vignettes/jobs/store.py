@@ -6,13 +6,12 @@ import hashlib
 import io
 import os
 import struct
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 from PIL import Image
@@ -23,6 +22,7 @@ from ...design.subjects import label_fields
 from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Cues
 from ...study.models import Study
+from ...tables.writing import whole
 from ..faces import Faces, load_faces
 
 Format = Literal["png", "webp"]
@@ -82,8 +82,7 @@ def store_picture(root: Path, content: bytes, kind: str) -> tuple[str, str]:
     file = f"{PICTURES}/{sha256[:2]}/{sha256}.{kind}"
     if not is_stored(root, file, len(content)):
         path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(path, durable=False) as draft:
+        with whole(path, durable=False) as draft:
             draft.write(content)
     return file, sha256
 
@@ -94,22 +93,6 @@ def is_stored(root: Path, file: str, size: int) -> bool:
         return os.stat(root / file).st_size == size
     except OSError:
         return False
-
-
-@contextmanager
-def replaced(path: Path, durable: bool = True) -> Iterator[IO[bytes]]:
-    """Write a file that appears whole or not at all; a durable one survives a loss of power."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    try:
-        with draft.open("wb") as file:
-            yield file
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def damaged_pictures(root: Path, files: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -165,7 +165,7 @@ def test_what_cannot_be_run_is_excluded_with_a_note() -> None:
 def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     given = answered()
     published = replace(given, judgments=given.judgments.assign(rule="label/published@1"))
-    assert list(steps(published)) == ["readings", "beside_print"]
+    assert list(steps(published)) == ["readings", "published_scores"]
     assert rule_of(published.judgments) == "published"
     assert rule_of(given.judgments.drop(columns="rule")) == ""
     read = published.judgments.head(4)
@@ -179,7 +179,7 @@ def test_notes_name_published_numbers_that_are_not_compared() -> None:
     read = given.judgments.assign(rule="label/published@1", judge_id="qwen3_8b", condition="shuffled")
     plain = replace(given, judgments=both(read.assign(condition="none"), read))
     fitted = fit_labels(plain, OPTIONS)
-    assert set(fitted.by_name["beside_print"].frame["condition"]) == {"none"}
+    assert set(fitted.by_name["published_scores"].frame["condition"]) == {"none"}
     assert some(fitted.all_notes, "published numbers are not compared: there are no answers")
     assert some(fitted.all_notes, "Answers under shuffled are not compared")
 

@@ -79,7 +79,7 @@ def some_by_default(names: Sequence[str], default: Sequence[str]) -> list[Any]:
     "name",
     some_by_default(
         [name for name in PLAIN if golden.CALLS[name][0] not in COUNTS],
-        ["taxes_amce_id_weights", "taxes_mm_diffs_partyid", "gemini_flash_cj_by_profile_mm"],
+        ["taxes_mm_diffs_partyid"],
     ),
 )
 def test_survey_engine_gives_the_numbers_of_cregg(name: str) -> None:

@@ -29,7 +29,7 @@ from conjury.analysis.results import stack
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 few = settings(
-    max_examples=5, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=2, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 seeds = given(seed=st.integers(0, 10**6))
 NUMBERS = ["estimate", "std_error", "z", "p", "lower", "upper"]

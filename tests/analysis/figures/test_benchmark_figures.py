@@ -205,7 +205,7 @@ def test_readings_show_shares_that_add_up_in_one_colour_per_status() -> None:
 
 def test_published_numbers_are_on_the_diagonal_where_ours_are_the_same() -> None:
     frame = pd.DataFrame({"metric": "accuracy", "printed": [0.1, 0.4], "recomputed": [0.1, 0.4]})
-    axes = draw(frame, "beside_print").axes[0]
+    axes = draw(frame, "published_scores").axes[0]
     points = next(line for line in axes.get_lines() if line.get_marker() == "o")
     assert points.get_xdata().tolist() == points.get_ydata().tolist()
     assert axes.get_xlim() == axes.get_ylim()

@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 from drawn import alt, draw, interval_starts, legend, points, row_labels, texts, titles
 from made_up_figures import CHECKS, EFFECTS, HUMAN, JUDGES, design, equivalence, example, powers
-from made_up_results import ATTRIBUTES, amce_frame, difference_frame, engines_summary, frequencies_frame
+from made_up_results import (
+    ATTRIBUTES,
+    amce_frame,
+    corrected,
+    difference_frame,
+    engines_summary,
+    frequencies_frame,
+)
 from matplotlib.figure import Figure
 
 from conjury.analysis import conjoint, figures
@@ -66,8 +73,22 @@ def test_series_differ_in_colour_and_marker_and_a_judge_keeps_its_colour() -> No
     assert len({(h.get_color(), h.get_marker()) for h in handles}) == 3  # type: ignore[union-attr]
     labels = {("judges", name): name for name in ("first", "second", "model_x")}
     two = amce_frame({"human": [""], "model_x": ["baseline"]})
-    alone, beside = (draw(frame, labels=labels).axes[0].lines for frame in (ONE, two))
-    assert alone[0].get_color() == beside[1].get_color()
+    alone, both = (draw(frame, labels=labels).axes[0].lines for frame in (ONE, two))
+    shares = draw(frequencies_frame()[lambda table: table["prompt"] != "context"], "cj_freqs", labels=labels)
+    assert alone[0].get_color() == both[1].get_color() == shares.axes[0].lines[1].get_color()
+    labels[("judges", "model_x")] = "Model X"
+    labelled = draw(ONE.assign(judge="Model X"), labels=labels).axes[0].lines
+    assert labelled[0].get_color() == alone[0].get_color()
+
+
+def test_judges_of_one_figure_differ_in_colour_wherever_a_long_study_lists_them() -> None:
+    labels = {("judges", f"model_{k}"): f"Model {k}" for k in range(1, 15)}
+    three = amce_frame({name: [""] for name in ("human", "model_1", "model_8")})
+    (shown,) = draw(three, labels=labels).legends
+    assert len({line.get_color() for line in shown.get_lines()}) == 3
+    other = amce_frame({name: [""] for name in ("human", "model_7")})
+    (shown,) = draw(other, labels=labels).legends
+    assert len({line.get_color() for line in shown.get_lines()}) == 2
 
 
 def test_alternative_texts_of_many_estimates_name_the_extremes() -> None:
@@ -344,3 +365,22 @@ def test_every_check_has_a_caption_with_the_level_of_its_intervals() -> None:
     assert set(CAPTIONS) == set(CHECKS)
     assert "90% confidence intervals" in caption("profile_order", "Profile-order effects", 0.1)
     assert "{" not in "".join(caption(name, "Title", 0.05) for name in CHECKS)
+
+
+def test_people_corrected_and_a_model_have_different_colours_wherever_the_study_lists_the_model() -> None:
+    names = [f"model_{k}" for k in range(16)]
+    labels = {("judges", name): name.replace("_", " ") for name in names}
+    for name in (names[5], names[6], names[13]):
+        (shown,) = figures.draw(corrected(HUMAN, (name,)), labels=labels).legends
+        assert [text.get_text() for text in shown.get_texts()][:2] == ["People only", "Corrected"]
+        assert len({line.get_color() for line in shown.get_lines()}) == 3
+
+
+def test_the_gain_of_each_estimate_stands_right_of_its_row_and_references_have_none() -> None:
+    result = corrected(HUMAN)
+    gains = result.extra["gains"]["gain"].dropna()
+    figure = figures.draw(result)
+    sides = [axes.child_axes[0] for axes in figure.axes]
+    written = [label.get_text() for side in sides for label in side.get_yticklabels()]
+    assert [text for text in written if text] == [f"\N{MULTIPLICATION SIGN}{gain:.2f}" for gain in gains]
+    assert len(written) == len(result.frame)

@@ -75,7 +75,10 @@ def test_every_kind_is_drawn_and_described_with_labels_numbers_and_no_identifier
     assert text.endswith(".")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if "," in name else name for name in EXAMPLES],  # variants
+)
 def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
     figure = drawn(name, is_long=True)
     assert to_hex(figure.get_facecolor()) == DARK.background

@@ -76,7 +76,14 @@ def test_saved_figures_can_be_printed(tmp_path: Path) -> None:
     assert b"/CIDFontType2" in pdf.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["engines", "agreement, pairs", "position_share", "plan"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "engines",
+        "agreement, pairs",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("position_share", "plan")),
+    ],
+)
 def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, name: str) -> None:
     for run in ("one", "two"):
         save(figure_of(name, **example(name).options), tmp_path / run, formats=("svg",))
@@ -178,6 +185,9 @@ def test_a_judge_has_one_colour_and_one_name_in_all_figures() -> None:
     for shown in (["claude"], ["claude", "gpt"], ["human", "gemini", "claude"]):
         assert place("claude", shown) == 3
     assert place("new", ["new", "gpt"]) == 4
+    names = Names({("judges", "m"): "Model M", ("judges", "human"): "Readers"})
+    labelled = ["Model M", "Readers"]
+    assert [names.place(name, labelled) for name in ("m", "Model M", "human", "Readers")] == [1, 1, 0, 0]
     names = Names({("judges", "m"): "Model M"})
     assert {names.of(column, "m") for column in ("judge", "group", "judges")} == {"Model M"}
     assert names.of("judge", "human") == "People"

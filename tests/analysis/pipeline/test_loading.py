@@ -11,7 +11,7 @@ from conjury.analysis.pipeline.loading import Selection, read_choices_of
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables.columns import companion
-from conjury.inference.tables.files import whole
+from conjury.inference.tables.writing import whole
 
 
 @pytest.fixture(scope="module")

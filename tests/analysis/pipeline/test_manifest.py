@@ -37,6 +37,8 @@ def test_every_shape_of_results_is_one_list() -> None:
     )
     [people] = results_of({"analyses": [{**ANALYSIS, "verb": "amce_diffs", "figure": "people"}]})
     assert people.kind == "people"
+    [scores] = results_of({"results": [RESULT | {"kind": "beside_print"}]})
+    assert scores.kind == "published_scores"
     diagnosed = {"robustness": ["errors", "power"], "alpha": 0.1, "seed": 3}
     found = results_of({"analyses": [ANALYSIS], "compared": {"title": "Effects"}, "diagnosed": diagnosed})
     assert [(made.name, made.kind, made.part) for made in found] == [

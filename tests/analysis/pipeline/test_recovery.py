@@ -64,6 +64,7 @@ def test_simulated_effects_and_their_differences_are_recovered() -> None:
     assert found.loc["amce", "max_abs_error"] < 0.05
 
 
+@pytest.mark.long
 def test_two_panels_are_fitted_and_compared_with_their_own_true_values() -> None:
     study = load_study("moderation")
     raters = pd.read_csv(study.folder / "truth.csv", dtype=str, keep_default_na=False)

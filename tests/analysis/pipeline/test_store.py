@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.pipeline import results_folder as store
-from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_file, describe_run
+from conjury.analysis.pipeline.manifest import describe_file, describe_run
+from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.r import RStatus
 from conjury.inference.errors import InputError
 

@@ -53,14 +53,6 @@ def test_the_committed_tables_are_what_r_makes_byte_for_byte() -> None:
 
 
 @pytest.mark.r
-def test_the_r_functions_pass_their_own_tests() -> None:
-    if r.call("versions", packages=["testthat"])["packages"]["testthat"] is None:
-        pytest.skip("needs the R package testthat")
-    found = rscript(os.path.join("R", "tests", "run.R"))
-    assert found.returncode == 0, found.stdout + found.stderr
-
-
-@pytest.mark.r
 def test_the_r_tests_are_left_out_where_their_packages_are_missing(tmp_path: Path) -> None:
     hidden = {name: str(tmp_path) for name in ("R_LIBS", "R_LIBS_USER", "R_LIBS_SITE")}
     if rscript("-e", "find.package('survey')", **hidden).returncode == 0:

@@ -404,6 +404,7 @@ def coverage(n: int, studies: int, draws: int) -> tuple[float, float]:
     )
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth_in_most_studies() -> None:
     assert min(coverage(80, 80, 120)) > 0.86
 

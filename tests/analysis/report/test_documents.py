@@ -10,7 +10,15 @@ import made_up_ratings as ratings
 import pandas as pd
 import pytest
 import snapshots
-from made_up_results import write_diagnosed, write_items, write_results, write_simulated_results
+from made_up_results import (
+    amce_frame,
+    corrected,
+    difference_frame,
+    write_diagnosed,
+    write_items,
+    write_results,
+    write_simulated_results,
+)
 
 from conjury.analysis.raters import agreement, correlations
 from conjury.analysis.results import Result
@@ -70,9 +78,21 @@ def items_in_modalities(folder: Path) -> Path:
     return write_items(folder, {"scores_modality": labels.harm()}, study="harm_or_humor", simulated=True)
 
 
+def items_of_corrections(folder: Path) -> Path:
+    effects = amce_frame({"human": [""]})
+    results = {
+        "amce_corrected": corrected(effects, verb="amce", id="judge_id", n_clusters=120),
+        "amce_by_identity_corrected": corrected(
+            difference_frame().query("judge == 'human'"), ("model_x", "gpt_4_1"), by=["identity"]
+        ),
+    }
+    return write_items(folder, results, study="moderation", simulated=True)
+
+
 DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "moderation": ("moderation", write_results),
     "conjoint_simulated": ("conjoint", write_simulated_results),
+    "correction": ("correction", items_of_corrections),
     "diagnostics": ("diagnostics", write_diagnosed),
     "estimators": ("estimators", write_results),
     "oogiri": ("oogiri", real_ratings),

@@ -135,7 +135,7 @@ def test_published_numbers_of_a_study_are_checked_or_a_comparison_is_offered(tex
     assert "whole ratings of 399 topics" in text.casefold()
     assert "gpt_4_1" not in text
     assert not text_of(ratings.means(), "published_checks", study="multiturn").strip()
-    assert "--parser published" in text_of(labels.scores(), "beside_print", study="multiturn")
+    assert "--parser published" in text_of(labels.scores(), "published_scores", study="multiturn")
 
 
 def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, monkeypatch, capsys) -> None:

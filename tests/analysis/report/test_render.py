@@ -24,7 +24,7 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
 
 SOURCES = pytest.mark.parametrize("source", sorted(QUARTO.glob("[!_]*.qmd")), ids=lambda path: path.stem)
-ORDER = ["moderation", "conjoint", "estimators", "diagnostics", "oogiri", "raters"]
+ORDER = ["moderation", "conjoint", "correction", "estimators", "diagnostics", "oogiri", "raters"]
 ORDER += ["multiturn", "harm_or_humor", "benchmark"]
 
 
@@ -206,7 +206,7 @@ def test_both_reports_on_effects_share_their_sections() -> None:
         re.findall(r'^(?:with .*")?(## [^"\n]*)', read_text(QUARTO / f"{name}.qmd"), re.MULTILINE)
         for name in ("moderation", "conjoint")
     ]
-    assert len(sections[0]) == 17
+    assert len(sections[0]) == 18
     assert sections[0] == sections[1]
 
 
@@ -229,7 +229,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     out = tmp_path / "reports"
     run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
     for report, folder, to, error, message in (
-        ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, conjoint, diag"),
+        ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, conjoint, corr"),
         ("moderation", results, "docx", InputError, "html or pdf"),
         ("moderation", results, "pdf", MissingDependency, "PDF reports need Quarto"),
         ("moderation", tmp_path, "html", InputError, r"manifest.json is missing"),
@@ -241,6 +241,10 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     for report, message in (
         ("raters", "has no results on ratings; run "),
         ("diagnostics", "has no diagnosis; run `conjury diagnose"),
+        (
+            "correction",
+            "has no estimates that models make more precise; run `conjury fit` with --correct ppi",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             render(report, results, out)

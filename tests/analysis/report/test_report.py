@@ -22,7 +22,7 @@ from made_up_results import (
 from snapshots import shown
 
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
-from conjury.analysis.pipeline.results_folder import describe_run, with_folders
+from conjury.analysis.pipeline.manifest import describe_run, with_folders
 from conjury.analysis.report import Report, load, markup
 from conjury.analysis.report.markup import new_mark, to_html
 from conjury.analysis.report.methods import describe_analysis, plain
@@ -107,6 +107,7 @@ def test_only_sections_with_content_are_printed_below_their_headings(tmp_path, c
     ("about", "commands"),
     [
         ("fit", ["conjury fit STUDY --data FILE --out ../results/none"]),
+        ("corrected", ["conjury fit STUDY --data FILE --correct ppi --out ../results/none"]),
         ("diagnosed", ["conjury fit", "conjury diagnose STUDY --results ../results/none"]),
         ("compared", ["conjury fit", "conjury compare STUDY --results ../results/none"]),
     ],

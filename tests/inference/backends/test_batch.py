@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -16,11 +12,12 @@ import pytest
 pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
-from fakes.answers import completion, content_hash
-from fakes.batch_run import STEPS, LedgerDesk, make_backend, make_requests
-from fakes.server import TESTS, FakeServer
+from fakes.answers import completion
+from fakes.batch_run import STEPS, assert_nothing_lost_or_paid_twice, crash, make_backend, make_requests
+from fakes.recorder import LedgerRecorder
+from fakes.server import FakeServer
 
-from conjury.inference.backends.base import export, read_results
+from conjury.inference.backends.base import export
 from conjury.inference.backends.openai import batch as openai_batch
 from conjury.inference.backends.openai import batch_service
 from conjury.inference.backends.openai.batch import BatchBackend
@@ -28,13 +25,6 @@ from conjury.inference.backends.openai.batch_service import Unreachable
 from conjury.inference.backends.openai.shards import Limits
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.ledger.exchanges import Outcome, Request
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger.open(tmp_path / "ledger.sqlite") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -58,42 +48,21 @@ def backend(serve, tmp_path):
     return make
 
 
-class KeptDesk(LedgerDesk):
-    """Keeps outcomes beside the ledger."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
-        self.outcomes: list[Outcome] = []
-
-    def record(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
-        super().record(outcome)
-
-    def kinds(self) -> dict[int, str]:
-        """Kind by place of the request; no request has two outcomes."""
-        places = {request.key: place for place, request in enumerate(make_requests(100))}
-        told = {places[outcome.key]: outcome.kind for outcome in self.outcomes}
-        assert len(told) == len(self.outcomes)
-        return dict(sorted(told.items()))
-
-
 def batch_counts(server: FakeServer) -> dict[str, Any]:
     return dict(server._call("/batch_counts"))
 
 
 def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
-    return backend.submit(ledger.pending(make_requests(n)), LedgerDesk(ledger), ledger)
+    return backend.submit(ledger.pending(make_requests(n)), LedgerRecorder(ledger), ledger)
 
 
-def wait(backend: BatchBackend, ledger: Ledger, **options: Any) -> KeptDesk:
-    recorder = KeptDesk(ledger)
-    backend.wait(recorder, ledger, interval=0.002, **options)
-    return recorder
+def wait(backend: BatchBackend, ledger: Ledger, **options: Any) -> None:
+    backend.wait(LedgerRecorder(ledger), ledger, interval=0.002, **options)
 
 
 def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> dict[int, str]:
     """Send n requests once and return the kinds of their outcomes."""
-    recorder = KeptDesk(ledger)
+    recorder = LedgerRecorder(ledger)
     backend.submit(ledger.pending(make_requests(n)), recorder, ledger)
     backend.wait(recorder, ledger, interval=0.002)
     return recorder.kinds()
@@ -172,7 +141,7 @@ def test_another_process_goes_on_where_one_left(serve, tmp_path):
             if process:
                 states_now = [batch.state for batch in batches.poll(ledger)]
                 assert states_now == [["submitted"] * 2, ["ended"] * 2][process - 1]
-                fetched = [batch.detail for batch in batches.fetch(LedgerDesk(ledger), ledger)]
+                fetched = [batch.detail for batch in batches.fetch(LedgerRecorder(ledger), ledger)]
                 assert fetched == [[], ["completed: 4 answered", "completed: 2 answered"]][process - 1]
             if process == 2:
                 assert_all_answered(ledger, 6)
@@ -235,10 +204,10 @@ def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(b
     submit(batches, ledger, 4)
     batches.poll(ledger)
     with pytest.raises(Unreachable, match="gave no answer about the file"):
-        batches.fetch(LedgerDesk(ledger), ledger)
+        batches.fetch(LedgerRecorder(ledger), ledger)
     assert states(ledger) == ["ended"]
     assert [Path(name).suffix for name in files_of(tmp_path)] == [".jsonl"]
-    batches.fetch(LedgerDesk(ledger), ledger)
+    batches.fetch(LedgerRecorder(ledger), ledger)
     assert_all_answered(ledger, 4)
 
 
@@ -246,7 +215,7 @@ def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(b
 def test_results_that_are_not_there_are_read_when_they_are_or_asked_for_again(
     backend, ledger, monkeypatch, retry
 ):
-    batches, recorder = backend({}, {}), LedgerDesk(ledger)
+    batches, recorder = backend({}, {}), LedgerRecorder(ledger)
     submit(batches, ledger, 3)
     batches.poll(ledger)
     with monkeypatch.context() as gone:
@@ -312,7 +281,7 @@ def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_aga
 def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(backend, tmp_path, ledger):
     batches = backend(failing("model_not_found", None, "The model m has no batch interface."), {})
     submit(batches, ledger, 6)
-    recorder = KeptDesk(ledger)
+    recorder = LedgerRecorder(ledger)
     with pytest.raises(InputError, match=r"4 requests in shard .*The model m has no batch interface"):
         batches.wait(recorder, ledger, interval=0.002)
     assert recorder.kinds() == {4: "", 5: ""}
@@ -372,8 +341,8 @@ def test_batches_of_other_judges_are_left(serve, tmp_path, ledger):
     other.judge_id = "other"
     submit(one, ledger, 2)
     requests = ledger.pending(make_requests(3, "other", "other"))
-    assert other.submit(requests, LedgerDesk(ledger), ledger) == 3
-    other.wait(LedgerDesk(ledger), ledger, interval=0.002)
+    assert other.submit(requests, LedgerRecorder(ledger), ledger) == 3
+    other.wait(LedgerRecorder(ledger), ledger, interval=0.002)
     known = [(batch.judge_id, batch.state) for batch in ledger.batches()]
     assert known == [("judge", "submitted"), ("other", "collected")]
 
@@ -385,7 +354,7 @@ def test_a_request_too_large_for_a_batch_is_recorded_so(backend, ledger):
 
 
 def test_nothing_is_sent_after_a_stop_and_waiting_ends(backend, server, tmp_path, ledger):
-    recorder, batches = LedgerDesk(ledger), backend({"polls": 10**6})
+    recorder, batches = LedgerRecorder(ledger), backend({"polls": 10**6})
 
     def stop(_: Any = None) -> None:
         recorder.stop = True
@@ -443,80 +412,16 @@ def test_a_wrong_key_is_told_and_never_shown(server, tmp_path, ledger, monkeypat
 
 def test_an_exported_file_is_what_a_batch_would_send(backend, tmp_path, ledger):
     path = tmp_path / "requests.jsonl"
-    assert export(ledger.pending(make_requests(4)), path, LedgerDesk(ledger)) == 4
+    assert export(ledger.pending(make_requests(4)), path, LedgerRecorder(ledger)) == 4
     submit(backend({"polls": 1}), ledger, 4)
     (name,) = files_of(tmp_path)
     assert path.read_bytes() == (tmp_path / "batches" / name).read_bytes()
 
 
-def answered_line(request: Request, status: int = 200, body: Any = None) -> str:
-    response = {"status_code": status, "request_id": "v", "body": body or completion(request.body)}
-    return json.dumps({"custom_id": request.key, "response": response, "error": None}) + "\n"
-
-
-def test_results_made_elsewhere_are_read_once_and_add_nothing_when_read_again(tmp_path, ledger, monkeypatch):
-    requests = list(ledger.pending(make_requests(3)))
-    path = tmp_path / "results.jsonl"
-    path.write_text(answered_line(requests[0]) + answered_line(replace(requests[1], key="strange")))
-    recorder = KeptDesk(ledger)
-    read = str(read_results(path, ledger, recorder))
-    assert read == "1 answered, 1 lines of unknown requests (first: 'strange')"
-    monkeypatch.setattr(Ledger, "request_body", lambda *_: pytest.fail("a body was read to look up a key"))
-    other = {**completion(requests[0].body), "id": "another"}
-    failed = answered_line(requests[1], 500, {"error": {"message": "Broken."}})
-    path.write_text(answered_line(requests[0], body=other) + failed + answered_line(requests[2]))
-    for expected in ({1: "server", 2: ""}, {}):
-        again = KeptDesk(ledger)
-        read_results(path, ledger, again)
-        assert again.kinds() == expected
-    assert len(ledger.answer_bodies(requests[0].key)) == 1
-    assert ledger.ask_again([requests[2].key]) == 1
-    read_results(path, ledger, again)
-    assert again.kinds() == {}
-    path.write_text("".join(map(answered_line, requests)))
-    read_results(path, ledger, recorder)
-    assert recorder.kinds() == {0: "", 1: ""}
-
-
-def test_results_that_cannot_be_read_are_told(tmp_path, ledger):
-    (tmp_path / "cut.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
-    for name in ("none.jsonl", "cut.jsonl.gz"):
-        with pytest.raises(InputError, match=rf"{name} cannot be read"):
-            read_results(tmp_path / name, ledger, LedgerDesk(ledger))
-
-
 HARD = {"polls": 1, "lines": {"0": "twice", "1": "500"}, "reverse": True, "strange": 1}
 
 
-def crash(server: FakeServer, folder: Path, n: int, runs: list[list[str]]) -> list[list[int]]:
-    """Make runs that die at the steps given; return the exit codes of their processes."""
-    options = ["-W", "ignore::DeprecationWarning", "-m", "fakes.batch_run"]
-    told = subprocess.run(
-        [sys.executable, *options, server.url, str(folder), str(n), json.dumps(runs)],
-        cwd=TESTS,
-        env={**os.environ, "PYTHONPATH": str(TESTS), "OPENBLAS_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return [json.loads(line)[1] for line in told.stdout.splitlines()]
-
-
-def assert_nothing_lost_or_paid_twice(
-    server: FakeServer, folder: Path, n: int, runs: list[list[str]]
-) -> None:
-    answered = server.counts()["answered"]
-    for steps in runs:
-        name = " ".join(steps)
-        with Ledger.open(folder / name / "ledger.sqlite", write=False) as ledger:
-            for request in make_requests(n, name):
-                answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
-                assert answers
-                assert all(answer == completion(request.body) for answer in answers)
-                assert answered[content_hash(request.body)] == 1, name
-        assert list((folder / name / "batches").iterdir()) == []
-    assert sum(answered.values()) == n * len(runs)
-
-
+@pytest.mark.long
 def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve, tmp_path):
     steps = (
         "replace-1 plan_batch-1 plan_batch+1 upload+1 update_batch+1 create-1 create+1 update_batch+2 "
@@ -524,7 +429,7 @@ def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve, tmp_path)
     )
     runs = [[step] for step in steps.split()]
     server = serve(HARD)
-    assert crash(server, tmp_path, 3, runs) == [[9, 0]] * 15
+    assert crash(server.url, tmp_path, 3, runs) == [[9, 0]] * 15
     assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
 
 
@@ -539,7 +444,7 @@ def test_death_at_each_step_and_again_soon_after_loses_nothing(serve, tmp_path):
     )
     runs = [[step, second] for step, second in zip(steps, seconds, strict=False)]
     server = serve({**HARD, "end": "expired", "share": 0.6})
-    codes = crash(server, tmp_path, 3, runs)
+    codes = crash(server.url, tmp_path, 3, runs)
     assert [each[-1] for each in codes] == [0] * len(runs)
     assert sum(each[0] == 9 for each in codes) > 30
     assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)

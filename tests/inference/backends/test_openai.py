@@ -272,10 +272,12 @@ def test_failed_exchanges_of_an_answered_request_are_kept(server, ask):
     assert attempts == [(500, "The server had an error.")]
 
 
-@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "n", [150, pytest.param(600, marks=pytest.mark.long), pytest.param(10_000, marks=pytest.mark.slow)]
+)
 def test_all_faults_at_once_lose_and_swap_no_answer(server, ask, n):
-    lasting = dict.fromkeys(LASTING, 0.01)
-    server.configure(faults={**dict.fromkeys(PASSING, 0.01), **lasting}, repeats=2, seed=7)
+    share = max(0.01, 5 / n)
+    server.configure(faults=dict.fromkeys((*PASSING, *LASTING), share), repeats=2, seed=7)
     requests = made_up_requests(n)
     ends: dict[str, Outcome] = {}
     exchanges: Counter[str] = Counter()

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.answers import completion
+from fakes.recorder import LedgerRecorder
 
+from conjury.inference.backends.base import read_results
 from conjury.inference.backends.openai.shards import (
     Limits,
     Shard,
@@ -24,6 +27,7 @@ from conjury.inference.backends.openai.shards import (
     write_shards,
 )
 from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 ANSWER = {"choices": [{"message": {"content": "A"}}]}
@@ -225,3 +229,37 @@ def test_a_place_without_room_is_told_in_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"No space left on device\); free some space and run again"):
         write(make_requests(3), tmp_path, Limits())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def answer_to(request: Request, **changed: Any) -> bytes:
+    return result(request.key, {**completion(request.body), **changed})
+
+
+def test_results_made_elsewhere_are_read_once_and_add_nothing_when_read_again(tmp_path, ledger, monkeypatch):
+    requests = list(ledger.pending(make_requests(3)))
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(answer_to(requests[0]) + result("strange"))
+    recorder = LedgerRecorder(ledger)
+    read = str(read_results(path, ledger, recorder))
+    assert read == "1 answered, 1 lines of unknown requests (first: 'strange')"
+    monkeypatch.setattr(Ledger, "request_body", lambda *_: pytest.fail("a body was read to look up a key"))
+    failed = result(requests[1].key, {"error": {"message": "Broken."}}, 500)
+    path.write_bytes(answer_to(requests[0], id="another") + failed + answer_to(requests[2]))
+    for expected in ({1: "server", 2: ""}, {}):
+        again = LedgerRecorder(ledger)
+        read_results(path, ledger, again)
+        assert again.kinds() == expected
+    assert len(ledger.answer_bodies(requests[0].key)) == 1
+    assert ledger.ask_again([requests[2].key]) == 1
+    read_results(path, ledger, again)
+    assert again.kinds() == {}
+    path.write_bytes(b"".join(map(answer_to, requests)))
+    read_results(path, ledger, recorder)
+    assert recorder.kinds() == {0: "", 1: ""}
+
+
+def test_results_that_cannot_be_read_are_told(tmp_path, ledger):
+    (tmp_path / "cut.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    for name in ("none.jsonl", "cut.jsonl.gz"):
+        with pytest.raises(InputError, match=rf"{name} cannot be read"):
+            read_results(tmp_path / name, ledger, LedgerRecorder(ledger))

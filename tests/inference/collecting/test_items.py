@@ -34,8 +34,8 @@ from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import resolve
 from conjury.inference.parsing.rules import full_rules
-from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study, load_study
 from conjury.inference.study.checks_items import OWN_SETTINGS
 from conjury.inference.tables import validate

@@ -89,7 +89,7 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
 @pytest.mark.parametrize(
     ("options", "kills", "times"),
     [
-        pytest.param((), 3, 1, id="synchronous"),
+        pytest.param((), 3, 1, marks=pytest.mark.long, id="synchronous"),
         pytest.param(("--batch", "--wait"), 5, 1, marks=pytest.mark.long, id="batch"),
         *(
             pytest.param(options, 5, 10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])

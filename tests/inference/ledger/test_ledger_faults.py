@@ -363,7 +363,9 @@ def check_killed(path: Path, times: int, seed: int) -> None:
     assert counted
 
 
-@pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "times", [3, pytest.param(12, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.slow)]
+)
 def test_a_kill_at_any_moment_loses_nothing_that_counted(path, times):
     check_killed(path, times, seed=1)
 

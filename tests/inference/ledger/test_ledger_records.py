@@ -49,6 +49,15 @@ def test_pending_passes_over_what_is_answered_or_failed_for_good(ledger):
     assert states(ledger) == {"answered": 2, "timeout": 1, "pending": 2}
 
 
+def test_a_request_left_from_before_is_asked_once_however_often_it_occurs(ledger):
+    left = make_requests(6)
+    assert list(ledger.pending(left)) == left
+    new = make_requests(3, prompt="q")
+    stream = ledger.pending([*left, *new, *left, *left[:1], *new], chunk=4)
+    assert list(stream) == [*left, *new]
+    assert list(ledger.pending(left, chunk=4)) == left, "the next call hands them out again"
+
+
 def test_request_and_answer_are_read_back_as_they_were(ledger):
     requests = make_requests(70)
     bodies = {request.key: answer("笑 " * number) for number, request in enumerate(requests)}

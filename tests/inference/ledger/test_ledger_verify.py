@@ -83,7 +83,7 @@ RECEIVED = "Attempt 2: what was received"
         ("UPDATE standings SET waiting = 1 WHERE request = 7", OVER),
         (
             "UPDATE standings SET waiting = NULL WHERE request = 65",
-            "the batch shard holds it",
+            "the batch shard contains it",
         ),
         ("UPDATE batches SET state = 'collected'", OVER),
         ("DELETE FROM batch_items WHERE line = 3", "Batch shard: it has 9 requests, not the 10"),

@@ -20,10 +20,10 @@ from PIL import Image
 from conjury.inference.backends.openai.shards import request_line
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.ledger.exchanges import Request
+from conjury.inference.ledger.exchanges import Request, resolve
 from conjury.inference.ledger.verify import find_problems
 from conjury.inference.requests import media
-from conjury.inference.requests.media import check_address, read_medium, resolve
+from conjury.inference.requests.media import check_address, read_medium
 from conjury.inference.study import load_any_study
 
 PYAV = pytest.mark.skipif(find_spec("av") is None, reason="needs PyAV (the extra media)")

@@ -41,6 +41,17 @@ def truth_of(made, statistic: str) -> float:
     return made.truth.query("statistic == @statistic")["estimate"].item()
 
 
+def test_choices_and_tasks_keep_the_contract(study, profiles):
+    made = simulate(
+        study, seed=11, profiles=profiles, pairs=60, respondents=15, judges=["human", "gpt4o"], truth=False
+    )
+    assert validate(made.choices, "choices").equals(made.choices)
+    validate(made.tasks, "tasks")
+    assert set(made.choices["pair_id"]) == set(made.tasks["task_id"])
+    assert (made.choices["judge_kind"] == "human").sum() == 15 * 16 * 2
+
+
+@pytest.mark.long
 def test_the_full_study_has_the_size_of_the_design_and_keeps_the_contract(full, study):
     choices = full.choices
     human = choices["judge_kind"] == "human"
@@ -75,6 +86,7 @@ def test_a_seed_gives_the_same_choices_whoever_else_is_simulated(study, profiles
         pd.testing.assert_frame_equal(alone, everyone[same].reset_index(drop=True))
 
 
+@pytest.mark.long
 def test_repeated_tasks_are_swapped_and_agree_at_the_set_reliability(full):
     human = full.choices[full.choices["judge_kind"] == "human"]
     repeated = human[human["task"].isin([1, 16])]
@@ -105,6 +117,7 @@ def test_response_error_is_what_the_attentive_reliability_implies():
     assert perfect.response_error == pytest.approx((1 - np.sqrt(1 - 2 * (1 - 0.885))) / 2)
 
 
+@pytest.mark.long
 def test_true_amces_and_means_lie_within_monte_carlo_error(study, full):
     choices = full.choices[~full.choices["repeat"].to_numpy(dtype=bool)]
     scores = []
@@ -169,6 +182,7 @@ def test_respondents_vary_beyond_chance_only_with_random_part_worths(study, prof
     assert lowest < rates["mean"].var() / (0.25 * (1 / rates["size"]).mean()) < highest
 
 
+@pytest.mark.long
 def test_the_truth_resembles_the_published_pattern_with_reference_levels_at_zero(full, study):
     amce = full.truth[full.truth["statistic"] == "amce"]
     references = {name: study.levels(name)[0] for name in study.features}

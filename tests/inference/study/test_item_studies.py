@@ -16,10 +16,10 @@ from PIL import Image
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import resolve
 from conjury.inference.perturb import perturb_items
 from conjury.inference.readers.judgments import read_labels
 from conjury.inference.requests.building import Builder
-from conjury.inference.requests.media import resolve
 from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate_ratings
 from conjury.inference.simulation.ratings import read_items

@@ -79,6 +79,7 @@ def test_every_table_has_a_schema_and_a_key_of_declared_columns():
 SAMPLES = pd.concat([choices(sample=0), choices(sample=1)], ignore_index=True)
 OTHER_PROMPTS = pd.concat([choices(), choices(prompt_id=None), choices(prompt_id=None, repeat=True)])
 ROUNDED = choices(probability=[0.25, 0.75 + 9e-7, np.nan, 0.5, np.nan, np.nan, 1.0, 0.0])
+SAMPLED = choices(sampling_probability=[0.01, 0.01, 1.0, 1.0] + [np.nan] * 4)
 REFUSED = choices(chosen=[0, 0, 0, 1] * 2, status=["refused", "refused", "ok", "ok"] * 2)
 
 
@@ -89,6 +90,7 @@ REFUSED = choices(chosen=[0, 0, 0, 1] * 2, status=["refused", "refused", "ok", "
         pytest.param("choices", choices(sample=None), "sample", id="samples may be missing"),
         pytest.param("choices", OTHER_PROMPTS, "repeat", id="judge, prompt and repeat distinguish pairs"),
         pytest.param("choices", ROUNDED, "probability", id="probabilities: missing, off by rounding"),
+        pytest.param("choices", SAMPLED, "slur", id="sampling probabilities up to 1, or missing"),
         pytest.param("choices", REFUSED, "chosen", id="refused pairs need no chosen profile"),
         pytest.param("judgments", judgments(item_id=["j1", None], task_id=[None, 4]), "value", id="a task"),
     ],
@@ -131,6 +133,11 @@ def test_unknown_table_is_refused_with_the_closest_name():
         ({"probability": [0.5] * 7 + [-0.1]}, "row 8 of column 'probability' contains -0.1"),
         ({"probability": [0.5] * 7 + [1.1]}, "row 8 of column 'probability' contains 1.1"),
         ({"probability": [0.5] * 7 + [np.inf]}, "row 8 of column 'probability' contains inf"),
+        (
+            {"sampling_probability": [1.0] * 7 + [0.0]},
+            "row 8 of column 'sampling_probability' contains 0.0; write a value above 0 and up to 1",
+        ),
+        ({"sampling_probability": [1.0] * 7 + [1.1]}, "row 8 of column 'sampling_probability' contains 1.1"),
         (
             {"probability": [0.25, 0.75, 0.4, 0.5, 0.5, 0.5, 1.0, 0.0]},
             "row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities sum to",

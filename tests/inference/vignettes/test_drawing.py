@@ -153,6 +153,7 @@ def test_a_stopped_run_is_resumed_by_a_larger_one_and_lost_pictures_are_drawn_ag
     assert files(folder.root) == reference
 
 
+@pytest.mark.long
 def test_a_killed_run_leaves_no_process_and_is_resumed(renderer, towns, everything, folder, reference):
     process = start(towns, folder.root, "--workers", 2, chunk=2)
     wait_until(lambda: len(folder.parts()) >= 3, process)
@@ -192,9 +193,8 @@ def test_ctrl_c_keeps_finished_pictures(renderer, towns, everything, folder, ref
     assert files(folder.root) == reference
 
 
-def test_failures_of_processes_and_of_pictures_are_reported(
-    renderer, everything, tmp_path, folder, monkeypatch
-):
+@pytest.mark.long
+def test_failures_of_processes_are_reported(renderer, everything, tmp_path, folder):
     def kill(n: int) -> None:
         for process in multiprocessing.active_children():
             process.kill()
@@ -207,9 +207,12 @@ def test_failures_of_processes_and_of_pictures_are_reported(
     (towns / "card.yaml").unlink()
     with pytest.raises(InputError, match=r"There is no layout 'card\.yaml'"):
         draw(another, elsewhere, everything, workers=2)
+
+
+def test_a_picture_that_no_judge_accepts_is_reported(renderer, everything, folder, monkeypatch):
     monkeypatch.setattr(drawing, "LARGEST", 100)
     with pytest.raises(InputError, match=r"profile 1 has .* bytes, and judges accept at most 100"):
-        draw(renderer, elsewhere, everything.head(1))
+        draw(renderer, folder, everything.head(1))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,6 @@ from conjury.inference.vignettes.jobs.store import (
     compressor,
     damaged_pictures,
     remove_drafts,
-    replaced,
     store_picture,
 )
 
@@ -174,21 +173,6 @@ def test_a_picture_is_stored_once_under_the_hash_of_its_bytes(tmp_path):
     path.write_bytes(contents[0][:-1])
     store_picture(tmp_path, contents[0], "png")
     assert path.read_bytes() == contents[0]
-
-
-def test_an_interrupted_file_leaves_the_old_one(tmp_path):
-    path = tmp_path / "table"
-    path.write_bytes(b"old")
-
-    def write() -> None:
-        with replaced(path) as file:
-            file.write(b"new, and half of")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write()
-    assert path.read_bytes() == b"old"
-    assert names(tmp_path) == ["table"]
 
 
 def test_missing_and_damaged_pictures_are_named_and_old_drafts_removed(tmp_path):

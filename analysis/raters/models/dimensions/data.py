@@ -18,7 +18,7 @@ from ...ratings import Ratings, read_ratings
 from ..ordinal.data import levels_of_items
 
 KEYS = ["judge", "item", "sample"]
-REPEATED = 20  # items with two or more ratings from which effects of items can be told from the rest
+REPEATED = 20  # items with two or more ratings from which effects of items can be separated from the rest
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GroupRatings:
 
     @property
     def has_items(self) -> bool:
-        """Whether what ratings of one item share can be told from what is each rating's own."""
+        """Whether what ratings of one item share can be separated from what is each rating's own."""
         return self.n_repeated >= REPEATED
 
     @property

@@ -75,7 +75,7 @@ def dimension_model(
     people (or samples of a model) share, the group's consensus. *within*: of residuals, what hangs together
     in one judge's rating of one item beyond that, such as halo. *total*: of item effects and residuals
     together, of ratings of different items by one judge. Ratings of an item by several people, or several
-    samples of a model, tell the first two apart; one rating an item identifies only the total. Compare
+    samples of a model, separate the first two; one rating an item identifies only the total. Compare
     people's total with a model's total, and between with between, never a consensus with single ratings.
 
     Parameters
@@ -251,7 +251,11 @@ def _fit(
     return ModelFit(
         frame,
         "dimension_model",
-        (*data.notes, *_told(data, main), fit_in_words(check.dropna(subset="observed"), "statistics", alpha)),
+        (
+            *data.notes,
+            *_notes(data, main),
+            fit_in_words(check.dropna(subset="observed"), "statistics", alpha),
+        ),
         settings,
         {name: table for name, table in extra.items() if len(table)},
         data=with_checks(
@@ -276,8 +280,8 @@ def _checks(
     return fitted, prior
 
 
-def _told(data: DimensionData, main: str | None) -> list[str]:
-    """Say what the ratings of each group identify, and what may be compared."""
+def _notes(data: DimensionData, main: str | None) -> list[str]:
+    """State what the ratings of each group identify, and what may be compared."""
     told = []
     for group in data.groups:
         if main is not None and main not in group.dimensions:

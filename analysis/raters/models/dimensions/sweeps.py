@@ -131,7 +131,7 @@ def probit_pass(
 ) -> float:
     """Log likelihood of an ordered probit regression with unit residual variance, with its derivatives.
 
-    ``par`` holds L cut-points and P slopes, x has shape (P, n). Fills ``gradient``, shape (L + P,), and
+    ``par`` contains L cut-points and P slopes, x has shape (P, n). Fills ``gradient``, shape (L + P,), and
     ``hessian``, shape (L + P, L + P), with the gradient and the negative Hessian. y = -1 where missing.
     """
     n_slopes, n = x.shape
@@ -196,7 +196,7 @@ def draw_latents(
 ) -> None:
     """Draw latents z of one dimension between its cut-points; fills residuals e = z - mean.
 
-    In units of ``scale``, z is normal around ``offset``, and ``cut`` holds the cut-points.
+    In units of ``scale``, z is normal around ``offset``, and ``cut`` contains the cut-points.
     """
     n_cuts = len(cut)
     for r in range(len(y)):

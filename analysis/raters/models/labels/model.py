@@ -22,11 +22,11 @@ from .tables import (
     confusion_tables,
     item_table,
     label_draws,
+    notes_of,
     replacement_table,
     shared_errors,
     some_draws,
     summary,
-    told_of,
 )
 
 CONDITIONAL = (
@@ -89,7 +89,7 @@ def label_model(
         ``frame`` has a row for the prevalence of each label, the accuracy of each judge and of a fresh
         person of each panel (probability of the right label for a random item), and the agreement of a
         fresh person with another and with each model: ``quantity, group, judge, label, estimate,
-        std_error, lower, upper, rhat, ess_bulk, ess_tail, n_items, n_ratings``. ``extra`` holds
+        std_error, lower, upper, rhat, ess_bulk, ess_tail, n_items, n_ratings``. ``extra`` contains
 
         - ``confusion``: of a fresh person (the mean over people) and each model, ``group, truth, label``;
         - ``raters``: the same of each judge;
@@ -110,7 +110,7 @@ def label_model(
     -----
     The likelihood does not change when classes trade their names. The prior keeps them apart: its mean has
     every judge right three times out of four. Where a chain names the classes otherwise nonetheless, or a
-    class is mostly called by another's name, a note says so.
+    class is mostly called by another's name, a note states so.
 
     References
     ----------
@@ -153,7 +153,7 @@ def label_model(
     state = sampler_state(drawn)
     notes = (
         *data.notes,
-        *told_of(data, found),
+        *notes_of(data, found),
         CONDITIONAL,
         *shared_errors(fitted.agreement),
         fit_in_words(fitted.shares, "shares of labels", alpha),

@@ -138,8 +138,8 @@ def replacement_table(data: Labelled, found: LabelDraws, alpha: float) -> pd.Dat
     return table.assign(probability_better=better)
 
 
-def told_of(data: Labelled, found: LabelDraws) -> list[str]:
-    """Say where classes do not bear their own names, and what a small panel leaves open."""
+def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
+    """State where classes do not bear their own names, and what a small panel leaves open."""
     told = []
     by_chain = found.confusion.mean(axis=1)
     weight = data.answers.astype(float)
@@ -262,7 +262,7 @@ def agreements(data: Labelled, label: Codes) -> dict[str, float]:
 
 
 def shared_errors(agreement: pd.DataFrame) -> list[str]:
-    """Say which judges agree more than judges who err independently would."""
+    """State which judges agree more than judges who err independently would."""
     return [
         f"The {row['statistic']} is {row['observed']:.0%}, judges who err independently would have "
         f"{row['lower']:.0%} to {row['upper']:.0%}: beyond the true class they share errors or views, so "

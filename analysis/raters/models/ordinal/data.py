@@ -19,7 +19,7 @@ from ....vocabulary import HUMAN
 from ...ratings import Ratings
 
 FEW_PEOPLE = 10  # up to which a panel is small
-INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
+INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that inform as much as the panel
 OF_FEW = {"severity": 8, "discrimination": 20}  # as does one of few people
 REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
 RARE = 0.5  # share of the average below which a stratum is named
@@ -39,7 +39,7 @@ class OrdinalData:
     categories: tuple[float, ...]  # length K; those that occur
     items: tuple[str, ...]  # length I
     levels: dict[str, tuple[str, ...]]  # Levels of each covariate
-    # (S, E); levels of covariates that hold in each stratum: one column a level, in the order of ``levels``
+    # (S, E); levels of covariates in each stratum: one column a level, in the order of ``levels``
     effects: Floats
     stratum: Codes  # (I,); combination of levels that each item has
     judge: Codes  # (n,); of each rating
@@ -210,7 +210,7 @@ def cells(data: OrdinalData) -> Cells:
 
 
 def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tuple[str, ...]]:
-    """A covariate of items as text, and its levels in their order; InputError where it says nothing."""
+    """A covariate of items as text, and its levels in their order; InputError where it is uninformative."""
     if name not in first:
         known = [str(column) for column in first.columns]
         raise InputError(
@@ -279,7 +279,7 @@ def _refuse(data: OrdinalData) -> None:
 
 
 def _with_repeats(data: OrdinalData) -> OrdinalData:
-    """Decide where own effects of items can be estimated, and say what cannot be told apart."""
+    """Decide where own effects of items can be estimated, and state what is not identified."""
     notes = list(data.notes)
     unit = pd.DataFrame({"judge": data.judge, "item": data.item, "group": data.group[data.judge]})
     count = unit.groupby(["judge", "item", "group"], sort=False).size().reset_index(name="n")

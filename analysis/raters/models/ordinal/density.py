@@ -258,9 +258,9 @@ class Density:
         from .target import density_from, unpacked
 
         free, gradient = np.ascontiguousarray(vector), np.empty(self.size)
-        at = unpacked(free, *self._arranged)
+        at = unpacked(free, self._arranged)
         value, *by = log_likelihood(*at[:6], *self._likelihood)
-        return density_from(free, gradient, *self._arranged, self._numbers, at, value, tuple(by)), gradient
+        return density_from(free, gradient, self._arranged, self._numbers, at, value, tuple(by)), gradient
 
     def _arrangement(self) -> tuple[Any, ...]:
         """Where the parts of the vector are, as ``target`` takes it."""

@@ -23,7 +23,7 @@ from ....numerics.types import Codes, Floats
 
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 _ROOT_HALF, _NORMAL = 0.7071067811865476, 0.3989422804014327
-_TINY, _SMALL = 1e-300, 1e-7  # a product of both can still be told from 0
+_TINY, _SMALL = 1e-300, 1e-7  # a product of both still differs from 0
 _RESCALE = 8  # cells of an item between rescalings
 
 

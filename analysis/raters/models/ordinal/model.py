@@ -47,7 +47,7 @@ FEW_ACCEPT = 0.9  # acceptance rate that is aimed at for few people
 class RaterFit(ModelFit):
     """Result of ``rater_model``.
 
-    ``frame`` holds what is said of groups (``group, judge_kind, quantity, estimate, std_error, lower, upper,
+    ``frame`` has the quantities of groups (``group, judge_kind, quantity, estimate, std_error, lower, upper,
     rhat, ess_bulk, ess_tail, n_judges, n_ratings, observed``; quantities are those of
     ``ordinal_summary.QUANTITIES``, and ``observed`` is the share of equal ratings in the data),
     ``extra`` the tables ``judges, thresholds, items, quality, bias, frequencies, by_judge, statistics,
@@ -142,8 +142,8 @@ def rater_model(
     shape of its distribution; discriminations, severities and biases are in standard deviations of the
     link's noise. With several people an item, the spread of people's errors is known, so that a model's
     correlation with the consensus is free of the attenuation that the average of a few people suffers. With
-    one rating an item, a model's lasting judgment of the item and the noise of its answer cannot be told
-    apart: ``latent_correlation_rating`` is then the correlation of the consensus with the latent value
+    one rating an item, a model's lasting judgment of the item and the noise of its answer cannot be
+    separated: ``latent_correlation_rating`` is then the correlation of the consensus with the latent value
     behind a single rating, noise included, a lower bound for ``latent_correlation`` of the lasting
     judgment, which is reported where at least 20 items were rated repeatedly. It takes both errors
     together to be distributed as the link, which matters at the end of the scale alone: with a logistic link
@@ -166,7 +166,7 @@ def rater_model(
     predictive check compares it with the model's.
 
     Where a group gives one extreme rating in more than 80% of its ratings, its latent correlation is not
-    identified: a note says so, and ``correlation``, that of the ratings, comes first.
+    identified: a note states so, and ``correlation``, that of the ratings, comes first.
 
     ``better_than_human`` is the probability that a model's ratings correlate more with the consensus than
     those of a random person do; ``closer_than_human``, that on a random item its rating lies nearer to it
@@ -276,7 +276,7 @@ def rater_model(
 
 
 def usual_numbers(data: OrdinalData) -> tuple[int, int, int]:
-    """Draws, draws to adapt in and chains where none are given: more where few tell of the people."""
+    """Draws, draws to adapt in and chains where none are given: more where few ratings are by people."""
     few = len(data.people) <= FEW_PEOPLE or len(data.judge) <= FEW_RATINGS
     return FEW if few else MANY
 

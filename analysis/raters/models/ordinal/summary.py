@@ -240,7 +240,7 @@ def at_the_end(data: OrdinalData) -> dict[str, tuple[float, float]]:
 
 
 def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> list[str]:
-    """Say where latent correlations are not identified, and what to look at."""
+    """State where latent correlations are not identified, and what to look at."""
     advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
     return [
         f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "

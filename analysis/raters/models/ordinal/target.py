@@ -3,7 +3,7 @@
 ``unpacked`` makes the parameters of ``kernel.log_likelihood`` from a vector of unconstrained numbers,
 ``density_from`` adds the priors to its value and carries its gradient back to the vector. The density is
 that of ``graph.rater_graph`` on the same scale, up to a constant. All three are compiled one by one
-and hold no lock of the interpreter, so that chains run side by side. Loops in place of array expressions
+and release the lock of the interpreter, so that chains run side by side. Loops in place of array expressions
 halve the time that compiling takes. All stands in one file, since numba's cache of compiled functions does
 not notice a change in another one.
 """
@@ -21,22 +21,13 @@ from .draws import EDGE, LEAST_SHARE, LINK_SD
 _LOGISTIC_SD = LINK_SD["logit"]
 _HALF_NORMAL, _EXPONENTIAL = 0, 1  # else log-normal
 
+Arranged = tuple[Codes, Codes, Floats, Codes, Codes, Codes, Codes, Codes, Floats, float]  # as in `Density`
+
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def unpacked(
-    vector: Floats,
-    places: Codes,
-    panels: Codes,
-    known: Floats,
-    members: Codes,
-    repeated: Codes,
-    covariates: Codes,
-    level: Codes,
-    group: Codes,
-    share: Floats,
-    sd: float,
-) -> tuple[Floats, ...]:
+def unpacked(vector: Floats, arranged: Arranged) -> tuple[Floats, ...]:
     """Parameters of the likelihood at ``vector``, shape (D,), and what they are made of."""
+    places, panels, known, members, repeated, covariates, level, group, share, sd = arranged
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
@@ -97,22 +88,14 @@ def unpacked(
 def density_from(
     vector: Floats,
     gradient: Floats,
-    places: Codes,
-    panels: Codes,
-    known: Floats,
-    members: Codes,
-    repeated: Codes,
-    covariates: Codes,
-    level: Codes,
-    group: Codes,
-    share: Floats,
-    sd: float,
+    arranged: Arranged,
     priors: Floats,
     at: tuple[Floats, ...],
     likelihood: float,
     by: tuple[Floats, ...],
 ) -> float:
     """Log density at ``vector``; its gradient is written to ``gradient``, both of shape (D,)."""
+    places, panels, known, members, repeated, covariates, level, group, share, sd = arranged
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
@@ -362,7 +345,7 @@ def _mixed_panel(
 ) -> float:
     """Log discriminations of a panel's members: normal about a typical person's, or careless, much wider.
 
-    They are sampled about their mean, which the ratings tell; the typical person's lies ``shift`` standard
+    They are sampled about their mean, which ratings identify; the typical person's lies ``shift`` standard
     deviations from it. A single person who does not follow the others moves it little.
     """
     sd_at, raw_at, careless_at, shift_at, seen_at = places

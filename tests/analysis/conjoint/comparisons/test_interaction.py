@@ -111,6 +111,7 @@ def test_only_effects_against_baselines_change_with_the_reference_and_the_joint_
     assert joint["chi2"] == pytest.approx(against["chi2"], rel=1e-8)
 
 
+@pytest.mark.long
 def test_intervals_of_baseline_free_effects_cover() -> None:
     inside = []
     for seed in range(60):

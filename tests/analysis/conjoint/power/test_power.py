@@ -11,8 +11,8 @@ from scipy.stats import nct, norm, t
 from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import power
-from conjury.analysis.conjoint.power.model import operating
 from conjury.analysis.figures import alt, save
+from conjury.analysis.numerics.operating import operating
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 

@@ -184,6 +184,7 @@ def test_what_cannot_be_fitted_is_refused_in_a_sentence(data, random, options, w
         mixed(data, FORMULA, random, **options)
 
 
+@pytest.mark.long
 def test_intervals_cover_effects_of_posts_where_texts_are_random() -> None:
     random = np.random.default_rng(9)
     covered = {"mixed": 0, "rows": 0}

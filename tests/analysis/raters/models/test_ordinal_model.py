@@ -138,7 +138,7 @@ def test_what_is_stored_of_a_draw_is_what_the_density_uses() -> None:
     data, density = density_of(made_up(n_items=60, n_people=5, samples=2)[0])
     at = np.random.default_rng(6).normal(0, 0.6, density.size)
     stored = density.kept(at)
-    slope, shift, own, cut, centre, shape, *_ = unpacked(at, *density._arranged)
+    slope, shift, own, cut, centre, shape, *_ = unpacked(at, density._arranged)
     mean, spread = moments(shape)
     sd, tilt = LINK_SD["logit"], stored["bias_response_type"] @ data.effects.T
     by_group = np.vstack([np.zeros((data.n_panels, tilt.shape[1])), tilt])

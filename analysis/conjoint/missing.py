@@ -1,0 +1,371 @@
+"""What unanswered choices may do to means and effects: worst-case bounds, their intervals, tipping shares."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..correction.bounds import conclusions, covering_interval, tipping_share, worst_outcomes
+from ..frames.cells import forced_choices
+from ..frames.variables import Formula, numeric_column
+from ..numerics.intervals import Support, inference
+from ..numerics.types import Codes, Floats
+from ..results import Result
+from .engines import native, solve
+from .engines.solution import estimable, infer
+from .estimands import PLANS
+from .estimates import Estimates, Fitted
+from .plan import Plan
+from .request import MEANS, Request, make_request
+from .run import Data, estimate, frame_of
+
+BOUNDED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference")
+Direction = Literal["for", "against"]
+ASSUMED = {
+    None: "Nothing is assumed about missing answers.",
+    "for": "Missing answers are assumed to be at least as favourable to a level as those given.",
+    "against": "Missing answers are assumed to be at most as favourable to a level as those given.",
+}
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """Bounds of m estimates."""
+
+    # estimate, std_error: (m,)
+    estimate: Floats
+    std_error: Floats
+    df: Floats | None  # (m,): degrees of freedom of Student's t; None for the normal distribution
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The n rows of a table, answered or not."""
+
+    missing: np.ndarray  # (n,): whether the outcome is missing
+    outcome: Floats  # (n,): 0 where it is missing
+    limits: Support
+    choice: Codes | None  # (n,): choice of each row; None where choices are not forced
+    n_profiles: int  # of a choice
+
+
+def bounds(
+    estimator: Callable[..., Estimates],
+    data: Data,
+    formula: str | Formula,
+    id: str | Sequence[str] | None = None,
+    *,
+    limits: tuple[float, float] | None = None,
+    forced: bool | None = None,
+    direction: Direction | None = None,
+    alpha: float = 0.05,
+    **options: Any,
+) -> Result:
+    """Bound means and effects over everything that the missing answers could have been.
+
+    An estimate is a linear function of the outcomes, with weights that follow from the profiles shown alone.
+    So its least and largest value over all completions of the table are exact. In a forced choice the rows
+    move together: one profile is chosen, and the others are not. Other outcomes may be anything between their
+    ``limits``. Intervals cover the estimand of all tasks asked, answered or not, wherever it lies between the
+    bounds (Imbens and Manski 2004).
+
+    Parameters
+    ----------
+    estimator : function
+        `amce`, `mm`, `amce_diffs`, `mm_diffs` or `amce_by_reference`.
+    data : DataFrame or path
+        One row per profile of every task asked; the outcome is missing where there was no answer.
+    formula, id, alpha, **options
+        As for the estimator; the engine is native, and ``family`` "gaussian".
+    limits : tuple of float, optional
+        Least and largest possible outcome; by default 0 and 1 where all outcomes are between them.
+    forced : bool, optional
+        Whether the outcomes of each choice sum to 1; by default as the answered choices show.
+    direction : {"for", "against"}, optional
+        Assume that missing answers, taken together, move no estimate down ("for": they are at least as
+        favourable to a level, or to the level over its reference, as the answers given), or none up
+        ("against"). For a mean this is Manski's "means missing monotonically". One of the bounds is then the
+        estimate from the answers given.
+
+    Returns
+    -------
+    Result
+        Kind "bounds", with a row for every row of the estimator: ``n_answered, n_asked`` (profiles with the
+        level), ``estimate, std_error, lower, upper`` from the answers given, ``bound_lower, bound_upper``,
+        ``bound_lower_error, bound_upper_error`` (their standard errors), ``ci_lower, ci_upper`` (the interval
+        that covers the estimand), ``tipping_estimate`` and ``tipping_interval``: the smallest share of the
+        missing answers that, going the worst way while the others are as those given, moves the estimate, or
+        its interval, to the null value; missing where none does. ``conclusion`` is "turns" or "holds" where
+        the interval of the answers given excludes the null value, else "none". Shares of intervals
+        interpolate standard errors between the two tables, which makes them none too small.
+
+    Raises
+    ------
+    InputError
+        For another estimator, engine or family, an outcome outside the limits, or no limits for an outcome
+        that leaves 0 to 1.
+
+    References
+    ----------
+    Horowitz, J. L., Manski, C. F. (2000). Nonparametric analysis of randomized experiments with missing
+    covariate and outcome data. Journal of the American Statistical Association 95(449), 77-84.
+    doi:10.1080/01621459.2000.10473902
+
+    Manski, C. F. (2003). Partial Identification of Probability Distributions. Springer. doi:10.1007/b97478
+
+    Imbens, G. W., Manski, C. F. (2004). Confidence intervals for partially identified parameters.
+    Econometrica 72(6), 1845-1857. doi:10.1111/j.1468-0262.2004.00555.x
+
+    Examples
+    --------
+    >>> from conjury.analysis.conjoint import mm
+    >>> data = pd.DataFrame({"chosen": [1, 0] * 8 + [None] * 4, "pair_id": [i // 2 for i in range(20)],
+    ...                      "tone": ["rude", "kind", "kind", "rude"] * 5})
+    >>> found = bounds(mm, data, "chosen ~ tone", id="pair_id").frame
+    >>> found[["level", "n_answered", "n_asked", "bound_lower", "bound_upper"]].values.tolist()
+    [['kind', 8, 10, 0.4, 0.6], ['rude', 8, 10, 0.4, 0.6]]
+    """
+    request = _request(estimator, formula, id, alpha, options)
+    if direction not in ASSUMED:
+        raise InputError(f"direction is {direction!r}; give 'for', 'against' or None.")
+    frame = frame_of(request, data, whole=True)
+    asked = _asked(request, frame, limits, forced)
+    if request.verb in MEANS and request.h0 is None:
+        request = replace(request, h0=0.0 if asked.choice is None else 1 / asked.n_profiles)
+    filled = frame.assign(**{request.formula.outcome: asked.outcome})
+    plan = PLANS[request.verb](request, filled)
+    answered = _answered(request, frame, plan, asked)
+    least, largest = (_extreme(plan, asked, sign) for sign in (-1, 1))
+    if direction == "for":
+        least = _between(answered, least, largest, least)
+    elif direction == "against":
+        largest = _between(answered, least, largest, largest)
+    table = plan.keys.assign(**_counts(plan, asked), **answered)
+    table = table.assign(**_numbers(plan, asked, answered, least, largest))
+    settings = _settings(plan, asked, direction)
+    return Result(table, "bounds", _notes(settings), settings)
+
+
+def _request(
+    estimator: Callable[..., Estimates],
+    formula: str | Formula,
+    id: str | Sequence[str] | None,
+    alpha: float,
+    options: Mapping[str, Any],
+) -> Request:
+    name = getattr(estimator, "__name__", repr(estimator))
+    if name not in BOUNDED:
+        raise InputError(f"{name} has no bounds; the estimators are {', '.join(BOUNDED)}.")
+    request = make_request(name, formula, id=id, alpha=alpha, **options)
+    if request.engine != "native":
+        raise InputError(f"Bounds are computed by engine 'native', not {request.engine!r}; omit it.")
+    if request.family != "gaussian":
+        raise InputError(f"Bounds need a linear estimate; omit family={request.family!r}.")
+    return request
+
+
+def _asked(request: Request, frame: pd.DataFrame, limits: Support | None, forced: bool | None) -> _Asked:
+    """Which outcomes are missing, and what they may be."""
+    outcome = request.formula.outcome
+    values = numeric_column(frame, outcome)
+    missing = np.isnan(values)
+    if "status" in frame:
+        missing |= ~(frame["status"].astype("string") == "ok").to_numpy(dtype=bool, na_value=False)
+    given = values[~missing]
+    found = None
+    if forced is not False:
+        found = forced_choices(frame, outcome, request.clusters, unanswered=bool(forced))
+        if forced and found is None:
+            raise InputError(
+                f"Outcomes {outcome!r} do not sum to 1 in every choice that is answered, or the table does "
+                "not name the choice of a row; correct the column, add pair_id, or leave forced out."
+            )
+    if found is not None:
+        return _Asked(missing, np.where(missing, 0.0, values), (0.0, 1.0), *found)
+    if limits is None:
+        if len(given) and (given.min() < 0 or given.max() > 1):
+            raise InputError(
+                f"Outcome {outcome!r} leaves the range 0 to 1; give limits=(least, largest) of its values."
+            )
+        limits = (0.0, 1.0)
+    least, largest = limits
+    if not least < largest:
+        raise InputError(f"limits are {limits!r}; give the least and the largest possible outcome.")
+    if len(given) and (given.min() < least or given.max() > largest):
+        raise InputError(f"Outcome {outcome!r} leaves its limits {least:g} to {largest:g}; correct either.")
+    return _Asked(missing, np.where(missing, 0.0, values), (float(least), float(largest)), None, 1)
+
+
+def _answered(request: Request, frame: pd.DataFrame, plan: Plan, asked: _Asked) -> pd.DataFrame:
+    """Estimates from the answers given, in the rows of the plan; missing where nothing was answered."""
+    columns = ["estimate", "std_error", "df", "lower", "upper"]
+    if asked.missing.all():
+        return pd.DataFrame(np.nan, index=plan.keys.index, columns=columns).drop(columns="df")
+    found = estimate(request, frame[~asked.missing]).frame
+    keys = [name for name in plan.keys if name not in ("outcome", "statistic")]
+    kept = found[[*keys, *(name for name in columns if name in found)]]
+    merged = (
+        plan.keys[keys]
+        .astype("string")
+        .merge(kept.astype(dict.fromkeys(keys, "string")), on=keys, how="left", validate="one_to_one")
+    )
+    return merged.drop(columns=keys)
+
+
+def _df(answered: pd.DataFrame) -> Floats | None:
+    return answered["df"].to_numpy() if "df" in answered else None
+
+
+def _between(answered: pd.DataFrame, least: _Bound, largest: _Bound, end: _Bound) -> _Bound:
+    """The estimate from the answers given as a bound, where it is between the others; else the nearer one."""
+    known, error = answered["estimate"].to_numpy(), answered["std_error"].to_numpy()
+    inside = (known >= least.estimate) & (known <= largest.estimate)
+    beyond = np.where(known > largest.estimate, largest.std_error, least.std_error)
+    return _Bound(
+        np.fmin(np.fmax(known, least.estimate), largest.estimate),
+        np.where(np.isnan(known), end.std_error, np.where(inside, error, beyond)),
+        end.df if end.df is None or "df" not in answered else answered["df"].to_numpy(),
+    )
+
+
+def _weights(plan: Plan) -> np.ndarray:
+    """Change of each estimate for a unit of weighted outcome in each cell, shape (m, C)."""
+    weights = np.zeros((len(plan.contrasts), plan.cells.n_cells))
+    for block, columns in zip(plan.blocks, plan.slices, strict=True):
+        fit = native.regress(block, "gaussian", plan.cells.cell_weight, plan.cells.cell_total)
+        inside = np.where(block.inside[:, None], block.design, 0.0)
+        weights += np.nan_to_num(plan.contrasts[:, columns]) @ fit.bread @ inside.T
+    return weights
+
+
+def _extreme(plan: Plan, asked: _Asked, sign: int) -> _Bound:
+    """Each estimate with its standard error in the completion that makes it largest (sign 1) or least."""
+    cells, lost = plan.cells, np.flatnonzero(asked.missing)
+    tested = estimable(plan.contrasts, plan.null_space(cells.cell_weight))
+    by_cell = _weights(plan)
+    numbers = np.full((3, len(plan.contrasts)), np.nan)
+    remainder, complete = _remainders(asked, lost)
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", UserWarning)  # a covariance may be repaired in every row
+        for row in np.flatnonzero(tested):
+            weight = by_cell[row, cells.cell[lost]] * cells.weight[lost]
+            if asked.choice is None:
+                values = np.where(sign * weight > 0, *asked.limits[::-1])
+            else:
+                values = worst_outcomes(weight, asked.choice[lost], remainder, complete, sign)
+            outcome = asked.outcome.copy()
+            outcome[lost] = values
+            part = _part(plan, row)
+            completed = replace(part, cells=replace(cells, outcome=outcome))
+            found = infer(Fitted(completed, solve(completed, "native")), part.contrasts)
+            df = np.nan if found.df is None else found.df[0]
+            numbers[:, row] = found.estimate[0], found.std_error[0], df
+    normal = plan.request.vcov == "survey"
+    error = np.where(plan.is_reference, np.nan, numbers[1])
+    return _Bound(numbers[0], error, None if normal else numbers[2])
+
+
+def _part(plan: Plan, row: int) -> Plan:
+    """The regressions that one estimate is about; all of them for a reference level."""
+    touched = [bool(plan.contrasts[row, columns].any()) for columns in plan.slices]
+    if not any(touched):
+        return replace(plan, contrasts=plan.contrasts[[row]])
+    columns = np.concatenate([np.r_[own] for own, kept in zip(plan.slices, touched, strict=True) if kept])
+    blocks = tuple(block for block, kept in zip(plan.blocks, touched, strict=True) if kept)
+    return replace(plan, blocks=blocks, contrasts=plan.contrasts[[row]][:, columns])
+
+
+def _remainders(asked: _Asked, lost: np.ndarray) -> tuple[Floats, np.ndarray]:
+    """What the missing rows of each choice add up to, and whether its rows are all here, shape (missing,)."""
+    if asked.choice is None:
+        return np.zeros(len(lost)), np.ones(len(lost), dtype=bool)
+    given = np.bincount(asked.choice, np.where(asked.missing, 0.0, asked.outcome))
+    size = np.bincount(asked.choice)
+    return np.clip(1 - given, 0.0, 1.0)[asked.choice[lost]], (size == asked.n_profiles)[asked.choice[lost]]
+
+
+def _counts(plan: Plan, asked: _Asked) -> dict[str, np.ndarray]:
+    """Profiles with the level of each row that were answered, and that were shown, each (m,)."""
+    cells, request = plan.cells, plan.request
+    touched = [np.nan_to_num(plan.contrasts[:, columns]).any(axis=1) for columns in plan.slices]
+    inside = np.array([block.inside for block in plan.blocks])
+    counts = np.zeros((2, len(plan.contrasts)), dtype=np.int64)
+    for name in request.features:
+        codes, levels = cells.code(name), cells.levels[name]
+        own = (plan.keys["feature"].astype(str) == request.label(name)).to_numpy()
+        for row in np.flatnonzero(own):
+            code = [str(level) for level in levels].index(str(plan.keys["level"].iloc[row]))
+            part = np.array([flags[row] for flags in touched])
+            here = (codes == code) & (inside[part] if part.any() else inside).any(axis=0)
+            rows = here[cells.cell] & (cells.weight > 0)
+            counts[:, row] = (rows & ~asked.missing).sum(), rows.sum()
+    return {"n_answered": counts[0], "n_asked": counts[1]}
+
+
+def _numbers(
+    plan: Plan, asked: _Asked, answered: pd.DataFrame, least: _Bound, largest: _Bound
+) -> dict[str, np.ndarray]:
+    """Bounds with their interval, and tipping shares, each (m,)."""
+    request, null = plan.request, plan.request.h0 or 0.0
+    df = None if least.df is None or largest.df is None else np.fmin(least.df, largest.df)
+    found, error = answered["estimate"].to_numpy(), answered["std_error"].to_numpy()
+    # Where the estimate has no standard error, as in a single cluster, neither have its bounds.
+    none = np.isnan(error) & ~np.isnan(found)
+    low, high = (np.where(none, np.nan, bound.std_error) for bound in (least, largest))
+    lower, upper = covering_interval(least.estimate, largest.estimate, low, high, request.alpha, df)
+    if request.verb in MEANS:
+        lower, upper = np.maximum(lower, asked.limits[0]), np.minimum(upper, asked.limits[1])
+    own = inference(found, error, request.alpha, null, _df(answered))
+    worst = [inference(b.estimate, b.std_error, request.alpha, null, b.df) for b in (least, largest)]
+    tested = (own.lower > null) | (own.upper < null)
+    nearer = np.where(found >= null, own.lower, own.upper)
+    tipping = tipping_share(nearer, worst[0].lower, worst[1].upper, null)
+    tipping = np.where(tested, tipping, np.nan)
+    moved = tipping_share(found, least.estimate, largest.estimate, null)
+    return {
+        "bound_lower": least.estimate,
+        "bound_upper": largest.estimate,
+        "bound_lower_error": low,
+        "bound_upper_error": high,
+        "ci_lower": lower,
+        "ci_upper": upper,
+        "tipping_estimate": np.where(np.isnan(error), np.nan, moved),
+        "tipping_interval": tipping,
+        "conclusion": conclusions(tested, tipping),
+    }
+
+
+def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any]:
+    request = plan.request
+    used = np.logical_or.reduce([block.inside for block in plan.blocks])[plan.cells.cell]
+    used &= plan.cells.weight > 0
+    unit = asked.choice if asked.choice is not None else np.arange(len(used))
+    return {
+        "verb": request.verb,
+        "formula": str(request.formula),
+        "id": request.id,
+        "vcov": request.vcov,
+        "alpha": request.alpha,
+        "null": request.h0 or 0.0,
+        "forced": asked.choice is not None,
+        "limits": list(asked.limits),
+        "direction": direction,
+        "n_asked": len(np.unique(unit[used])),
+        "n_missing": len(np.unique(unit[used & asked.missing])),
+    }
+
+
+def _notes(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    unit = "choices" if settings["forced"] else "profiles"
+    answered = settings["n_asked"] - settings["n_missing"]
+    return (
+        f"{answered:,} of {settings['n_asked']:,} {unit} were answered.",
+        ASSUMED[settings["direction"]],
+    )

@@ -1,0 +1,16 @@
+"""Effects among people from few people and many answers of models."""
+
+from ...correction.sources import PPI
+from .estimate import PredictionPowered, estimate_as, estimate_prediction_powered, taken_from
+from .tasks import Correct, ModelSources, make_plan_of
+
+__all__ = [
+    "PPI",
+    "Correct",
+    "ModelSources",
+    "PredictionPowered",
+    "estimate_as",
+    "estimate_prediction_powered",
+    "make_plan_of",
+    "taken_from",
+]

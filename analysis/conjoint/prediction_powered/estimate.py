@@ -1,0 +1,342 @@
+"""Effects among people from few people and many answers of models, for every verb that fits regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.schema import SAMPLING
+
+from ...correction.debias import (
+    FOLDS,
+    Debiased,
+    Sources,
+    assign_folds,
+    correlation,
+    debias,
+    joint_df,
+    units_of,
+)
+from ...correction.pseudo_outcomes import cross_fitted, pseudo_outcomes
+from ...correction.sources import AT_MOST_HALF, PPI, check_correct, low_correlation, weight_columns
+from ...numerics.linear import Regression, one_thread
+from ...numerics.panel import Clusters
+from ...numerics.sandwich import variances
+from ...results import stack
+from ..engines.native import covariance, fits_of, influence, raw_influence, solve
+from ..engines.solution import assemble
+from ..estimates import Estimates, Solution
+from ..plan import Plan
+from ..reliability.correction import estimate_corrected, pieces_of, undone, whole_table
+from ..reliability.estimate import Reliability
+from ..reliability.swapping_errors import (
+    FROM_REPEATS,
+    groups_for,
+    repeats_for,
+    swapping_errors,
+    table_of,
+    taus_of,
+)
+from ..request import Request
+from ..run import Data, estimate, frame_of
+from .tasks import (
+    PAIR,
+    SOURCES,
+    Correct,
+    MakePlan,
+    ModelSources,
+    Plans,
+    Tasks,
+    determined,
+    make_plan_of,
+    named,
+    plans_of,
+    tasks_of,
+)
+
+DSL = "dsl"
+BOTH = [PPI, FROM_REPEATS]
+
+
+@dataclass(frozen=True)
+class PredictionPowered(Estimates):
+    """Estimates for people, made more precise by the answers of models.
+
+    Attributes
+    ----------
+    human : Estimates
+        The same rows from people's answers alone, with the same clusters and convention of errors.
+    models : DataFrame
+        The same rows from each model's answers alone, with a first column ``judge``.
+    gains : DataFrame
+        For each row ``rho``, the correlation of people's and the models' influence on it, ``weight`` of each
+        model (columns ``weight`` or ``weight_MODEL``), ``gain`` (the variance of people alone over that of
+        the corrected estimate) and ``n_effective``, the clusters of people that would have that variance
+        alone.
+    """
+
+    human: Estimates = field(kw_only=True)
+    models: pd.DataFrame = field(kw_only=True)
+    gains: pd.DataFrame = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "kind", "prediction_powered")
+        tables = {"human": self.human.frame, "models": self.models, "gains": self.gains}
+        object.__setattr__(self, "extra", {**self.extra, **tables})
+
+
+def estimate_as(request: Request, data: Data, correct: Correct | None, sources: ModelSources) -> Estimates:
+    """Estimate what a request asks for, corrected as ``correct`` says."""
+    if correct in (PPI, DSL) or isinstance(correct, list | tuple):
+        return estimate_prediction_powered(request, data, correct, sources)
+    check_correct(None, sources, SOURCES)
+    if correct is None:
+        return estimate(request, data)
+    return estimate_corrected(request, data, cast(float | str | Reliability, correct))
+
+
+def taken_from(options: dict[str, Any]) -> ModelSources:
+    """Take the options of ``correct="ppi"`` out of the options of a verb."""
+    return cast(ModelSources, {name: options.pop(name) for name in SOURCES if name in options})
+
+
+def estimate_prediction_powered(
+    request: Request,
+    data: Data,
+    correct: Correct,
+    sources: ModelSources,
+    make_plan: MakePlan = make_plan_of,
+) -> PredictionPowered:
+    """Estimate what a request asks for among people, helped by models' answers to these and other tasks."""
+    correct = BOTH if isinstance(correct, list | tuple) and sorted(correct) == BOTH else correct
+    _check(request, correct, sources)
+    # Repeats are known by columns that no formula names
+    choices = None if correct != BOTH else whole_table(data).reset_index(drop=True)
+    frame = frame_of(request, data if choices is None else choices, whole=True)
+    tasks = tasks_of(request, frame, sources, choices, everything=correct == DSL)
+    plans = plans_of(request, tasks, make_plan)
+    with one_thread():
+        fits = fits_of(plans.human)
+        _, df = covariance(plans.human, fits)
+        given = _sources(tasks, plans, fits, sources)
+        found = debias(given, sources.get("tuning", "coefficient"))
+        if correct == DSL:
+            found = _by_pseudo_outcomes(request, tasks, plans, given, found, sources, make_plan)
+
+    assert df is not None  # all conventions but "survey" have degrees of freedom
+    of_people = df
+
+    def corrected_df(contrasts: np.ndarray) -> np.ndarray:
+        labelled, total = (variances(contrasts, part) for part in (found.vcov_labelled, found.vcov))
+        return joint_df(total, labelled, of_people(contrasts), given.n_unlabelled - 1.0)
+
+    human = assemble(plans.human, Solution(_coefficients(fits), found.vcov_human, of_people))
+    made = assemble(plans.human, Solution(found.estimate, found.vcov, corrected_df))
+    gains = _gains(plans.human, given, found, () if correct == DSL else tasks.models)
+    tau: dict[str, pd.DataFrame] = {}
+    if choices is not None:
+        people = choices[named(choices, sources)[0]]
+        human, made, tau["tau"] = _stable(request, people, tasks, plans, found, human, made)
+    extra = {
+        "correct": correct,
+        "human": _listed(sources.get("human", "human")),
+        "model": list(tasks.models),
+        "tuning": sources.get("tuning", "coefficient"),
+        "folds": len(given.of_fold),
+        "seed": sources.get("seed", 1),
+        "n_people": given.n_labelled,
+        "n_labelled": len(tasks.human),
+        "n_other": int((~np.isin(tasks.key_of_other, tasks.key_of_human)).sum()),
+    }
+    return PredictionPowered(
+        made.frame,
+        made.vcov,
+        replace(made.provenance, extra={**made.provenance.extra, **extra}),
+        notes=_notes(given, gains, tasks),
+        extra=tau,
+        human=human,
+        models=_models_alone(request, tasks, plans, make_plan),
+        gains=gains,
+    )
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _check(request: Request, correct: Correct, sources: ModelSources) -> None:
+    check_correct(correct, sources, SOURCES, (PPI, DSL, BOTH))
+    if correct == BOTH and request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
+        raise InputError(f"{request.verb} takes no 'reliability'; use amce, mm, amce_diffs or mm_diffs.")
+    if request.engine != "native" or request.strata:
+        raise InputError("correct='ppi' is computed by the engine native, without strata; omit both.")
+    if not request.clusters:
+        raise InputError("correct='ppi' needs the clusters of people; give id, such as id='judge_id'.")
+    if correct == DSL and request.family != "gaussian":
+        raise InputError("correct='dsl' makes outcomes beyond 0 and 1; omit family, or use correct='ppi'.")
+
+
+def _stable(
+    request: Request,
+    people: pd.DataFrame,
+    tasks: Tasks,
+    plans: Plans,
+    found: Debiased,
+    human: Estimates,
+    made: Estimates,
+) -> tuple[Estimates, Estimates, pd.DataFrame]:
+    """Divide people's and corrected estimates by 1 - 2 tau of the people, with their joint covariance."""
+    pairs = repeats_for(people, tasks.human, request, FROM_REPEATS)
+    names, masks, number = groups_for(FROM_REPEATS, plans.human, pairs, people)
+    errors = swapping_errors(plans.human, tasks.human, pairs, names, masks)
+    pieces, table = pieces_of(plans.human, number, split=False), table_of(errors)
+    alone = taus_of(plans.human, errors)
+    moved = sum(
+        found.weights[:, j] @ taus_of(plan, errors).with_coef for j, plan in enumerate(plans.labelled)
+    )
+    together = replace(alone, with_coef=alone.with_coef - moved)
+    return undone(human, pieces, alone, table), undone(made, pieces, together, table), table
+
+
+def _by_pseudo_outcomes(
+    request: Request,
+    tasks: Tasks,
+    plans: Plans,
+    given: Sources,
+    found: Debiased,
+    options: ModelSources,
+    make_plan: MakePlan,
+) -> Debiased:
+    """Coefficients from pseudo-outcomes of all tasks of the models, clustered by people and pairs."""
+    if SAMPLING not in tasks.human or tasks.human[SAMPLING].isna().all():
+        raise InputError(
+            f"correct='dsl' needs the column {SAMPLING!r}: the probability with which each of people's tasks "
+            "was sampled from the models' tasks; add it, or use correct='ppi' for tasks drawn apart."
+        )
+    if len(np.unique(tasks.key_of_human)) < len(tasks.key_of_human):
+        raise InputError(
+            "correct='dsl' takes one person per task; some tasks have several, use correct='ppi'."
+        )
+    if tasks.n_silent:
+        raise InputError(
+            f"correct='dsl' needs an answer to every task given to people, and {tasks.n_silent:,} of their "
+            "rows have none; use correct='ppi'."
+        )
+    if request.weights and plans.weights is None:
+        raise InputError(f"correct='dsl' needs {request.weights!r} in the models' rows, too; add it.")
+    frame = tasks.other
+    place = pd.Series(np.arange(len(tasks.human)), index=tasks.key_of_human).reindex(tasks.key_of_other)
+    asked = place.notna().to_numpy()
+    row = place[asked].to_numpy(dtype=np.int64)
+    label, probability = np.full(len(frame), np.nan), np.ones(len(frame))
+    label[asked] = tasks.human[request.formula.outcome].to_numpy(dtype=float, na_value=np.nan)[row]
+    probability[asked] = tasks.human[SAMPLING].to_numpy(dtype=float)[row]
+    cluster = ("pair " + frame[PAIR].astype("string")).to_numpy(dtype=object)
+    cluster[asked] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
+    clusters = Clusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
+    fold = assign_folds(clusters.n, options.get("folds", FOLDS), options.get("seed", 1))[clusters.code]
+    answers, silent = tasks.of_other, np.isnan(tasks.of_other)
+    answers = np.where(silent, np.nanmean(answers, axis=1, keepdims=True), answers)
+    own = np.hstack([block.design for block in plans.other[0].blocks])[plans.other[0].cells.cell]
+    design = np.column_stack([np.ones(len(frame)), own, answers.T, silent.T])
+    predicted = cross_fitted(design, label, 1.0 / probability, fold)
+    made = pseudo_outcomes(predicted, label, probability)
+    asked_of = replace(request, clusters=(), weights=plans.weights, vcov="CR1")
+    plan = make_plan(asked_of, frame.assign(**{request.formula.outcome: made}))
+    fits = fits_of(plan)
+    moved = influence(plan, fits, "CR1", clusters)
+    labelled = np.zeros(clusters.n, dtype=bool)
+    labelled[clusters.code[asked]] = True
+    scale = given.n_labelled / max(given.n_labelled - 1, 1)
+    of_people = scale * (moved[labelled].T @ moved[labelled])
+    vcov = of_people + moved[~labelled].T @ moved[~labelled]
+    return replace(
+        found,
+        estimate=np.concatenate([fit.coef for fit in fits]),
+        vcov=vcov,
+        vcov_labelled=of_people,
+        weights=np.zeros_like(found.weights),
+    )
+
+
+def _sources(tasks: Tasks, plans: Plans, fits: list[Regression], options: ModelSources) -> Sources:
+    """Estimates of all coefficients by people and models, and what clusters add to their errors."""
+    of_labelled = [fits_of(plan) for plan in plans.labelled]
+    of_other = [fits_of(plan) for plan in plans.other]
+    known, kind = determined(plans), plans.human.request.vcov
+    folds, seed = options.get("folds", FOLDS), options.get("seed", 1)
+    fold, clusterings = units_of(plans.clusterings, len(tasks.human), folds, seed)
+    labelled = list(zip(plans.labelled, of_labelled, strict=True))
+    others = list(zip(plans.other, of_other, strict=True))
+    influences = [
+        one.influence(
+            influence(plans.human, fits, kind, one.units, one.labelled),
+            _stacked(known * influence(*own, kind, one.units, one.labelled) for own in labelled),
+            _stacked(known * influence(*own, "CR1" if kind == "CR2" else kind, one.other) for own in others),
+        )
+        for one in clusterings
+    ]
+    return Sources(
+        _coefficients(fits),
+        np.array([known * _coefficients(own) for own in of_labelled]),
+        np.array([known * _coefficients(own) for own in of_other]),
+        influences,
+        _stacked(known * raw_influence(*own, fold) for own in labelled),
+        clusterings[0].labelled.n,
+        min(one.other.n for one in clusterings),
+    )
+
+
+def _coefficients(fits: Sequence[Regression]) -> np.ndarray:
+    return np.concatenate([fit.coef for fit in fits])
+
+
+def _stacked(by_model: Iterable[np.ndarray]) -> np.ndarray:
+    """Influences (U, K) of J models as one array, (U, J, K)."""
+    return np.stack(list(by_model), axis=1)
+
+
+def _gains(plan: Plan, given: Sources, found: Debiased, models: Sequence[str]) -> pd.DataFrame:
+    """What the models add to each reported row."""
+    contrasts = np.nan_to_num(plan.contrasts)
+    tested = ~plan.is_reference & ~np.isnan(plan.contrasts).any(axis=1)
+    human, total = (variances(contrasts, part) for part in (found.vcov_human, found.vcov))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain = np.where(tested & (human > 0) & (total > 0), human / total, np.nan)
+    rho = np.where(tested, correlation(given.contrasted(contrasts)), np.nan)
+    # A row takes of a model's difference in this row what its own coefficients take, on average
+    taken = np.einsum("mk,kjl,ml->mj", contrasts, found.weights, contrasts)
+    taken = taken / np.where(tested, (contrasts**2).sum(axis=1), np.nan)[:, None]
+    return plan.keys.assign(
+        rho=rho,
+        **weight_columns(taken[:, : len(models)], models),
+        gain=gain,
+        n_effective=gain * given.n_labelled,
+    )
+
+
+def _models_alone(request: Request, tasks: Tasks, plans: Plans, make_plan: MakePlan) -> pd.DataFrame:
+    """Estimates from the answers of each model alone, pairs as clusters."""
+    asked = replace(request, clusters=(PAIR,), weights=plans.weights, vcov="survey")
+    names = tasks.model_rows["judge_id"].astype(str)
+    tables = []
+    for name in tasks.models:
+        plan = make_plan(asked, tasks.model_rows[names == name])
+        tables.append(assemble(plan, solve(plan)).frame.assign(judge=name))
+    both = stack(tables)
+    return both[["judge", *both.columns.drop("judge")]]
+
+
+def _notes(given: Sources, gains: pd.DataFrame, tasks: Tasks) -> tuple[str, ...]:
+    unanswered = [
+        f"{name} gave no usable answer in {count:,} rows; these are kept and count as its mean answer."
+        for name, count in tasks.unanswered.items()
+    ]
+    low = low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled)
+    return (*low, *unanswered, AT_MOST_HALF)

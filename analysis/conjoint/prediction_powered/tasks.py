@@ -1,0 +1,268 @@
+"""Tasks that people answered, with the models' answers to them, and further tasks that models answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.schema import POSITIONS, SAMPLING
+
+from ...correction.sources import Judged, Tuned, check_overlap, people_and_models, sampling_weights
+from ...frames.cells import Cells
+from ...frames.variables import factor_codes, listed
+from ...numerics.panel import Clusters
+from ..estimands import PLANS
+from ..plan import Plan
+from ..reliability.estimate import Reliability
+from ..reliability.repeats import first_answers
+from ..request import Request
+
+PAIR = "pair_id"
+REMEDIES = (("them", "panel"), ("more tasks", "all"))
+# Up to so many clusters of people have CR2 errors; with more, decomposing each costs more than it changes
+MOST_REDUCED = 200
+Correct = float | str | Reliability | Sequence[str]
+MakePlan = Callable[[Request, pd.DataFrame], Plan]
+
+
+def make_plan_of(request: Request, rows: pd.DataFrame) -> Plan:
+    """Build the plan of a request's verb."""
+    return PLANS[request.verb](request, rows)
+
+
+class ModelSources(Judged, total=False):
+    """Who answered, and how the models' answers are weighted, for ``correct="ppi"``.
+
+    A model's answers under several prompts or in several samples count with their mean.
+
+    Attributes
+    ----------
+    human, model : str or sequence of str
+        Values of ``judge_id``, ``panel`` or ``judge_kind``. By default all people and all models.
+    tuning : {"coefficient", "scalar", "matrix", "none"}
+        Whether the weight of the models is chosen for each coefficient (default), for all together, as a
+        matrix over all coefficients, or is 1.
+    folds : int
+        Folds of people's clusters: the weights that a fold is given come from the others (default 5). With 1
+        they come from all, and intervals are too short where people are few.
+    seed : int
+        Assigns clusters to folds.
+    """
+
+    seed: int
+
+
+SOURCES = (*Judged.__annotations__, *Tuned.__annotations__, "seed")
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Rows that people answered, and other rows that models answered, both with the models' answers."""
+
+    human: pd.DataFrame
+    other: pd.DataFrame
+    models: tuple[str, ...]
+    # (J, n): answers; the model's mean where it was asked and gave no usable answer, NaN where not asked
+    of_human: np.ndarray
+    of_other: np.ndarray
+    # (n,): number of pair and position
+    key_of_human: np.ndarray
+    key_of_other: np.ndarray
+    # (n,): one over the probability with which people's tasks were sampled, None where all are equal; else
+    # ``other`` has all rows that models answered
+    weight: np.ndarray | None
+    n_silent: int  # rows of people without an answer, which are in no table here
+    unanswered: dict[str, int]  # rows of each model without a usable answer
+    model_rows: pd.DataFrame
+
+
+def named(table: pd.DataFrame, sources: ModelSources) -> tuple[np.ndarray, np.ndarray]:
+    """Flag the rows of people and those of models."""
+    human, model = sources.get("human", "human"), sources.get("model", "model")
+    return people_and_models(table, human, model, ("judge_id", "panel", "judge_kind"))
+
+
+def tasks_of(
+    request: Request,
+    frame: pd.DataFrame,
+    sources: ModelSources,
+    choices: pd.DataFrame | None = None,
+    *,
+    everything: bool = False,
+) -> Tasks:
+    """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``."""
+    for column in ("judge_id", "judge_kind", PAIR, "position"):
+        if column not in frame:
+            raise InputError(f"correct='ppi' needs the column {column!r} of the table `choices`; add it.")
+    for name in dict.fromkeys([*request.formula.features, *request.by]):
+        codes, levels = factor_codes(frame, name, None)
+        frame = frame.assign(**{name: pd.Categorical.from_codes(codes, pd.Index(levels))})
+    people, asked = named(frame, sources)
+    if choices is not None:
+        people &= frame.index.isin(first_answers(choices).index)
+    outcome = request.formula.outcome
+    answered = frame[outcome].notna().to_numpy()
+    silent, people = int((people & ~answered).sum()), people & answered
+    key = np.full(len(frame), -1, dtype=np.int64)
+    key[people | asked] = _keys(frame[people | asked])
+    human, model = frame[people], frame[asked]
+    models = tuple(model["judge_id"].astype(str).unique())
+    labelled, shown = np.zeros((2, int(key.max()) + 1), dtype=bool)
+    labelled[key[people]], shown[key[asked]] = True, True
+    remedies = [f"ask it about {what} with `conjury collect --tasks {name}`" for what, name in REMEDIES]
+    check_overlap(models, labelled, shown, "tasks", (remedies[0], remedies[1]))
+    answers = _answers(model, key[asked], outcome, models, len(labelled))
+    first = np.flatnonzero(~pd.Series(key[asked]).duplicated().to_numpy())
+    weight = sampling_weights(human[SAMPLING]) if SAMPLING in human else None
+    other = first if weight is not None or everything else first[~labelled[key[asked][first]]]
+    missing = model[outcome].isna().groupby(model["judge_id"].astype(str)).sum()
+    return Tasks(
+        human,
+        model.iloc[other],
+        models,
+        answers[:, key[people]],
+        answers[:, key[asked][other]],
+        key[people],
+        key[asked][other],
+        weight,
+        silent,
+        {str(name): int(count) for name, count in missing.items() if count},
+        model,
+    )
+
+
+def _keys(rows: pd.DataFrame) -> np.ndarray:
+    """Number rows by pair and position, shape (n,)."""
+    position = rows["position"].astype("string")
+    astray = ~position.isin(POSITIONS).to_numpy()
+    if astray.any():
+        raise InputError(
+            f"Column 'position' has {position[astray].iloc[0]!r} in {int(astray.sum()):,} rows; give "
+            f"{' or '.join(POSITIONS)}, the same side for people and models."
+        )
+    pair = pd.factorize(rows[PAIR].astype("string"))[0].astype(np.int64)
+    if (pair < 0).any():
+        raise InputError(f"Column {PAIR!r} is missing in {int((pair < 0).sum()):,} rows; fill it in.")
+    return np.asarray(2 * pair + position.eq(POSITIONS[1]).to_numpy(dtype=np.int64))
+
+
+def _answers(model: pd.DataFrame, key: np.ndarray, outcome: str, models: Sequence[str], n: int) -> np.ndarray:
+    """Mean answer of each model to each task and position, (J, n), over prompts and samples.
+
+    A missing answer counts as the model's mean, in labelled and other tasks alike.
+    """
+    found = np.full((len(models), n), np.nan)
+    values = model[outcome].to_numpy(dtype=float, na_value=np.nan)
+    name = model["judge_id"].astype(str).to_numpy()
+    for number, judge in enumerate(models):
+        own = name == judge
+        kept = own & ~np.isnan(values)
+        if not kept.any():
+            raise InputError(f"{judge!r} has no usable answer; name another model.")
+        filled = np.where(kept, values, values[kept].mean())
+        count = np.bincount(key[own], minlength=n)
+        with np.errstate(invalid="ignore"):
+            found[number] = np.where(count > 0, np.bincount(key[own], filled[own], n) / count, np.nan)
+    return found
+
+
+def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
+    """Clusters of people's rows and, in the same numbers, of the models' other rows.
+
+    A column that names people has no values of use in models' rows; these are clustered by pair instead.
+    """
+    names = list(request.clusters)
+    if tasks.weight is not None and PAIR not in names:
+        names.append(PAIR)
+    found = {}
+    for name in names:
+        if name not in tasks.human:
+            raise InputError(f"There is no column {name!r}; name another id.")
+        people = tasks.human[name].astype("string")
+        others = tasks.other[name].astype("string")
+        if others.nunique() <= len(tasks.models) and not others.isin(people).any():
+            others = "pair " + tasks.other[PAIR].astype("string")
+        codes, values = pd.factorize(pd.concat([people, others]), sort=True, use_na_sentinel=False)
+        found[name] = Clusters(codes.astype(np.int64), len(values))
+    return found
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Regressions of people's answers and of each model's, to the same and to other tasks."""
+
+    human: Plan
+    labelled: tuple[Plan, ...]
+    other: tuple[Plan, ...]
+    clusterings: Mapping[str, Clusters]  # of people's rows above the other rows
+    weights: str | None  # column of weights that models' rows have, too
+
+
+def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
+    """Build the regressions, with the convention of errors that suits so many clusters of people."""
+    few = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
+    few = few and tasks.human[request.clusters[0]].nunique() <= MOST_REDUCED and tasks.weight is None
+    if request.vcov == "CR2" and tasks.weight is not None:
+        raise InputError(f"CR2 is defined without weights, and {SAMPLING!r} gives some; omit vcov.")
+    kind = request.vcov if request.vcov != "survey" else "CR2" if few else "CR1"
+    human, asked = tasks.human, replace(request, vcov=kind)
+    clusterings = clusterings_of(request, tasks)
+    if tasks.weight is not None:
+        weight = tasks.weight
+        if request.weights:
+            weight = weight * human[request.weights].to_numpy(dtype=float)
+        human = human.assign(**{SAMPLING: weight})
+        asked = replace(asked, weights=SAMPLING)
+    plan = make_plan(asked, human)
+    weights = _weights_of_models(request, tasks)
+    alone = replace(request, clusters=(), weights=weights, vcov=kind)
+    filled = tasks.other.assign(**{request.formula.outcome: tasks.of_other[0]})
+    other = make_plan(alone, filled)
+    if not plan.keys.astype(str).equals(other.keys.astype(str)):
+        raise InputError(
+            f"{listed(tasks.models)} answered no further task in some of the groups of {listed(request.by)}; "
+            "ask about them, or omit the groups."
+        )
+    return Plans(
+        plan,
+        tuple(_with_outcome(plan, answers) for answers in tasks.of_human),
+        tuple(_with_outcome(other, answers) for answers in tasks.of_other),
+        clusterings,
+        weights,
+    )
+
+
+def _weights_of_models(request: Request, tasks: Tasks) -> str | None:
+    """Column of weights if models' rows have it, too; without it, weights must be those of people."""
+    name = request.weights
+    if name is None or tasks.other[name].notna().all():
+        return name
+    if (tasks.human.groupby(request.clusters[0], observed=True)[name].nunique(dropna=False) > 1).any():
+        raise InputError(
+            f"Weights {name!r} differ between a person's tasks and are missing in the models' rows; give "
+            "them for every task, or the same to all tasks of a person."
+        )
+    return None
+
+
+def _with_outcome(plan: Plan, answers: np.ndarray) -> Plan:
+    """The same regressions of a model's answers, on the rows that it was asked about."""
+    asked = ~np.isnan(answers)
+    cells: Cells = replace(
+        plan.cells,
+        weight=np.where(asked, plan.cells.weight, 0.0),
+        outcome=np.where(asked, answers, 0.0),
+    )
+    return replace(plan, cells=cells)
+
+
+def determined(plans: Plans) -> np.ndarray:
+    """1 for coefficients that people's and all models' answers determine, else 0, shape (K,)."""
+    known = np.ones(plans.human.slices[-1].stop, dtype=bool)
+    for plan in (*plans.labelled, *plans.other):
+        known &= ~(np.abs(plan.null_space(plan.cells.cell_weight * plan.used)) > 1e-9).any(axis=1)
+    return known.astype(float)

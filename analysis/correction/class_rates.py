@@ -1,0 +1,259 @@
+"""Estimators of the rates of classes, on codes: naive, human, Rogan-Gladen, efficient, maximum likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from conjury.inference.errors import listed
+
+from ..numerics.intervals import SHARE, inference, wilson
+from ..numerics.panel import Clusters
+from ..numerics.types import Codes, Floats
+
+_STEPS, _CHANGE = 20_000, 1e-10  # of the EM algorithm
+_SINGULAR = 1e-8
+_OUTSIDE = 1e-9
+
+
+@dataclass(frozen=True)
+class Units:
+    """n units of one group, with K classes, of which m are labelled, and the J categories of a judge."""
+
+    gold: Codes  # (n,): class by people, -1 where they gave none
+    judged: Codes  # (n,): category of the judge
+    cluster: Clusters  # of units
+    classes: tuple[str, ...]
+    categories: tuple[str, ...]  # the classes first
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Whether people labelled each unit, shape (n,)."""
+        return np.asarray(self.gold >= 0)
+
+    @property
+    def counts(self) -> Floats:
+        """Labelled units by category of the judge and class, shape (J, K)."""
+        table = np.zeros((len(self.categories), len(self.classes)))
+        np.add.at(table, (self.judged[self.labelled], self.gold[self.labelled]), 1.0)
+        return table
+
+    def given(self, rows: np.ndarray) -> Floats:
+        """Indicators of the judge's categories for some units, shape (rows, J)."""
+        return np.asarray(np.eye(len(self.categories))[self.judged[rows]])
+
+    def clusters_in(self, rows: np.ndarray) -> int:
+        """Clusters of some units, given as flags (n,)."""
+        return len(np.unique(self.cluster.code[rows]))
+
+    def error(self, influence: Floats) -> Floats:
+        """Standard errors, shape (K,), from the influence of each unit, shape (n, K)."""
+        sums = np.zeros((self.cluster.n, influence.shape[1]))
+        np.add.at(sums, self.cluster.code, influence)
+        factor = 1.0 if self.cluster.is_rows else self.cluster.n / (self.cluster.n - 1)
+        return np.asarray(np.sqrt(factor * (sums**2).sum(axis=0)))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates of K classes."""
+
+    # estimate, std_error, lower, upper: (K,)
+    estimate: Floats
+    std_error: Floats
+    lower: Floats
+    upper: Floats
+
+
+def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFrame, list[str]]:
+    """Rates by every method, with the informedness of the judge, and what to note."""
+    rest, size = ~units.labelled, len(units.classes)
+    shown = units.given(rest)[:, :size]
+    known = np.eye(size)[units.gold[units.labelled]]
+    informedness, notes = _informedness(units, alpha)
+    corrected, more = _rogan_gladen(units, alpha)
+    found = {
+        "naive": _share(units, shown, rest, alpha),
+        "human": _share(units, known, units.labelled, alpha),
+        "rogan_gladen": corrected,
+        "efficient": _efficient(units, alpha),
+    }
+    found["mle"], lacking = _double_sampling(units, alpha)
+    return found, informedness, [*notes, *more, *lacking]
+
+
+def confusion(units: Units) -> pd.DataFrame:
+    """Labelled units by class and the judge's category, and their shares of the class."""
+    counts = units.counts
+    with np.errstate(invalid="ignore"):
+        share = counts / counts.sum(axis=0)
+    return pd.DataFrame(
+        {
+            "gold": np.repeat(units.classes, len(units.categories)),
+            "judged": np.tile(units.categories, len(units.classes)),
+            "n": counts.T.ravel().astype(int),
+            "share": share.T.ravel(),
+        }
+    )
+
+
+def _informedness(units: Units, alpha: float) -> tuple[pd.DataFrame, list[str]]:
+    """Sensitivity plus specificity minus 1 of each class, and a note where it is hardly above 0."""
+    counts, size = units.counts, len(units.classes)
+    of_class = counts.sum(axis=0)
+    hits, total = np.diag(counts[:size]), counts.sum()
+    false = counts[:size].sum(axis=1) - hits
+    with np.errstate(divide="ignore", invalid="ignore"):
+        true_rate, false_rate = hits / of_class, false / (total - of_class)
+        error = np.sqrt(
+            true_rate * (1 - true_rate) / of_class + false_rate * (1 - false_rate) / (total - of_class)
+        )
+    estimate = true_rate - false_rate
+    table = pd.DataFrame({"class": units.classes, "estimate": estimate, "std_error": error})
+    weak = estimate - ndtri(1 - alpha / 2) * error <= 0
+    if not weak.any():
+        return table, []
+    named = ", ".join(
+        f"{name} {value:.2f}"
+        for name, value in zip(np.array(units.classes)[weak], estimate[weak], strict=True)
+    )
+    return table, [
+        f"Sensitivity plus specificity minus 1 is not clearly above 0 ({named}): the judge is hardly better "
+        "than chance there, and Rogan-Gladen rates are unstable. Use the other rates, or label more units."
+    ]
+
+
+def _share(units: Units, indicators: Floats, rows: np.ndarray, alpha: float) -> Rates:
+    """Shares of indicators, shape (rows, K), with Wilson's intervals for the effective number of units."""
+    estimate = indicators.mean(axis=0)
+    influence = np.zeros((len(rows), indicators.shape[1]))
+    influence[rows] = (indicators - estimate) / rows.sum()
+    error = units.error(influence)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        trials = np.where(error > 0, estimate * (1 - estimate) / error**2, units.clusters_in(rows))
+    return Rates(estimate, error, *wilson(estimate, trials, alpha))
+
+
+def _normal(estimate: Floats, error: Floats, alpha: float) -> Rates:
+    found = inference(estimate, error, alpha, support=SHARE)
+    return Rates(estimate, error, found.lower, found.upper)
+
+
+def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
+    """Rates that solve p = C pi, by least squares where the judge has more categories than classes."""
+    counts, size = units.counts, len(units.classes)
+    of_class, rest = counts.sum(axis=0), ~units.labelled
+    none = np.full(size, np.nan)
+    if (of_class == 0).any():
+        lacking = listed(np.array(units.classes)[of_class == 0].tolist())
+        note = (
+            f"People gave no unit the label {lacking}, so Rogan-Gladen rates are missing; label such units."
+        )
+        return Rates(none, none, none, none), [note]
+    rate = counts / of_class
+    shown = units.given(rest).mean(axis=0)
+    contrast = rate[:, :-1] - rate[:, -1:]
+    spread = np.linalg.svd(contrast, compute_uv=False)
+    if spread[-1] < _SINGULAR:
+        note = "The judge's labels do not distinguish the classes, so Rogan-Gladen rates are missing."
+        return Rates(none, none, none, none), [note]
+    weight = 1 / np.maximum(shown + rate.mean(axis=1), 1 / len(rest))
+    solver = np.linalg.solve(contrast.T @ (contrast * weight[:, None]), contrast.T * weight)
+    first = solver @ (shown - rate[:, -1])
+    estimate = np.append(first, 1 - first.sum())
+    whole = np.vstack([solver, -solver.sum(axis=0)])
+    labelled = units.labelled
+    deviation = np.zeros((len(rest), len(units.categories)))
+    deviation[rest] = (units.given(rest) - shown) / rest.sum()
+    own = units.gold[labelled]
+    scale = (estimate / of_class)[own]
+    deviation[labelled] = -(units.given(labelled) - rate[:, own].T) * scale[:, None]
+    error = units.error(deviation @ whole.T)
+    found = inference(estimate, error, alpha, support=SHARE)
+    lower, upper = np.clip(found.lower, 0, 1), np.clip(found.upper, 0, 1)
+    if size == 2 and len(units.categories) == 2 and units.cluster.is_rows:
+        limits = lee_interval(shown[0], rate[1, 1], rate[0, 0], int(rest.sum()), *of_class[::-1], alpha=alpha)
+        lower, upper = np.array([limits[0], 1 - limits[1]]), np.array([limits[1], 1 - limits[0]])
+    if (estimate > -_OUTSIDE).all():
+        return Rates(np.clip(estimate, 0, 1), error, lower, upper), []
+    inside = _likeliest(counts, units.given(rest).sum(axis=0))
+    named = ", ".join(f"{name} {value:.3f}" for name, value in zip(units.classes, estimate, strict=True))
+    note = (
+        f"Rogan-Gladen rates leave 0 to 1 ({named}); they are replaced by those of maximum likelihood within "
+        "these limits, and their intervals are those of the former, cut at 0 and 1."
+    )
+    return Rates(inside, error, np.minimum(lower, inside), np.maximum(upper, inside)), [note]
+
+
+def lee_interval(
+    judged: float, specificity: float, sensitivity: float, n: int, n_negative: float, n_positive: float,
+    *, alpha: float = 0.05,
+) -> tuple[float, float]:  # fmt: skip
+    """Limits of a Rogan-Gladen rate by Lee et al. (2025): pseudo-counts, and a shift of the centre."""
+    z = float(ndtri(1 - alpha / 2))
+    p = (n * judged + z**2 / 2) / (n + z**2)
+    q0 = (n_negative * specificity + 1) / (n_negative + 2)
+    q1 = (n_positive * sensitivity + 1) / (n_positive + 2)
+    n0, n1 = n_negative + 2, n_positive + 2
+    rate = (p + q0 - 1) / (q0 + q1 - 1)
+    of_negative, of_positive = q0 * (1 - q0) / n0, q1 * (1 - q1) / n1
+    shift = 2 * z**2 * (rate * of_positive - (1 - rate) * of_negative)
+    variance = p * (1 - p) / (n + z**2) + (1 - rate) ** 2 * of_negative + rate**2 * of_positive
+    half = z * sqrt(variance) / abs(q0 + q1 - 1)
+    return min(max(rate + shift - half, 0.0), 1.0), min(max(rate + shift + half, 0.0), 1.0)
+
+
+def _likeliest(counts: Floats, shown: Floats) -> Floats:
+    """Maximum likelihood rates (K,) of unlabelled units, from labelled counts (J, K) and others, by EM."""
+    rate, share = counts / counts.sum(axis=0), np.full(counts.shape[1], 1 / counts.shape[1])
+    for _ in range(_STEPS):
+        joint = rate * share
+        total = joint.sum(axis=1, keepdims=True)
+        expected = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) * shown[:, None]
+        before, share = share, expected.sum(axis=0) / expected.sum()
+        rate = (counts + expected) / (counts + expected).sum(axis=0)
+        if np.abs(share - before).max() < _CHANGE:
+            break
+    return share
+
+
+def _efficient(units: Units, alpha: float) -> Rates:
+    """Human rates, corrected by the judge's labels with the weights of least variance."""
+    labelled, rest = units.labelled, ~units.labelled
+    known, every = np.eye(len(units.classes))[units.gold[labelled]], units.given(np.ones_like(rest))
+    ours, theirs = every[labelled], every[rest]
+    covariance = (known - known.mean(axis=0)).T @ (ours - ours.mean(axis=0)) / labelled.sum()
+    spread = np.cov(every.T)
+    weight = covariance @ np.linalg.pinv(spread, hermitian=True) * rest.mean()
+    estimate = known.mean(axis=0) + weight @ (theirs.mean(axis=0) - ours.mean(axis=0))
+    influence = np.zeros((len(rest), len(units.classes)))
+    influence[labelled] = (
+        known - known.mean(axis=0) - (ours - ours.mean(axis=0)) @ weight.T
+    ) / labelled.sum()
+    influence[rest] = (theirs - theirs.mean(axis=0)) @ weight.T / rest.sum()
+    return _normal(estimate, units.error(influence), alpha)
+
+
+def _double_sampling(units: Units, alpha: float) -> tuple[Rates, list[str]]:
+    """Maximum likelihood rates where all units are from one population, by the judge's categories."""
+    counts, size = units.counts, len(units.classes)
+    of_category = counts.sum(axis=1)
+    share = np.bincount(units.judged, minlength=len(of_category)) / len(units.judged)
+    if (lost := (of_category == 0) & (share > 0)).any():
+        none, named = np.full(size, np.nan), listed(np.array(units.categories)[lost].tolist())
+        note = (
+            f"No unit that the judge labels {named} has a human label, so maximum likelihood rates are "
+            "missing; label such units."
+        )
+        return Rates(none, none, none, none), [note]
+    truth = np.divide(counts, of_category[:, None], out=np.zeros_like(counts), where=of_category[:, None] > 0)
+    estimate = share @ truth
+    influence = (truth[units.judged] - estimate) / len(units.judged)
+    mine = units.judged[units.labelled]
+    scale = (share / np.maximum(of_category, 1))[mine]
+    influence[units.labelled] += (np.eye(size)[units.gold[units.labelled]] - truth[mine]) * scale[:, None]
+    return _normal(estimate, units.error(influence), alpha), []

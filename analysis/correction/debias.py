@@ -1,0 +1,349 @@
+"""Predict-then-debias: what people's few answers and a model's many answers say together.
+
+With theta the estimates from people's answers on the labelled tasks, gamma_L the same estimates from the
+model's answers to those tasks, and gamma_U from its answers to the other tasks, the corrected estimates are
+theta + Lambda (gamma_U - gamma_L). They estimate what theta does, whatever the model answers; Lambda decides
+their precision.
+
+References
+----------
+Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with imputed
+covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
+
+Angelopoulos, A. N., Duchi, J. C., Zrnic, T. (2023). PPI++: Efficient prediction-powered inference.
+doi:10.48550/arXiv.2311.01453
+
+Mani, P., Xu, P., Lipton, Z. C., Oberst, M. (2025). No free lunch: Non-asymptotic analysis of
+prediction-powered inference. doi:10.48550/arXiv.2505.20178
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from conjury.inference.errors import InputError
+
+from ..numerics.operating import satterthwaite
+from ..numerics.panel import Clusters, crossed, intersections
+from ..numerics.sandwich import positive_semidefinite
+
+Tuning = Literal["coefficient", "scalar", "matrix", "none"]
+FOLDS = 5
+_SINGULAR = 1e-9
+_ROUNDING = 1e-20
+FEWEST_DF = 2  # degrees of freedom from which a correlation says something
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What each unit adds to the errors of m estimates, for one clustering of all tasks into G clusters.
+
+    A unit is the labelled rows that share a cluster and a fold. J is the number of models.
+    """
+
+    sign: int  # of the clustering among crossed ones (Cameron, Gelbach and Miller 2011)
+    human: np.ndarray  # (U, m)
+    labelled: np.ndarray  # (U, J, m): the models on the labelled tasks
+    cluster: np.ndarray  # (U,)
+    fold: np.ndarray  # (U,)
+    unlabelled: np.ndarray  # (G, J, m): the models on the other tasks
+
+    def summed(self, of_units: np.ndarray) -> np.ndarray:
+        """Sum values of units (U, ...) by cluster, shape (G, ...)."""
+        total = np.zeros((len(self.unlabelled), *of_units.shape[1:]))
+        np.add.at(total, self.cluster, of_units)
+        return total
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Estimates of people and models, with the influence of every cluster on them."""
+
+    human: np.ndarray  # (m,)
+    labelled: np.ndarray  # (J, m)
+    unlabelled: np.ndarray  # (J, m)
+    influences: Sequence[Influence]
+    # (folds, J, m): sums of the models' influence over each fold's labelled rows, which add up to zero
+    of_fold: np.ndarray
+    n_labelled: int  # clusters of people, G_L
+    n_unlabelled: int  # fewest clusters of the other tasks
+
+    def contrasted(self, contrasts: np.ndarray) -> Sources:
+        """The same for contrasts (q, m) of the estimates."""
+        across = contrasts.T
+        return replace(
+            self,
+            human=self.human @ across,
+            labelled=self.labelled @ across,
+            unlabelled=self.unlabelled @ across,
+            influences=[
+                replace(
+                    one,
+                    human=one.human @ across,
+                    labelled=one.labelled @ across,
+                    unlabelled=one.unlabelled @ across,
+                )
+                for one in self.influences
+            ],
+            of_fold=self.of_fold @ across,
+        )
+
+
+@dataclass(frozen=True)
+class Debiased:
+    """Corrected estimates.
+
+    Attributes
+    ----------
+    estimate : ndarray, shape (m,)
+    vcov : ndarray, shape (m, m)
+    vcov_labelled : ndarray, shape (m, m)
+        The part of ``vcov`` that comes from the labelled tasks.
+    vcov_human : ndarray, shape (m, m)
+        Covariance of the estimates from people alone.
+    weights : ndarray, shape (m, J, m)
+        Lambda, averaged over folds: what estimate i takes of the difference that model j makes to estimate l.
+    """
+
+    estimate: np.ndarray
+    vcov: np.ndarray
+    vcov_labelled: np.ndarray
+    vcov_human: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def gain(self) -> np.ndarray:
+        """Variance of people alone divided by that of the corrected estimates, shape (m,)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.diag(self.vcov_human) / np.diag(self.vcov))
+
+
+def n_folds(clusters: int, folds: int) -> int:
+    """Folds of so many clusters, one cluster or more in each."""
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1:
+        raise InputError(f"folds is {folds!r}; give a whole number, such as 5, or 1 to tune without folds.")
+    return min(folds, clusters)
+
+
+def assign_folds(clusters: int, folds: int, seed: int) -> np.ndarray:
+    """Assign clusters to folds of equal size, at random; shape (clusters,)."""
+    fold = np.empty(clusters, dtype=np.int64)
+    fold[np.random.default_rng(seed).permutation(clusters)] = np.arange(clusters) % n_folds(clusters, folds)
+    return fold
+
+
+@dataclass(frozen=True)
+class Units:
+    """One clustering of n labelled rows above other rows, and its labelled clusters by fold."""
+
+    sign: int  # among crossed clusterings
+    n: int  # clusters of all rows, G
+    labelled: Clusters  # of the labelled rows
+    other: Clusters  # of the other rows
+    place: np.ndarray  # which of the G clusters each cluster of the other rows is
+    units: Clusters  # of the labelled rows: cluster and fold
+    # which of the G clusters, and which fold, each unit is in
+    cluster: np.ndarray
+    fold: np.ndarray
+
+    def influence(self, human: np.ndarray, labelled: np.ndarray, other: np.ndarray) -> Influence:
+        """The influence of units (U, m), (U, J, m) and of the other rows' clusters, (clusters, J, m)."""
+        unlabelled = np.zeros((self.n, *other.shape[1:]))
+        unlabelled[self.place] = other
+        return Influence(self.sign, human, labelled, self.cluster, self.fold, unlabelled)
+
+
+def units_of(
+    clusterings: Mapping[str, Clusters], n: int, folds: int, seed: int
+) -> tuple[Clusters, list[Units]]:
+    """Assign the first clustering's labelled clusters to folds; folds of n rows, and all units."""
+    first = Clusters.numbered(next(iter(clusterings.values())).code[:n])
+    if first.n < 2:
+        raise InputError("People's answers lie in a single cluster; errors need at least two.")
+    fold = Clusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
+    found = []
+    for sign, clusters in intersections(clusterings):
+        labelled, other = Clusters.numbered(clusters.code[:n]), Clusters.numbered(clusters.code[n:])
+        units = Clusters.numbered(crossed(labelled, fold).code)
+        place = np.zeros(other.n, dtype=np.int64)
+        place[other.code] = clusters.code[n:]
+        cluster, of_fold = np.zeros((2, units.n), dtype=np.int64)
+        cluster[units.code], of_fold[units.code] = clusters.code[:n], fold.code
+        found.append(Units(sign, clusters.n, labelled, other, place, units, cluster, of_fold))
+    return fold, found
+
+
+def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
+    """Correct people's estimates by models.
+
+    Lambda of a fold comes from the other folds. By coefficient and as a scalar it is also shrunk towards zero
+    by what a correlation of zero would give by chance among as many clusters, and is zero where these are too
+    few to tell. With a single fold it comes from all clusters, as it is.
+    """
+    if tuning not in get_args(Tuning):
+        raise InputError(f"tuning is {tuning!r}; give one of {', '.join(get_args(Tuning))}.")
+    folds = len(sources.of_fold)
+    held = [_weights(sources, fold if folds > 1 else None, tuning) for fold in range(folds)]
+    share = _fold_shares(sources, folds)
+    mean = np.einsum("f,fijl->ijl", share, np.array(held))
+    difference = sources.unlabelled - sources.labelled
+    estimate = sources.human + np.einsum("ijl,jl->i", mean, difference)
+    estimate = estimate - sum(
+        np.einsum("ijl,jl->i", weights, moved) for weights, moved in zip(held, sources.of_fold, strict=True)
+    )
+    labelled = sum(one.sign * _gram(one.summed(_units(one, held))) for one in sources.influences)
+    total = sum(
+        one.sign * _gram(one.summed(_units(one, held)) + np.einsum("gjl,ijl->gi", one.unlabelled, mean))
+        for one in sources.influences
+    )
+    human = sum(one.sign * _gram(one.summed(one.human)) for one in sources.influences)
+    if len(sources.influences) > 1:
+        total, labelled, human = (
+            positive_semidefinite(np.asarray(part))[0] for part in (total, labelled, human)
+        )
+    return Debiased(np.asarray(estimate), np.asarray(total), np.asarray(labelled), np.asarray(human), mean)
+
+
+def least_correlation(clusters: int) -> float:
+    """Correlation below which a model lengthens intervals, 1 / sqrt(G - 2) (Mani et al. 2025)."""
+    return 1.0 if clusters < 4 else 1.0 / float(np.sqrt(clusters - 2))
+
+
+def joint_df(total: np.ndarray, labelled: np.ndarray, df_labelled: np.ndarray, df_other: float) -> np.ndarray:
+    """Degrees of freedom of variances (m,) of which the labelled rows make a part."""
+    other = np.clip(total - labelled, 0.0, None)
+    return satterthwaite((labelled, other), (df_labelled, np.full(len(other), max(df_other, 1.0))))
+
+
+def _fold_shares(sources: Sources, folds: int) -> np.ndarray:
+    first = sources.influences[0]
+    counts = np.bincount(first.fold, minlength=folds).astype(float)
+    return np.asarray(counts / counts.sum())
+
+
+def _units(one: Influence, held: Sequence[np.ndarray]) -> np.ndarray:
+    """Influence of units on the corrected estimates, shape (U, m), each with the weights of its fold."""
+    found = one.human.copy()
+    for fold, weights in enumerate(held):
+        own = one.fold == fold
+        found[own] -= np.einsum("ujl,ijl->ui", one.labelled[own], weights)
+    return found
+
+
+def _gram(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values.T @ values)
+
+
+def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarray:
+    """Lambda, shape (m, J, m), from all folds but one."""
+    j, m = sources.labelled.shape
+    weights = np.zeros((m, j, m))
+    each = np.arange(m)
+    if tuning == "none":
+        weights[each, :, each] = 1.0 / j
+        return weights
+    if tuning == "matrix":
+        cov, var = _moments(sources, left_out)
+        largest = float(_own_moments(sources, left_out)[2].max())
+        return np.asarray(cov @ _inverse(var, largest)).reshape(m, j, m)
+    cov, var, spread = _own_moments(sources, left_out)
+    if tuning == "scalar":
+        cov, var, spread = cov.sum(0, keepdims=True), var.sum(0, keepdims=True), spread.sum(keepdims=True)
+    inverse = np.array([_inverse(*one) for one in zip(var, spread, strict=True)])
+    found = np.einsum("mjk,mk->mj", inverse, cov)
+    if left_out is not None:
+        found *= _shrinkage(np.einsum("mj,mj->m", found, cov), spread, _kept(sources, left_out), j)[:, None]
+    weights[each, :, each] = found
+    return weights
+
+
+def _shrinkage(explained: np.ndarray, spread: np.ndarray, clusters: int, j: int) -> np.ndarray:
+    """Positive-part factors by which weights from so many clusters are shrunk, shape (m,).
+
+    They are zero up to the correlation at which asking the models begins to narrow intervals.
+    """
+    left = clusters - j - 1
+    if left < FEWEST_DF:
+        return np.zeros(len(explained))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squared = np.clip(explained / spread, 0.0, 1.0)
+        factor = 1.0 - j * (1.0 - squared) / (left * squared)
+    return np.asarray(np.clip(np.nan_to_num(factor, nan=0.0, neginf=0.0), 0.0, 1.0))
+
+
+def _kept(sources: Sources, left_out: int) -> int:
+    first = sources.influences[0]
+    return len(np.unique(first.cluster[first.fold != left_out]))
+
+
+def _differences(one: Influence, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Influence by cluster on people's estimates, (G, m), and on the models' differences, (G, J, m).
+
+    The labelled part is scaled up for the fold that is left out.
+    """
+    if left_out is None:
+        return one.summed(one.human), one.unlabelled - one.summed(one.labelled)
+    kept = one.fold != left_out
+    scale = float(np.sqrt(len(kept) / kept.sum()))
+    human = one.summed(one.human * kept[:, None]) * scale
+    labelled = one.summed(one.labelled * kept[:, None, None]) * scale
+    return human, one.unlabelled - labelled
+
+
+def _own_moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each estimate's covariance with the differences, (m, J), their variance, (m, J, J), its own, (m,)."""
+    j, m = sources.labelled.shape
+    cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
+    for one in sources.influences:
+        human, difference = _differences(one, left_out)
+        cov -= one.sign * np.einsum("gm,gjm->mj", human, difference)
+        var += one.sign * np.einsum("gjm,gkm->mjk", difference, difference)
+        spread += one.sign * np.einsum("gm,gm->m", human, human)
+    return cov, var, spread
+
+
+def _moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Covariance of estimates with all differences, (m, J m), and variance of the latter, (J m, J m)."""
+    j, m = sources.labelled.shape
+    cov, var = np.zeros((m, j * m)), np.zeros((j * m, j * m))
+    for one in sources.influences:
+        human, difference = _differences(one, left_out)
+        flat = difference.reshape(len(difference), -1)
+        cov -= one.sign * (human.T @ flat)
+        var += one.sign * _gram(flat)
+    return cov, var
+
+
+def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
+    """Inverse of a covariance; directions without variance (constant or equal models) are left out.
+
+    No variance is one that is rounding beside people's, ``spread``.
+    """
+    variance = np.diag(matrix)
+    scale = np.sqrt(np.where(variance > _ROUNDING * spread, variance, 0.0))
+    unit = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+    values, vectors = np.linalg.eigh(unit[:, None] * matrix * unit)
+    kept = values > _SINGULAR * max(values[-1], 1.0) if len(values) else values > 0
+    inner = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return np.asarray(unit[:, None] * inner * unit)
+
+
+def correlation(sources: Sources) -> np.ndarray:
+    """Multiple correlation of people's with the models' influence on each estimate, shape (m,)."""
+    j, m = sources.labelled.shape
+    cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
+    for one in sources.influences:
+        human, models = one.summed(one.human), one.summed(one.labelled)
+        cov += one.sign * np.einsum("gm,gjm->mj", human, models)
+        var += one.sign * np.einsum("gjm,gkm->mjk", models, models)
+        spread += one.sign * np.einsum("gm,gm->m", human, human)
+    explained = np.einsum(
+        "mj,mjk,mk->m", cov, np.array([_inverse(*own) for own in zip(var, spread, strict=True)]), cov
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = np.sqrt(np.clip(explained / spread, 0.0, 1.0))
+    return np.where(spread > 0, rho if j > 1 else np.copysign(rho, cov[:, 0]), np.nan)

@@ -1,0 +1,244 @@
+"""Rates of classes from labels by an imperfect judge, corrected by units that people have labelled, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, did_you_mean
+from conjury.inference.tables.columns import as_text
+
+from ..numerics.intervals import check_alpha
+from ..numerics.panel import Clusters
+from ..results import Result
+from .class_rates import Rates, Units, all_rates, confusion
+
+NO_LABEL = "no label"  # category of a judge's missing labels
+
+
+def rates(
+    data: pd.DataFrame,
+    *,
+    gold: str = "label",
+    judge: str = "judged",
+    classes: Sequence[str] | None = None,
+    by: str | Sequence[str] = (),
+    cluster: str | None = None,
+    alpha: float = 0.05,
+) -> Result:
+    """Estimate how frequent classes are, from a judge's labels of all units and people's labels of some.
+
+    Five estimates are reported, which rest on different assumptions:
+
+    - ``naive``: share among the judge's labels of the units without a human label. It takes the judge to be
+      right.
+    - ``human``: share among the human labels alone. Labelled and unlabelled units are from one population.
+    - ``rogan_gladen``: the rate at which the judge's labels of unlabelled units would be as frequent as they
+      are, given how the judge labels units of each class. Only these misclassification rates have to be the
+      same in labelled and unlabelled units. Class frequencies may differ (label shift), as in a calibration
+      set with equal numbers of all classes.
+    - ``efficient``: the human rate, corrected for how the judge's labels of labelled units differ from those
+      of unlabelled ones, with the weights of least variance (prediction-powered inference with optimal
+      tuning). One population, as for ``human``; biased under label shift.
+    - ``mle``: maximum likelihood of human and judge's labels together (Tenenbein's double sampling), with the
+      same assumption and the same variance in large samples; never outside 0 to 1.
+
+    A missing label by the judge is a category of its own, as are labels that people never give. Where the
+    Rogan-Gladen rates of the classes leave 0 to 1, those of maximum likelihood within these limits replace
+    them.
+
+    Parameters
+    ----------
+    data : DataFrame of n rows
+        One row per unit.
+    gold, judge : str
+        Columns of the human label, missing where there is none, and of the judge's label.
+    classes : sequence of str, optional
+        The classes that people may give, in this order; by default those that they gave.
+    by : str or sequence of str
+        Columns of groups, each estimated on its own.
+    cluster : str, optional
+        Column of units that belong together, such as a topic. Errors then are between clusters, and intervals
+        normal.
+    alpha : float
+        One minus the confidence level.
+
+    Returns
+    -------
+    Result
+        Kind "rates": ``*by, class, method, estimate, std_error, lower, upper, n_labelled, n_unlabelled``.
+        Standard errors contain the uncertainty of the labelled units. For two classes without clusters,
+        intervals of ``rogan_gladen`` are those of Lee et al., which add pseudo-counts; those of shares are
+        Wilson's; all others are normal, cut at 0 and 1. ``extra["confusion"]`` has ``*by, gold, judged, n,
+        share`` (of the units of a class), ``extra["informedness"]`` sensitivity plus specificity minus 1 of
+        each class with its standard error: 0 for a judge whose labels are unrelated to the class.
+
+    Raises
+    ------
+    InputError
+        For missing columns, labels outside ``classes``, a group without labelled or without unlabelled units,
+        or fewer than two classes or clusters.
+
+    References
+    ----------
+    Rogan, W. J., Gladen, B. (1978). Estimating prevalence from the results of a screening test. American
+    Journal of Epidemiology 107(1), 71-76. doi:10.1093/oxfordjournals.aje.a112510
+
+    Lee, C., Zeng, T., Jeong, J., Sohn, J., Lee, K. (2025). How to correctly report LLM-as-a-judge
+    evaluations. arXiv:2511.21140
+
+    Tenenbein, A. (1970). A double sampling scheme for estimating from binomial data with misclassifications.
+    Journal of the American Statistical Association 65(331), 1350-1361. doi:10.1080/01621459.1970.10481170
+
+    Angelopoulos, A. N., Duchi, J. C., Zrnic, T. (2023). PPI++: Efficient prediction-powered inference.
+    arXiv:2311.01453
+
+    Chen, Y. T., Lu, S., Li, S., Guo, M., Li, S. (2026). Efficient inference for noisy LLM-as-a-judge
+    evaluation. arXiv:2601.05420
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"label": ["good"] * 10 + ["bad"] * 10 + [None] * 100,
+    ...                       "judged": ["good"] * 9 + ["bad"] + ["bad"] * 8 + ["good"] * 2
+    ...                       + ["good"] * 62 + ["bad"] * 38})
+    >>> found = rates(table).frame.set_index(["class", "method"])["estimate"]
+    >>> found["good"].round(2).to_dict()
+    {'naive': 0.62, 'human': 0.5, 'rogan_gladen': 0.6, 'efficient': 0.54, 'mle': 0.54}
+    """
+    check_alpha(alpha)
+    names = [by] if isinstance(by, str) else list(by)
+    for name in (gold, judge, *names, *([cluster] if cluster else [])):
+        if name not in data:
+            raise InputError(f"data: column '{name}' is missing{did_you_mean(name, data.columns)}; add it.")
+    known = _classes(data[gold], classes)
+    rows, confusions, indices, notes = [], [], [], list(ASSUMED)
+    for key, part in _groups(data, names):
+        where = f"{', '.join(map(str, key))}: " if key else ""
+        units = _units(part, gold, judge, known, cluster, where)
+        found, index, noted = all_rates(units, alpha)
+        keys = dict(zip(names, key, strict=True))
+        counts = {"n_labelled": int(units.labelled.sum()), "n_unlabelled": int((~units.labelled).sum())}
+        rows.append(_tidy(found, known).assign(**counts))
+        confusions.append(confusion(units))
+        indices.append(index)
+        for table in (rows[-1], confusions[-1], index):
+            for place, (name, value) in enumerate(keys.items()):
+                table.insert(place, name, value)
+        notes += [where + note for note in noted]
+    extra = {"confusion": _joined(confusions), "informedness": _joined(indices)}
+    settings = {"gold": gold, "judge": judge, "by": names, "cluster": cluster, "alpha": alpha}
+    return Result(_joined(rows), "rates", tuple(dict.fromkeys(notes)), settings, extra)
+
+
+ASSUMED = (
+    "Rogan-Gladen rates assume that the judge misclassifies unlabelled units as it does labelled ones of the "
+    "same class. Class frequencies may differ between the two (label shift).",
+    "Human, efficient and maximum likelihood rates assume that labelled and unlabelled units are from one "
+    "population; under label shift they are biased.",
+)
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True)
+
+
+def _groups(data: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+    if not by:
+        yield (), data
+        return
+    for name in by:
+        missing = int(data[name].isna().sum())
+        if missing:
+            raise InputError(f"Column {name!r} is missing in {missing:,} rows; fill it in, or exclude them.")
+    for key, part in data.groupby(by, sort=False, observed=True):
+        yield key if isinstance(key, tuple) else (key,), part
+
+
+def _classes(gold: pd.Series, classes: Sequence[str] | None) -> tuple[str, ...]:
+    seen = sorted(str(name) for name in as_text(gold).dropna().unique())
+    known = tuple(map(str, classes)) if classes is not None else tuple(seen)
+    if len(set(known)) < 2 or len(set(known)) < len(known):
+        raise InputError(f"The classes are {list(known)}; give at least two different ones.")
+    if stray := [name for name in seen if name not in known]:
+        raise InputError(f"Human label {stray[0]!r} is none of the classes {list(known)}; add it to classes.")
+    return known
+
+
+def _units(
+    part: pd.DataFrame, gold: str, judge: str, classes: tuple[str, ...], cluster: str | None, where: str
+) -> Units:
+    given = as_text(part[judge]).fillna(NO_LABEL)
+    others = sorted(str(name) for name in given.unique() if name not in classes)
+    categories = (*classes, *others)
+    labels = pd.Index(classes).get_indexer(pd.Index(as_text(part[gold])))
+    judged = pd.Index(categories).get_indexer(pd.Index(given))
+    if not (labels >= 0).any() or not (labels < 0).any():
+        lacking = "labelled by people" if not (labels >= 0).any() else "without a human label"
+        raise InputError(f"{where}No unit is {lacking}; a correction needs units of both kinds.")
+    clusters = Clusters.of_rows(len(part))
+    if cluster is not None:
+        codes, found = pd.factorize(part[cluster])
+        if (codes < 0).any() or len(found) < 2:
+            raise InputError(
+                f"{where}Column '{cluster}' is empty in some rows or has one cluster; fill it in."
+            )
+        clusters = Clusters(codes.astype(np.int64), len(found))
+    return Units(labels.astype(np.int64), judged.astype(np.int64), clusters, classes, categories)
+
+
+def _tidy(found: dict[str, Rates], classes: tuple[str, ...]) -> pd.DataFrame:
+    tables = [pd.DataFrame({"class": classes, "method": name} | vars(one)) for name, one in found.items()]
+    frame = pd.concat(tables, ignore_index=True)
+    place = frame["class"].map({name: number for number, name in enumerate(classes)})
+    return frame.iloc[place.argsort(kind="stable")].reset_index(drop=True)
+
+
+def calibration_split(n: int, rate: float, sensitivity: float, specificity: float) -> tuple[int, int]:
+    """Divide a calibration set between units without and with a class so that its rate is most precise.
+
+    The Rogan-Gladen variance is ``(1 - rate)^2 q0 (1 - q0) / m0 + rate^2 q1 (1 - q1) / m1`` and a term of the
+    unlabelled units, over ``(q0 + q1 - 1)^2``. It is least where m0 and m1 are proportional to the square
+    roots of the two numerators.
+
+    Parameters
+    ----------
+    n : int
+        Units to be labelled, at least 2.
+    rate, sensitivity, specificity : float
+        Expected rate of the class, and q1 and q0 of the judge.
+
+    Returns
+    -------
+    tuple of int
+        m0 (without the class) and m1 (with it), at least 1 each.
+
+    Raises
+    ------
+    InputError
+        For fewer than two units, or shares outside 0 to 1.
+
+    References
+    ----------
+    Lee, C., Zeng, T., Jeong, J., Sohn, J., Lee, K. (2025). How to correctly report LLM-as-a-judge
+    evaluations. arXiv:2511.21140
+
+    Examples
+    --------
+    >>> calibration_split(100, rate=0.3, sensitivity=0.8, specificity=0.9)
+    (64, 36)
+    """
+    if not isinstance(n, Integral) or n < 2:
+        raise InputError(f"n is {n!r}; give a whole number of 2 or more.")
+    for name, value in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
+        if not 0 <= value <= 1:
+            raise InputError(f"{name} is {value!r}; give a share between 0 and 1.")
+    without = (1 - rate) * sqrt(specificity * (1 - specificity))
+    with_ = rate * sqrt(sensitivity * (1 - sensitivity))
+    part = without / (without + with_) if without + with_ > 0 else 0.5
+    first = min(max(round(n * part), 1), int(n) - 1)
+    return first, int(n) - first

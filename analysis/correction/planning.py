@@ -1,0 +1,162 @@
+"""Variance of corrected estimates before labels are collected, and the cheapest way to a small one.
+
+An estimate from n people who answer T tasks each has the variance ``v / n``. A model answers their tasks and
+N others. With the best weight the corrected estimate has the variance
+
+    v / n (1 - rho^2 s),    s = N / (N + n T),
+
+where ``rho`` is the correlation of people's and the model's influence by person. It is the variance of
+two-phase (double) sampling with a regression estimator. Functions take arrays that broadcast.
+
+References
+----------
+Cochran, W. G. (1977). Sampling Techniques, 3rd edition, chapter 12. Wiley.
+
+Angelopoulos, A. N., Eisenstein, J., Berant, J., Agarwal, A., Fisch, A. (2025). Cost-optimal active AI model
+evaluation. doi:10.48550/arXiv.2506.07949
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..numerics.operating import satterthwaite
+from .debias import FEWEST_DF, FOLDS
+
+NODES = ndtri((np.arange(200) + 0.5) / 200)  # of equal probability under the standard normal
+CANDIDATES = 400
+FEWEST = 2  # people
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Variances and degrees of freedom of corrected estimates; arrays of one shape.
+
+    ``ratio`` is the variance over that of people alone, ``labelled`` the part of it from the labelled tasks.
+    """
+
+    ratio: np.ndarray
+    labelled: np.ndarray
+
+    def df(self, of_people: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Degrees of freedom, given those of people alone and the number of other tasks."""
+        rest = np.maximum(self.ratio - self.labelled, 0.0)
+        return satterthwaite((self.labelled, rest), (of_people, np.maximum(other - 1.0, 1.0)))
+
+
+def precision(rho: np.ndarray, people: np.ndarray, tasks: float, other: np.ndarray | float) -> Precision:
+    """Precision at numbers of people and other tasks, with weights that are estimated from other folds."""
+    share = share_of_others(people, tasks, other)
+    explained = rho**2 * share
+    loss = tuning_loss(rho, share, people)
+    return Precision(1 - explained + loss, 1 - explained * (2 - share) + loss)
+
+
+def share_of_others(people: np.ndarray, tasks: float, other: np.ndarray | float) -> np.ndarray:
+    """Share of the model's tasks that no person answers; 1 for an infinite number."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(other), 1.0, other / (other + people * tasks))
+
+
+def tuning_loss(rho: np.ndarray, share: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """Variance that estimating the weight adds, over the variance of people alone.
+
+    The weight comes from the m people of the other folds and is shrunk by the positive-part factor
+    1 - 1 / z^2, where z is the weight over its standard error under no correlation. Divided by that
+    standard error it is normal with mean ``signal`` and standard deviation ``noise``; the expectation is a
+    mean over quantiles. Without shrinkage the loss would be (1 - rho^2) / (m - 2) for an infinite number of
+    other tasks.
+    """
+    used = people * (1 - 1 / _folds(people))
+    freedom = np.maximum(used - 2, 1.0)
+    left = np.maximum(1 - rho**2 * share, 1e-9)
+    weight = rho * share
+    noise = np.sqrt(share * (1 - 2 * weight * rho + weight**2 + (rho - weight) ** 2) / left)
+    signal = np.abs(rho) * np.sqrt(share * freedom / left)
+    drawn = signal[..., None] + noise[..., None] * NODES
+    with np.errstate(divide="ignore"):
+        shrunk = drawn * np.maximum(1 - 1 / drawn**2, 0.0)
+    lost = left / freedom * ((shrunk - signal[..., None]) ** 2).mean(axis=-1)
+    # So few people get no weight at all, which loses the whole gain
+    return np.where(used - 2 < FEWEST_DF, rho**2 * share, lost)
+
+
+def _folds(people: np.ndarray) -> np.ndarray:
+    return np.clip(people, 2, FOLDS)
+
+
+def adjusted(rho: np.ndarray, people: float, models: int = 1) -> np.ndarray:
+    """A correlation without what chance adds to it among few people, with its sign (adjusted R squared)."""
+    left = people - 1.0 - models
+    if left < FEWEST_DF:
+        return np.zeros(len(rho))
+    squared = 1 - (1 - rho**2) * max(people - 1.0, 1.0) / left
+    return np.asarray(np.sign(rho) * np.sqrt(np.clip(squared, 0.0, 1.0)))
+
+
+def largest_ratio(rho: np.ndarray) -> np.ndarray:
+    """Cost of a model's task over that of a person's from which asking the model does not pay."""
+    return np.asarray((rho / (1 + np.sqrt(1 - rho**2))) ** 2)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What one person and one task of the model cost, and how many tasks a person answers."""
+
+    person: float
+    task: float
+    tasks: float
+
+    def others(self, people: np.ndarray, budget: float) -> np.ndarray:
+        """Other tasks that the model can answer for what is left of a budget; below 0 where it is passed."""
+        left = budget - (self.person + self.task * self.tasks) * people
+        if self.task == 0:
+            return np.where(left >= 0, np.inf, -1.0)
+        return np.asarray(np.floor(left / self.task + 1e-9))
+
+
+@dataclass(frozen=True)
+class Split:
+    """The best use of a budget: arrays of shape (m,).
+
+    ``ratio`` is the variance over that of spending the whole budget on people.
+    """
+
+    people: np.ndarray
+    other: np.ndarray
+    ratio: np.ndarray
+
+
+def split_budget(rho: np.ndarray, budget: float, costs: Costs, together: bool = False) -> Split:
+    """Split a budget between people and a model so that variances (m,) are smallest.
+
+    With ``together`` one split is found for all, which makes the mean of the ratios smallest.
+    """
+    most = int(np.floor(budget / costs.person + 1e-9))
+
+    def ratios(people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        other = costs.others(people, budget)
+        able = other >= 0
+        size = np.broadcast_to(people[:, None], (len(people), len(rho)))
+        found = precision(rho[None], size, costs.tasks, np.maximum(other, 0.0)[:, None]).ratio
+        found = np.where(able[:, None], found * most / size, np.inf)
+        return other, found.mean(axis=1, keepdims=True) if together else found
+
+    coarse = _whole(FEWEST, most, CANDIDATES)
+    best = coarse[ratios(coarse)[1].argmin(axis=0)]
+    found = []
+    for column, near in enumerate(best):
+        fine = _whole(max(FEWEST, int(near * 0.95) - 1), min(most, int(near * 1.05) + 1), CANDIDATES)
+        other, ratio = ratios(fine)
+        row = int(ratio[:, column].argmin())
+        people_alone = ratio[row, column] >= 1 or other[row] <= 0
+        found.append((most, 0.0, 1.0) if people_alone else (fine[row], other[row], ratio[row, column]))
+    return Split(*(np.array(part, dtype=float) for part in zip(*found, strict=True)))
+
+
+def _whole(low: int, high: int, most: int) -> np.ndarray:
+    """At most so many whole numbers between two, at equal distances on the log scale."""
+    return np.unique(np.round(np.geomspace(low, max(high, low), most))).astype(float)

@@ -1,0 +1,147 @@
+"""Who answered what: options, rows and notes that every correction by human data shares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.schema import SAMPLING
+
+from ..numerics.intervals import SAME
+from ..numerics.types import Floats
+from .debias import Tuning, least_correlation
+
+PPI = "ppi"
+AT_MOST_HALF = (
+    "Where a model judges no better than those it is compared with, its answers save at most half of the "
+    "human labels, whatever their number (Dorner, Nastl and Hardt 2025)."
+)
+
+
+class Tuned(TypedDict, total=False):
+    """How the models' answers are weighted.
+
+    Attributes
+    ----------
+    tuning : {"coefficient", "scalar", "matrix", "none"}
+        Whether the weight of the models is chosen for each estimate (default), for all together, as a matrix
+        over all estimates, or is 1.
+    folds : int
+        Folds of the clusters of labelled rows: the weights that a fold is given come from the others
+        (default 5). With 1 they come from all, and intervals are too short where clusters are few.
+    """
+
+    tuning: Tuning
+    folds: int
+
+
+class Judged(Tuned, total=False):
+    """Who answered, and how the models' answers are weighted.
+
+    Attributes
+    ----------
+    human, model : str or sequence of str
+        Values of ``judge_id``, ``panel`` or ``judge_kind``. By default all people and all models.
+    """
+
+    human: str | Sequence[str]
+    model: str | Sequence[str]
+
+
+def check_correct(
+    correct: Any, options: Mapping[str, Any], known: Collection[str], corrections: Sequence[Any] = (PPI,)
+) -> bool:
+    """Whether something is corrected; InputError for options that do not fit."""
+    stray = next((name for name in options if name not in known), None)
+    if stray is not None:
+        raise InputError(f"There is no option {stray!r}; with correct='ppi' there are {listed(list(known))}.")
+    if correct is None and options:
+        raise InputError(f"{next(iter(options))} goes with correct='ppi'; give both, or omit it.")
+    if correct is not None and correct not in corrections:
+        raise InputError(f"correct is {correct!r}; give {' or '.join(map(repr, corrections))}, or omit it.")
+    return correct is not None
+
+
+def people_and_models(
+    table: pd.DataFrame, human: str | Sequence[str], model: str | Sequence[str], columns: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Flag the rows of people and those of models, which differ."""
+    people, asked = (
+        _named(table, names, name, columns) for names, name in ((human, "human"), (model, "model"))
+    )
+    if (people & asked).any():
+        raise InputError("human and model name the same rows; name people in one and models in the other.")
+    return people, asked
+
+
+def _named(
+    table: pd.DataFrame, names: str | Sequence[str], option: str, columns: Sequence[str]
+) -> np.ndarray:
+    """Flag the rows that have one of the names in one of the columns that there are, shape (n,)."""
+    there = [column for column in columns if column in table]
+    flags = np.zeros(len(table), dtype=bool)
+    for name in [names] if isinstance(names, str) else names:
+        own = np.logical_or.reduce(
+            [table[column].eq(name).fillna(False).to_numpy(dtype=bool) for column in there]
+        )
+        if not own.any():
+            raise InputError(
+                f"{option} names {name!r}, which no row has in {listed(there)}; correct the name, or give "
+                "data with people's and models' rows."
+            )
+        flags |= own
+    return flags
+
+
+def check_overlap(
+    models: Sequence[str], labelled: np.ndarray, asked: np.ndarray, what: str, remedies: Sequence[str]
+) -> None:
+    """Refuse models that answered nothing of what people answered, or nothing else; flags of shape (n,)."""
+    if not (labelled & asked).any():
+        raise InputError(
+            f"{listed(models)} answered none of the {what} that people answered, so that nothing shows how "
+            f"far it agrees with them; {remedies[0]}."
+        )
+    if not (asked & ~labelled).any():
+        raise InputError(
+            f"{listed(models)} answered the {what} of people alone, so that it adds nothing; {remedies[1]}."
+        )
+
+
+def sampling_weights(probabilities: pd.Series[Any]) -> Floats | None:
+    """One over the probability of n labelled rows to be chosen; None where all are equal or missing."""
+    given = pd.to_numeric(probabilities, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    if np.isnan(given).all():
+        return None
+    bad = ~((given > 0) & (given <= 1))
+    if bad.any():
+        raise InputError(
+            f"Column {SAMPLING!r} has no number above 0 and up to 1 in {int(bad.sum()):,} of people's rows; "
+            "give the probability with which each was chosen for people, or omit the column if all are equal."
+        )
+    return 1.0 / given if np.ptp(given) > SAME else None
+
+
+def weight_columns(weights: np.ndarray, models: Sequence[str]) -> dict[str, np.ndarray]:
+    """Columns of the weights (m, J) of each model: ``weight``, or ``weight_MODEL`` of several."""
+    names = ["weight"] if len(models) == 1 else [f"weight_{name}" for name in models]
+    return dict(zip(names, weights.T, strict=False))
+
+
+def low_correlation(rho: Floats, clusters: np.ndarray | int) -> list[str]:
+    """Say in how many estimates people and models correlate too little for a gain, given their clusters."""
+    least = np.broadcast_to([least_correlation(int(n)) for n in np.atleast_1d(clusters)], np.shape(rho))
+    known = np.isfinite(rho)
+    low = known & (np.abs(np.nan_to_num(rho)) < least)
+    if not low.any():
+        return []
+    limits = sorted({f"{value:.2f}" for value in least[low]})
+    between = limits[0] if len(limits) == 1 else f"{limits[0]} to {limits[-1]}"
+    return [
+        f"In {int(low.sum())} of {int(known.sum())} rows the answers of people and model correlate less than "
+        f"{between}, below which a model does not shorten intervals with so few clusters of people."
+    ]

@@ -1,0 +1,102 @@
+"""Tasks that people and models both judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.schema import SAMPLING
+
+from ..conjoint.verbs.people import pair_codes
+from .check import Check, Question, Verdict, check, groups, highest, lowest, many, who
+from .judged import Judged, NotApplicableError, people_of, tidy
+
+SHARED_TASKS = Question(
+    165,
+    "shared_tasks",
+    "Tasks judged by people and models",
+    "How many tasks did people and each model both judge?",
+    "Ask the models about the tasks of people (`conjury collect --tasks panel`), or sample people's tasks "
+    "from the models' pairs (`conjury design --people N --sample uniform`). Without shared tasks, models and "
+    "people can be compared, but estimates from models cannot be corrected by human data.",
+)
+NO_PEOPLE = "There are no people among the judges, so no task is judged by both."
+NO_MODELS = "There are no models among the judges, so no task is judged by both."
+SOME, MANY_LOST = 0.01, 0.1
+
+
+@check(SHARED_TASKS)
+def shared_tasks(judged: Sequence[Judged]) -> Check:
+    """Count the tasks of people that each model was asked about, and its missing answers among them."""
+    people = people_of(judged, NO_PEOPLE)
+    models = [group for group in judged if group.kind != "human"]
+    if not models:
+        raise NotApplicableError(NO_MODELS)
+    table = tidy((model, _counts(people, model)) for model in models)
+    worst = lowest(table, table["estimate"])
+    asked = table["n_both"] / table["n_people"]
+    lost = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
+    verdict: Verdict = "fail" if lost.max() > MANY_LOST else "look"
+    if lost.max() <= SOME and (asked == 1).all():
+        verdict = "pass"
+    if not table["n_both"].any():
+        finding = (
+            f"No task of people was judged by a model: people judged {int(worst['n_people']):,} tasks, and "
+            f"{groups(len(table))} others."
+        )
+        return SHARED_TASKS.answer(table, verdict, finding)
+    finding = (
+        f"{who(worst)} answered {int(worst['n_answered']):,} of {many(int(worst['n_people']), 'task')} of "
+        f"people ({100 * worst['estimate']:.1f}%), the smallest share of {groups(len(table))}; people made "
+        f"{many(int(worst['n_choices']), 'choice')} on them."
+    )
+    notes = []
+    if lost.max() > 0:
+        row = highest(table, lost)
+        notes.append(
+            f"{who(row)} gave no single choice in {int(row['n_missing']):,} of {int(row['n_both']):,} tasks "
+            "that both were asked, where its answer has to count as a category of its own."
+        )
+    known = int(worst["n_sampled"])
+    if known:
+        notes.append(f"The sampling probability is known for {known:,} of the tasks that both judged.")
+    return SHARED_TASKS.answer(table, verdict, finding, notes)
+
+
+def _counts(people: Sequence[Judged], model: Judged) -> pd.DataFrame:
+    """One row: tasks of people, of the model and of both, answers among the latter, and people's choices."""
+    both = [*people, model]
+    columns = [name for name in (*model.attributes, *model.stimuli) if all(name in g.rows for g in both)]
+    keys = ["judge_id", "prompt_id", "pair_id", "sample", *columns]
+    rows = pd.concat([group.rows.filter(keys).astype("string") for group in both], ignore_index=True)
+    pairs = pair_codes(rows, columns)[::2]
+    chosen = np.concatenate([~np.isnan(group.first_chosen) for group in both])
+    is_model = np.arange(len(pairs)) >= len(pairs) - len(model.first_chosen)
+    n = int(pairs.max()) + 1
+
+    def flag(wanted: np.ndarray) -> np.ndarray:
+        return np.bincount(pairs[wanted], minlength=n) > 0
+
+    of_people, of_model, answered = flag(~is_model), flag(is_model), flag(is_model & chosen)
+    shared = of_people & of_model
+    sampled = np.concatenate([_sampled(group) for group in both])
+    counts = {
+        "n_people": of_people.sum(),
+        "n_model": of_model.sum(),
+        "n_both": shared.sum(),
+        "n_answered": (shared & answered).sum(),
+        "n_missing": (shared & ~answered).sum(),
+        "n_choices": (~is_model & chosen & (shared & answered)[pairs]).sum(),
+        "n_sampled": (shared & flag(sampled)).sum(),
+    }
+    share = counts["n_answered"] / counts["n_people"]
+    return pd.DataFrame({name: [int(value)] for name, value in counts.items()} | {"estimate": [share]})
+
+
+def _sampled(group: Judged) -> np.ndarray:
+    """Whether the sampling probability of each pair is known, shape (pairs,)."""
+    if SAMPLING not in group.rows:
+        return np.zeros(len(group.first_chosen), dtype=bool)
+    return group.rows[SAMPLING].notna().to_numpy(bool)[::2]

@@ -1,0 +1,374 @@
+"""Ratings and labels by people over many items, from people's answers on few of them and a model's on all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.schema import SAMPLING
+
+from ...correction.debias import FOLDS, Tuning
+from ...correction.items import (
+    CORRECTED,
+    PEOPLE,
+    Corrected,
+    Numbers,
+    alone,
+    are_unlike,
+    beside,
+    bounded,
+    correct,
+    gains_of,
+    joined,
+    moved_note,
+    quantile,
+    weighted_mean,
+)
+from ...correction.sources import PPI, low_correlation
+from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
+from ...numerics.types import Floats
+from ...results import Result
+from ..ratings import Judgments, Ratings, read_dimensions
+from ..scales import names_of
+from .answers import ITEM, JUDGE, Answers, answers_of
+from .scores import Flags, ordered, stratum_names
+
+Statistic = Literal["mean", "proportion", "quantile", "share"]
+MOST = 2_000  # values at which the distribution of ratings is estimated for a quantile, at most
+BLOCK = 200  # of them at a time
+_INSIDE = ("coefficient", "none")
+
+
+def prediction_powered(
+    judgments: Judgments,
+    items: pd.DataFrame | None = None,
+    *,
+    statistic: Statistic = "mean",
+    at_least: float | Sequence[float] | None = None,
+    q: float | Sequence[float] = 0.5,
+    human: str | Sequence[str] = "human",
+    model: str | Sequence[str] = "model",
+    by: str | Sequence[str] = (),
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | Sequence[str] | None = None,
+    scale: Sequence[float] | None = None,
+    overall: bool = False,
+    tuning: Tuning = "coefficient",
+    folds: int = FOLDS,
+    seed: int = 1,
+    alpha: float = 0.05,
+) -> Result:
+    """Estimate ratings or labels by people over all items, from people's few and a model's many answers.
+
+    People answered for some items, the labelled ones; models answered for these and for others. The estimate
+    from people is moved by what the models' answers say about the difference between labelled and other
+    items, with a weight that is near 0 where a model does not answer as people do. It estimates what people
+    alone estimate, whatever the models answer, if the labelled items are a random sample of all.
+
+    Every item counts once: an item's value is the mean over people, and of each over their samples. A mean
+    over labelled items has the influence (y - mean) / n on itself, summed by cluster; the variance from G
+    clusters has the factor G / (G - 1). Degrees of freedom are those of Welch and Satterthwaite. Quantiles
+    invert the corrected distribution function of single ratings: the least rating up to which the share of
+    ratings is at least ``q``, with the ratings between which the interval of that share contains ``q``; there
+    is no standard error.
+
+    A model's missing or refused answer counts as the mean of its answers, in labelled and other items alike;
+    for shares of labels it is a category of its own.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        No coded ratings, which lack answers that could not be used: ``judge_id, judge_kind, item_id, value``,
+        and, where there are any, ``dimension, status, sample, prompt_id, panel, excluded, probability`` and
+        ``sampling_probability``.
+    items : DataFrame, optional
+        ``item_id``, the columns of ``by`` and ``cluster``, and ``sampling_probability``: the probability with
+        which an item was chosen for people. Where it differs, labelled items have the weight 1 / probability,
+        and are compared with all items that the models answered.
+    statistic : {"mean", "proportion", "quantile", "share"}
+        Mean rating; share of ratings of ``at_least`` so much; quantile ``q`` of ratings; share of each label.
+    at_least : float or sequence of float, optional
+        Of "proportion".
+    q : float or sequence of float
+        Of "quantile", between 0 and 1; 0.5 is the median.
+    human, model : str or sequence of str
+        Values of ``judge_id``, ``panel`` or ``judge_kind``. Each model, and each prompt of a model, has a
+        weight.
+    by, dimensions, scale, overall
+        As in `conjury.analysis.raters.means`.
+    cluster : str or sequence of str, optional
+        What is independent of each other: by default items; a column of items such as ``"topic_id"``; with
+        ``"judge_id"`` among several names, people as well, so that intervals are about other people, too
+        (Cameron, Gelbach and Miller 2011). Folds are of the first column that is not ``"judge_id"``.
+    tuning : {"coefficient", "scalar", "matrix", "none"}
+        Whether the weight of the models is chosen for each row (default), for all levels of a stratum
+        together, as a matrix over them, or is 1. Quantiles take "coefficient" or "none".
+    folds, seed : int
+        Folds of clusters of labelled items: the weight of a fold comes from the others. With 1 it comes from
+        all, and intervals are too short where labels are few.
+    alpha : float
+        One minus the confidence level.
+
+    Returns
+    -------
+    Result
+        Kind "prediction_powered_items", three rows and more for each estimate: ``dimension, statistic, level,
+        *by, source`` ("human only", "corrected", "MODEL only"), ``estimate, std_error, df, lower, upper,
+        n_labelled, n_other, rho`` (correlation of people's and models' influence), ``weight`` (or
+        ``weight_MODEL``), ``gain`` (variance of people alone over that of the corrected estimate; for
+        quantiles, of the share at it) and ``n_effective`` (the labelled items that would have had that
+        variance alone). A model alone is about all items that it answered.
+
+    Raises
+    ------
+    InputError
+        For names that no row has, models that answered labelled items alone or none of them, labels without
+        sampling probabilities on items about which a model is far less or more certain than about others, and
+        invalid options.
+
+    References
+    ----------
+    Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with imputed
+    covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
+
+    Angelopoulos, A. N., Bates, S., Fannjiang, C., Jordan, M. I., Zrnic, T. (2023). Prediction-powered
+    inference. Science 382, 669-674. doi:10.1126/science.adi6000
+
+    Cameron, A. C., Gelbach, J. B., Miller, D. L. (2011). Robust inference with multiway clustering. Journal
+    of Business & Economic Statistics 29, 238-249. doi:10.1198/jbes.2010.07136
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> quality = rng.normal(3, 1, 300)
+    >>> people = pd.DataFrame({"judge_id": "ann", "judge_kind": "human", "item_id": range(60),
+    ...     "value": quality[:60] + rng.normal(0, 0.4, 60)})
+    >>> gpt = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": range(300),
+    ...     "value": quality + 1 + rng.normal(0, 0.4, 300)})
+    >>> found = prediction_powered(pd.concat([people, gpt])).frame
+    >>> found[["source", "estimate", "std_error"]].round(2).values.tolist()
+    [['human only', 2.91, 0.13], ['corrected', 2.86, 0.09], ['gpt only', 3.91, 0.06]]
+    """
+    check_alpha(alpha)
+    asked = _Asked.of(statistic, at_least, q, tuning)
+    if not isinstance(judgments, pd.DataFrame):
+        raise InputError(
+            "correct='ppi' needs the table of judgments, which contains the answers that could not be used; "
+            "give it instead of coded ratings."
+        )
+    by, names = names_of(by), names_of(cluster) or [ITEM]
+    if set(names) <= {JUDGE}:
+        names = [ITEM, *names]
+    names = sorted(dict.fromkeys(names), key=lambda name: name == JUDGE)
+    sampled = [SAMPLING] if SAMPLING in judgments or (items is not None and SAMPLING in items) else []
+    wanted = [*by, *(name for name in names if name not in (ITEM, JUDGE)), *sampled]
+    read = read_dimensions(
+        judgments,
+        dimensions,
+        items=items,
+        columns=list(dict.fromkeys(wanted)),
+        scale=scale,
+        numeric=None if statistic == "share" else True,
+    )
+    ends = (float(min(scale)), float(max(scale))) if scale is not None and len(scale) else UNBOUNDED
+    options = _Options(tuning, folds, seed, alpha, ends if statistic == "mean" else SHARE)
+    tables: list[pd.DataFrame] = []
+    notes: list[str] = []
+    people: list[str] = []
+    models: list[str] = []
+    for ratings in read:
+        data = answers_of(ratings, human, model, wanted, names)
+        made, told = _of_dimension(data, by, overall, asked, options)
+        tables += made
+        notes += [ratings.note(note) if len(read) > 1 else note for note in [*ratings.notes, *told]]
+        people, models = [*people, *data.people], [*models, *data.models]
+    if not tables:
+        raise InputError(f"judgments: {notes[-1]} Label more items, ask the model about more, or omit by.")
+    if JUDGE not in names:
+        notes.append("Intervals are about other items; the people who answered are taken as they are.")
+    settings = {
+        "correct": PPI,
+        "statistic": statistic,
+        "by": by,
+        "cluster": names,
+        "human": list(dict.fromkeys(people)),
+        "model": list(dict.fromkeys(models)),
+        "tuning": tuning,
+        "folds": folds,
+        "seed": seed,
+        "alpha": alpha,
+    }
+    frame = ordered(pd.concat(tables, ignore_index=True), ["dimension", "level", *by, "source"])
+    return Result(frame, "prediction_powered_items", tuple(dict.fromkeys(notes)), settings)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is estimated of the ratings."""
+
+    statistic: str
+    levels: tuple[float, ...]  # thresholds or orders of quantiles
+
+    @staticmethod
+    def of(
+        statistic: str, at_least: float | Sequence[float] | None, q: float | Sequence[float], tuning: str
+    ) -> _Asked:
+        """Check the statistic and what belongs to it."""
+        if statistic not in get_args(Statistic):
+            raise InputError(f"statistic is {statistic!r}; give one of {listed(get_args(Statistic))}.")
+        if (statistic == "proportion") == (at_least is None):
+            raise InputError(
+                "at_least goes with statistic='proportion'; give both, such as at_least=4, or neither."
+            )
+        given = at_least if statistic == "proportion" else q if statistic == "quantile" else ()
+        levels = tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
+        if statistic == "quantile":
+            if not levels or not all(0 < level < 1 for level in levels):
+                raise InputError(f"q is {q!r}; give numbers between 0 and 1, such as 0.5 for the median.")
+            if tuning not in _INSIDE:
+                raise InputError(f"tuning is {tuning!r}; quantiles take {listed(_INSIDE)}.")
+        return _Asked(statistic, levels)
+
+    def values(self, ratings: Ratings) -> Floats:
+        """What is averaged of each rating, shape (n, m)."""
+        if self.statistic == "mean":
+            return ratings.value[:, None]
+        if self.statistic == "share":
+            return np.asarray(ratings.category[:, None] == np.arange(len(ratings.categories)), dtype=float)
+        return np.asarray(ratings.value[:, None] >= np.array(self.levels), dtype=float)
+
+    def names(self, ratings: Ratings) -> list[str]:
+        """Names of the m levels."""
+        if self.statistic == "share":
+            return [f"{name:g}" if ratings.numeric else str(name) for name in ratings.categories]
+        return [f"{level:g}" for level in self.levels] or [""]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How estimates are corrected and bounded."""
+
+    tuning: Tuning
+    folds: int
+    seed: int
+    alpha: float
+    support: Support
+
+
+def _of_dimension(
+    data: Answers, by: Sequence[str], overall: bool, asked: _Asked, options: _Options
+) -> tuple[list[pd.DataFrame], list[str]]:
+    """Tables of all strata, and what readers should know."""
+    tables, notes, clusters, moved = [], [], [], 0
+    strata = [*data.cells(()), *(data.cells(by) if by else ())] if overall else list(data.cells(by))
+    estimate = _quantiles if asked.statistic == "quantile" else _moments
+    for level, inside in strata:
+        names = stratum_names(by, level)
+        if not data.is_enough(inside):
+            where = f" for {listed(names.values())}" if names else ""
+            notes.append(
+                f"No estimate{where}: a correction needs two clusters of labelled items, two of others, and "
+                "every model's answers in both."
+            )
+            continue
+        sources, gains = estimate(data, inside, asked, options)
+        n_labelled, n_other = (int((flags & inside).sum()) for flags in (data.labelled, data.other))
+        levels = asked.names(data.ratings)
+        keys = pd.DataFrame(
+            {"dimension": data.ratings.dimension, "statistic": asked.statistic, "level": levels}
+        )
+        table = beside(keys.assign(**names), sources, gains, n_labelled, n_other)
+        tables.append(table)
+        clusters.append(np.full(len(table), data.clusters_in(inside)))
+        moved += _is_moved(data, inside)
+    if tables:
+        rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])
+        notes += low_correlation(rho, np.concatenate(clusters))
+    notes += moved_note(moved, len(tables))
+    if asked.statistic == "quantile":
+        notes.append(
+            "Quantiles are of single ratings; their intervals invert those of the distribution function."
+        )
+    for name, count in data.unanswered.items():
+        instead = "have a category of their own" if asked.statistic == "share" else "count as its mean answer"
+        notes.append(f"{name} gave no usable answer to {count:,} items; these are kept and {instead}.")
+    return tables, notes
+
+
+def _numbers(
+    data: Answers, inside: Flags, values: Floats, asked: _Asked, options: _Options
+) -> tuple[Corrected, dict[str, Numbers]]:
+    """Weighted means of values of ratings (n, m) by people, corrected, and by each model alone."""
+    models = data.of_items(values, 0.0 if asked.statistic == "share" else None)
+    rows = data.rows(inside, data.of_pairs(values), models)
+    own = {}
+    for name, made, there in zip(data.models, models, data.asked, strict=True):
+        items = np.flatnonzero(there & inside)
+        codes = next(iter(data.clusterings.values()))
+        found = weighted_mean(made[items], np.ones(len(items)))
+        own[f"{name} only"] = alone(found, codes[items])
+    return correct(rows, options.tuning, options.folds, options.seed), own
+
+
+def _moments(
+    data: Answers, inside: Flags, asked: _Asked, options: _Options
+) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """Numbers of means and shares by source, and what the models add."""
+    found, models = _numbers(data, inside, asked.values(data.ratings), asked, options)
+    sources = {PEOPLE: found.human, CORRECTED: found.corrected, **models}
+    share = asked.statistic != "mean"
+    tables = {
+        name: bounded(one, options.alpha, options.support, share=share) for name, one in sources.items()
+    }
+    return tables, gains_of(found, data.models)
+
+
+def _quantiles(
+    data: Answers, inside: Flags, asked: _Asked, options: _Options
+) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """Quantiles of ratings by source, and what the models add to the share of ratings up to them."""
+    value = data.ratings.value
+    grid = np.unique(value[np.logical_or.reduce([data.of_people, *data.of_models])])
+    if len(grid) > MOST:
+        grid = grid[np.linspace(0, len(grid) - 1, MOST).round().astype(int)]
+    blocks = [
+        _numbers(data, inside, np.asarray(value[:, None] <= part, dtype=float), asked, options)
+        for part in np.split(grid, range(BLOCK, len(grid), BLOCK))
+    ]
+    below = {
+        PEOPLE: joined([found.human for found, _ in blocks]),
+        CORRECTED: joined([found.corrected for found, _ in blocks]),
+        **{name: joined([models[name] for _, models in blocks]) for name in blocks[0][1]},
+    }
+    gains = pd.concat([gains_of(found, data.models) for found, _ in blocks], ignore_index=True)
+    tables, places = {}, {}
+    for name, numbers in below.items():
+        found = [quantile(numbers, grid, q, options.alpha) for q in asked.levels]
+        places[name] = [one[0] for one in found]
+        tables[name] = pd.DataFrame(
+            {
+                "estimate": grid[places[name]],
+                "std_error": np.nan,
+                "df": numbers.df[places[name]],
+                "lower": [one[1] for one in found],
+                "upper": [one[2] for one in found],
+            }
+        )
+    return tables, gains.iloc[places[CORRECTED]].reset_index(drop=True)
+
+
+def _is_moved(data: Answers, inside: Flags) -> bool:
+    """Whether a model's answers to labelled items differ from those to others by more than chance."""
+    if data.weight is not None:
+        return False
+    ratings = data.ratings
+    mean = _Asked("mean" if ratings.numeric else "share", ())
+    values = mean.values(ratings)
+    rows = data.rows(inside, data.of_pairs(values), data.of_items(values))
+    codes, n = next(iter(rows.clusterings.values())).code, len(rows.human.influence)
+    return are_unlike(rows.labelled, rows.other, codes[:n], codes[n:])

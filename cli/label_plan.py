@@ -1,0 +1,295 @@
+"""How many people a study needs with the answers of a model, for ``conjury power STUDY --with MODEL``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from conjury.inference.errors import InputError
+
+from .printing import money, wide_console
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.conjoint.estimates import Estimates
+    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.results import Result
+    from conjury.inference.study.models import Study
+    from conjury.inference.study.parts import Analysis
+
+SHOWN = (25, 50, 100, 200, 400, 800, 1600)  # numbers of people
+
+
+@dataclass(frozen=True)
+class WithModel:
+    """A model whose answers correct those of people, and where both are."""
+
+    with_model: Annotated[
+        str | None,
+        typer.Option(
+            "--with", help="Plan how many people are needed with this model, from choices of both (--data)."
+        ),
+    ] = None
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", help="With --with: choices of people and the model; can be repeated."),
+    ] = None
+    results: Annotated[
+        Path | None, typer.Option("--results", help="With --with: results folder whose choices are used.")
+    ] = None
+    budget: Annotated[
+        float | None, typer.Option(help="With --with: total cost, split between people and the model.")
+    ] = None
+
+    def check_absent(self) -> None:
+        """Refuse the other options where --with is missing."""
+        for name in ("data", "results", "budget"):
+            if getattr(self, name) is not None:
+                raise InputError(f"--{name} is an option of --with; name a model or omit it.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Effects, sizes, costs and test of a plan; costs None where they are not known."""
+
+    effects: Sequence[float]
+    respondents: int | None
+    pairs: int | None
+    cost_person: float | None
+    cost_pair: float | None
+    currency: str
+    power: float
+    alpha: float
+    out: Path | None
+    figure: Path | None
+
+
+def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
+    """Measure how the model's answers go with people's, and print how many people are needed."""
+    from conjury.analysis.correction import label_plan
+    from conjury.analysis.pipeline.robustness import analysis_of_effects
+    from conjury.inference.tables.files import write_table
+
+    loaded = _load(study, model)
+    analysis = analysis_of_effects(study)
+    found, notes = _corrected(study, analysis, loaded, model, asked.alpha)
+    cost_pair = asked.cost_pair
+    if cost_pair is None:
+        cost_pair = _cost_in_run(loaded, str(model.with_model))
+        if cost_pair is not None:
+            notes.append(f"A pair of the model counts as {cost_pair:.4g}, which it cost in the run.")
+    if model.budget is not None and (asked.cost_person is None or cost_pair is None):
+        raise InputError("--budget needs costs; give --cost-per-respondent and --cost-per-pair.")
+    plan = label_plan(
+        found,
+        sorted({*SHOWN, asked.respondents or study.design.respondents}),
+        effect=asked.effects,
+        power=asked.power,
+        other=asked.pairs,
+        cost_person=asked.cost_person,
+        cost_task=cost_pair,
+        budget=model.budget,
+        alpha=asked.alpha,
+    )
+    keys = ["feature", "level"]
+    if asked.out is not None:
+        rows = plan.extra["rows"][[*keys, "rho", "rho_lower", "rho_upper", "saving_limit"]]
+        write_table(plan.frame.merge(rows, on=keys, how="left"), asked.out)
+    if asked.figure is not None:
+        _draw(study, plan, asked.figure)
+    _print(study, analysis, plan, asked)
+    console = wide_console()
+    for note in dict.fromkeys([*plan.notes, *notes]):
+        console.print(f"Note: {note}")
+    if asked.out is not None:
+        console.print(f"All levels and numbers of people in {asked.out}")
+    if asked.figure is not None:
+        console.print(f"Figure in {asked.figure}")
+
+
+def _load(study: Study, model: WithModel) -> Loaded:
+    from conjury.analysis.pipeline.loading import Selection, kept_choices, read_choices_of
+    from conjury.inference.readers.prepare import judge_of
+    from conjury.inference.tables.columns import as_text
+
+    if (model.data is None) == (model.results is None):
+        raise InputError(
+            "--with measures how a model's answers go with people's; name choices of both with --data, or "
+            "the folder of `conjury fit` with --results."
+        )
+    if model.results is not None:
+        loaded = kept_choices(study, model.results, Selection())
+    else:
+        loaded = read_choices_of(study, list(model.data or ()))
+    choices = loaded.tables["choices"]
+    asked = choices[as_text(choices["judge_kind"]) == "model"]
+    known = [str(name) for name in judge_of(asked).unique()]
+    if model.with_model not in known:
+        from conjury.inference.errors import did_you_mean, listed
+
+        there = f"they have {listed(known)}" if known else "they have none"
+        hint = did_you_mean(str(model.with_model), known)
+        raise InputError(f"--with {model.with_model}: the choices have no such model{hint}; {there}.")
+    return loaded
+
+
+def _corrected(
+    study: Study, analysis: Analysis, loaded: Loaded, model: WithModel, alpha: float
+) -> tuple[Estimates, list[str]]:
+    """Effects among people corrected by the model, with what was noted."""
+    from conjury.analysis.conjoint import amce
+    from conjury.analysis.pipeline.run import warnings_noted
+
+    notes = list(loaded.source()["notes"])
+    with warnings_noted(notes, analysis.name):
+        found = amce(
+            analysis.select(loaded.tables["choices"]),
+            analysis.formula,
+            id=study.clusters.of("human"),
+            alpha=alpha,
+            correct="ppi",
+            model=str(model.with_model),
+        )
+    return found, notes
+
+
+def _cost_in_run(loaded: Loaded, model: str) -> float | None:
+    """What a pair cost in the run beside the choices, all prompts, samples and repeats included."""
+    from conjury.inference.tables.columns import companion
+    from conjury.inference.tables.files import read_table
+
+    for path in loaded.paths:
+        responses = next(
+            (
+                file
+                for file in (path.with_name("responses.parquet"), companion(path, "responses"))
+                if file.is_file()
+            ),
+            None,
+        )
+        if responses is None:
+            continue
+        table = read_table(responses, "responses")
+        own = table[(table["judge_id"].astype("string") == model).to_numpy(bool)]
+        if len(own) and "cost" in own and own["cost"].notna().all():
+            pairs = own["task_id"].astype("string").str.removesuffix("_swapped").nunique()
+            return float(own["cost"].sum()) / pairs
+    return None
+
+
+def _draw(study: Study, plan: Result, file: Path) -> None:
+    from conjury.analysis.figures import save
+
+    judges = {("judges", name): label for name, label in study.judge_labels.items()}
+    save(plan.plot(labels=judges), file.with_suffix(""), formats=(file.suffix[1:].lower(),))
+
+
+def _print(study: Study, analysis: Analysis, plan: Result, asked: Asked) -> None:
+    console = wide_console()
+    made, rows = plan.settings, plan.extra["rows"]
+    names = " and ".join(study.judge_labels.get(name, name) for name in made["model"])
+    console.print(
+        f"{study.title}\n{analysis.title}: {made['people']:,.0f} people with {made['tasks']:.3g} tasks each, "
+        f"corrected by {names}, which answers {made['other']:,.0f} other pairs\n"
+        f"Two-sided tests at alpha {asked.alpha:.3g}"
+    )
+    ordered = rows.sort_values("sd", ascending=False, kind="stable").drop_duplicates("feature")
+    hardest = ordered.sort_index()
+    _print_needed(study, plan, hardest, asked)
+    _print_sizes(study, plan, ordered.iloc[0], asked)
+    if "split" in plan.extra:
+        _print_split(study, plan, hardest, asked)
+
+
+def _print_needed(study: Study, plan: Result, hardest: pd.DataFrame, asked: Asked) -> None:
+    console = wide_console()
+    console.print(f"\nPeople needed for power {asked.power:g}, hardest level of each attribute")
+    needed = plan.extra["needed"]
+    priced = needed["cost"].notna().any()
+    heads = ["rho", "95%\ninterval", "saving\nat most", "people\nalone", "with\nmodel"]
+    table = _table(["Effect", "Attribute"], [*heads, *(("cost\nalone", "with\nmodel") if priced else ())])
+    for effect in asked.effects:
+        for row in hardest.to_dict("records"):
+            own = needed[_is(needed, row) & (needed["effect"] == effect)].iloc[0]
+            cells = [f"{row['rho']:.2f}", f"{row['rho_lower']:.2f}, {row['rho_upper']:.2f}"]
+            cells += [
+                f"{1 - 1 / row['saving_limit']:.0%}",
+                _people(own["people_human"]),
+                _people(own["people"]),
+            ]
+            if priced:
+                cells += [f"{own['cost_human']:,.0f}", f"{own['cost']:,.0f}"]
+            table.add_row(f"{effect:g}", study.feature_labels[str(row["feature"])], *cells)
+    console.print(table)
+
+
+def _table(named: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table of names on the left and numbers on the right."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in named:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _print_sizes(study: Study, plan: Result, row: Any, asked: Asked) -> None:
+    console = wide_console()
+    effect = asked.effects[0]
+    console.print(
+        f"\n{100 * (1 - asked.alpha):g}% interval of {_level(study, row)}, and power for an effect of "
+        f"{effect:g}"
+    )
+    frame = plan.frame[_is(plan.frame, row) & (plan.frame["effect"] == effect)]
+    priced = frame["cost"].notna().any()
+    heads = ["width\nalone", "with\nmodel", "power\nalone", "with\nmodel"]
+    table = _table(["People"], [*heads, *(("cost\nalone", "with\nmodel") if priced else ())])
+    for own in frame.to_dict("records"):
+        cells = [f"{own[name]:.3f}" for name in ("width_human", "width")]
+        cells += [f"{own[name]:.2f}" for name in ("power_human", "power")]
+        if priced:
+            cells += [f"{own[name]:,.0f}" for name in ("cost_human", "cost")]
+        table.add_row(f"{own['people']:,}", *cells)
+    console.print(table)
+
+
+def _print_split(study: Study, plan: Result, hardest: pd.DataFrame, asked: Asked) -> None:
+    console = wide_console()
+    spent = f"{asked.currency} {money(plan.settings['budget'])}".strip()
+    split = plan.extra["split"]
+    alone = f"{split['people_alone'].iloc[0]:,.0f}"
+    console.print(
+        f"\nBest split of {spent}, which pays {alone} people alone; the model also answers their tasks"
+    )
+    table = _table(["For"], ["people", "other\npairs", "standard\nerror", "people\nalone"])
+    chosen = [(split[split["overall"]].iloc[0], "All effects together")]
+    for row in hardest.to_dict("records"):
+        chosen.append((split[_is(split, row)].iloc[0], _level(study, row)))
+    for own, label in chosen:
+        errors = [own["std_error"], own["std_error_human"]]
+        shown = ["" if math.isnan(error) else f"{error:.4f}" for error in errors]
+        other = "unlimited" if math.isinf(own["other"]) else f"{own['other']:,.0f}"
+        table.add_row(label, f"{own['people']:,.0f}", other, *shown)
+    console.print(table)
+
+
+def _is(frame: pd.DataFrame, row: Any) -> pd.Series[bool]:
+    """Rows about the level of a row."""
+    same = (frame[name].astype("string") == str(row[name]) for name in ("feature", "level"))
+    return (next(same) & next(same)).fillna(False).astype(bool)
+
+
+def _level(study: Study, row: Any) -> str:
+    feature, level = str(row["feature"]), str(row["level"])
+    return f"{study.feature_labels[feature]}: {study.level_labels[feature].get(level, level)}"
+
+
+def _people(size: float) -> str:
+    return f"{size:,.0f}" if math.isfinite(size) else "no number"

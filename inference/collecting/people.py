@@ -1,0 +1,361 @@
+"""Tasks of people in a run: drawn apart, sampled from the pairs of models, or those of a survey."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..design.drawn import DrawnDesign, save_assignment, save_design, with_panel
+from ..design.panels import (
+    Panel,
+    described,
+    draw_people,
+    imported_people,
+    panel_name,
+    sample_people,
+    sample_size,
+)
+from ..design.profiles import enumerate_profiles
+from ..design.sampling import (
+    SAMPLES,
+    answer_uncertainty,
+    equal_strata,
+    inclusion_probabilities,
+    strata_of_pairs,
+    with_floor,
+)
+from ..errors import InputError, did_you_mean, listed
+from ..readers.choices import read_choices
+from ..readers.judgments import load_judgments
+from ..readers.prepare import load_choices
+from ..study.load import load_any_study
+from ..study.models import AnyStudy, ItemStudy, Study
+from ..tables.files import read_table
+from ..tables.schema import POSITIONS, SAMPLING
+from .past_runs import run_folder
+from .runs import RunFolder
+
+FLOOR = 0.2
+
+
+@dataclass(frozen=True)
+class PeoplePlan:
+    """How many people judge which tasks.
+
+    Attributes
+    ----------
+    people : int
+        Each judges as many tasks as the study's design says.
+    seed : int, optional
+        By default that of the design.
+    sample : {"uniform", "strata", "uncertainty"}, optional
+        How tasks are sampled from the pairs of models; by default every person has tasks drawn apart.
+    each : int
+        People who judge each sampled task.
+    pairs : int, optional
+        Tasks are sampled from the first pairs of the design only, such as those that a model was asked about.
+    strata : str, optional
+        Column of profiles: a stratum of pairs are those whose two profiles have the same two levels.
+    judge : str, optional
+        Model by whose uncertainty tasks are sampled.
+    answers : Path, optional
+        Its choices; by default those of the run.
+    floor : float
+        Share of uniform sampling where tasks are sampled by uncertainty.
+
+    Examples
+    --------
+    >>> PeoplePlan(people=20, sample="uniform").floor
+    0.2
+    """
+
+    people: int
+    seed: int | None = None
+    sample: str | None = None
+    each: int = 1
+    pairs: int | None = None
+    strata: str | None = None
+    judge: str | None = None
+    answers: Path | None = None
+    floor: float = FLOOR
+
+
+def add_people(
+    study: str | Path | AnyStudy, plan: PeoplePlan, *, out: str | Path | None = None
+) -> DrawnDesign:
+    """Add tasks of people to the design of a run, and write it; the same plan again changes nothing.
+
+    Parameters
+    ----------
+    study : str, Path or study
+        A study that ships, the path of a study file, or a loaded study.
+    plan : PeoplePlan
+    out : path, optional
+        Folder of the run; by default ``runs/STUDY``. Where it has no design, that of the study file is drawn.
+
+    Returns
+    -------
+    DrawnDesign
+        ``.panel.tasks`` are the tasks of people. Where they were sampled from the pairs of models, they keep
+        the names of these, and ``sampling_probability`` is the exact probability of each pair to be sampled,
+        also in ``.tasks``, where it is missing for pairs that could not be sampled.
+
+    Raises
+    ------
+    InputError
+        For people and tasks that do not fit the design, an unknown sample, column or judge, and where the
+        design has other tasks of people already.
+
+    References
+    ----------
+    Zrnic, T., & Candès, E. J. (2024). Active statistical inference. Proceedings of the 41st International
+    Conference on Machine Learning. doi:10.48550/arXiv.2403.03208
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting.runs import RunFolder
+    >>> from conjury.inference.study import load_study
+    >>> study, run = load_study("moderation"), tempfile.mkdtemp()
+    >>> _ = RunFolder(Path(run)).draw(study, pairs=40, swapped_share=0.0, seed=1)
+    >>> design = add_people(study, PeoplePlan(people=2), out=run)
+    >>> design.panel.tasks["task_id"].nunique(), len(design.asked("panel")) // 2
+    (32, 30)
+    """
+    known, folder = _opened(study, out)
+    if plan.sample is not None and plan.sample not in SAMPLES:
+        raise InputError(f"--sample {plan.sample}: write {', '.join(SAMPLES[:-1])} or {SAMPLES[-1]}.")
+    if folder.design is None:
+        check_size(known, plan)
+    design = folder.design or folder.draw(known, None, None, None)
+    facts = _facts(known, design, plan)
+    if design.panel is not None:
+        if design.panel.drawn != facts:
+            raise _other_people(design.panel, folder)
+        return design
+    profiles = enumerate_profiles(known)
+    seed = facts["seed"]
+    if plan.sample is None:
+        panel = Panel(draw_people(known, profiles, plan.people, seed), facts)
+        return _stored(with_panel(known, design, profiles, panel), folder)
+    tasks = design.first_pairs(plan.pairs)
+    pairs = tasks[~tasks["repeat"].to_numpy(bool)]
+    names = pairs["task_id"].iloc[:: len(POSITIONS)].astype(str).tolist()
+    n = sample_size(len(names), plan.people, known.design.tasks, plan.each)
+    strata = None if plan.strata is None else strata_of_pairs(pairs, design.profiles, plan.strata)
+    size = np.ones(len(names))
+    if plan.sample == "strata":
+        if strata is None:
+            raise InputError("--sample strata needs a column of profiles; name it with --strata.")
+        size = equal_strata(strata)
+    elif plan.sample == "uncertainty":
+        source, answers = _answers_of(known, folder, plan)
+        size = with_floor(answer_uncertainty(answers, names, strata, source), plan.floor)
+    probability = inclusion_probabilities(size, n)
+    tasks = sample_people(known, pairs, probability, plan.people, plan.each, seed, strata)
+    original = design.tasks["repeat_of"].fillna(design.tasks["task_id"])
+    chances = original.map(dict(zip(names, probability, strict=True))).astype("float64")
+    sampled = DrawnDesign(
+        design.tasks.assign(**{SAMPLING: chances}), design.profiles, design.posts, design.drawn
+    )
+    return _stored(with_panel(known, sampled, profiles, Panel(tasks, facts)), folder)
+
+
+def add_survey(
+    study: str | Path | AnyStudy, path: str | Path, *, out: str | Path | None = None
+) -> DrawnDesign:
+    """Make the pairs of people's choices the tasks of people in a run, to ask models about them.
+
+    Parameters
+    ----------
+    study, out
+        As in `add_people`.
+    path : path
+        Choices of people, as from ``conjury import``; ``pair_id`` becomes the name of the task.
+
+    Returns
+    -------
+    DrawnDesign
+
+    Raises
+    ------
+    InputError
+        For choices without people, profiles that the study does not have, and a pair_id that names several
+        pairs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting.runs import RunFolder
+    >>> from conjury.inference.simulation import simulate
+    >>> from conjury.inference.study import load_study
+    >>> study, run = load_study("moderation"), Path(tempfile.mkdtemp())
+    >>> _ = RunFolder(run).draw(study, pairs=40, swapped_share=0.0, seed=1)
+    >>> people = simulate(study, 1, respondents=2, judges=["human"], truth=False).choices
+    >>> people.to_parquet(run / "people.parquet")
+    >>> len(add_survey(study, run / "people.parquet", out=run).asked("panel")) // 2
+    30
+    """
+    known, folder = _opened(study, out)
+    path = Path(path)
+    design = folder.design or folder.draw(known, None, None, None)
+    profiles = enumerate_profiles(known)
+    tasks = imported_people(known, profiles, load_choices(known, path), str(path))
+    facts: dict[str, Any] = {
+        "name": panel_name(known),
+        "people": int(tasks["judge_id"].nunique()),
+        "sample": "imported",
+        "choices": path.name,
+    }
+    panel = Panel(tasks, facts)
+    if design.panel is not None:
+        if design.panel.sha256() != panel.sha256():
+            raise _other_people(design.panel, folder)
+        return design
+    return _stored(with_panel(known, design, profiles, panel), folder)
+
+
+def add_raters(
+    study: str | Path | AnyStudy, path: str | Path, *, out: str | Path | None = None
+) -> pd.DataFrame:
+    """Make the items of people's judgments those that people rate in a run, to ask models about them.
+
+    Parameters
+    ----------
+    study, out
+        As in `add_people`, of a study of items.
+    path : path
+        Judgments of people, as from ``conjury import``, with the item ids of the study.
+
+    Returns
+    -------
+    DataFrame
+        Who rates what: ``rater, order, item_id, repeat``.
+
+    Raises
+    ------
+    InputError
+        For judgments without people, items that the study does not have, and where another assignment has
+        been drawn.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> run = Path(tempfile.mkdtemp())
+    >>> table = pd.DataFrame({"judge_id": "ann", "judge_kind": "human", "item_id": ["nobody"], "value": 1})
+    >>> table.assign(dimension="novelty").to_csv(run / "ratings.csv", index=False)
+    >>> add_raters("oogiri", run / "ratings.csv", out=run)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    conjury.inference.errors.InputError: ...: 1 items are not in items.csv of the study, such as nobody; ...
+    """
+    known = load_any_study(study) if isinstance(study, str | Path) else study
+    if not isinstance(known, ItemStudy):
+        raise InputError(f"Study {known.name} has no items; take the pairs of people's choices instead.")
+    folder = run_folder(known, out)
+    judgments = load_judgments(path, study=None)
+    people = judgments[(judgments["judge_kind"] == "human").to_numpy(bool)]
+    if people.empty:
+        raise InputError(f"{path}: there are no judgments of people; name a table that has some.")
+    rated = people[["judge_id", "item_id"]].drop_duplicates().reset_index(drop=True)
+    items = set(read_table(known.folder / known.items)["item_id"].astype(str))
+    unknown = sorted(set(rated["item_id"].astype(str)) - items)
+    if unknown:
+        raise InputError(
+            f"{path}: {len(unknown):,} items are not in {known.items} of the study, such as {unknown[0]}; "
+            "use the same ids in both."
+        )
+    table = pd.DataFrame(
+        {
+            "rater": rated["judge_id"].astype("string"),
+            "order": rated.groupby("judge_id", sort=False).cumcount() + 1,
+            "item_id": rated["item_id"].astype("string"),
+            "repeat": pd.array([False] * len(rated), dtype="boolean"),
+        }
+    )
+    save_assignment(table, folder.path / "design")
+    return table
+
+
+def _opened(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study, RunFolder]:
+    """Load a conjoint and name the folder of its run."""
+    known = load_any_study(study) if isinstance(study, str | Path) else study
+    if not isinstance(known, Study):
+        raise InputError(f"Study {known.name} has no pairs; draw who rates its items with `conjury design`.")
+    return known, run_folder(known, out)
+
+
+def _facts(study: Study, design: DrawnDesign, plan: PeoplePlan) -> dict[str, Any]:
+    """State what the tasks of people depend on."""
+    facts: dict[str, Any] = {
+        "name": panel_name(study),
+        "people": plan.people,
+        "tasks": study.design.tasks,
+        "repeat_first": study.design.repeat_first,
+        "sample": plan.sample or "drawn",
+        "seed": design.drawn["seed"] if plan.seed is None else plan.seed,
+    }
+    if plan.sample is not None:
+        facts["each"] = plan.each
+    if plan.pairs is not None:
+        facts["pairs"] = plan.pairs
+    if plan.strata is not None:
+        facts["strata"] = plan.strata
+    if plan.sample == "uncertainty":
+        facts |= {"judge": plan.judge, "floor": plan.floor}
+        facts |= {} if plan.answers is None else {"answers": _sha256(plan.answers)}
+    return facts
+
+
+def check_size(study: Study, plan: PeoplePlan, pairs: int | None = None) -> None:
+    """Refuse a sample that is larger than the design that will be drawn, of the study's pairs or so many."""
+    if plan.sample is not None:
+        known = study.design.pairs if pairs is None else pairs
+        sample_size(min(known, plan.pairs or known), plan.people, study.design.tasks, plan.each)
+
+
+def _sha256(path: Path) -> str:
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; name the model's choices with --answers.")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str, pd.DataFrame]:
+    """Choices of the model by whose uncertainty tasks are sampled, and their file."""
+    if plan.judge is None:
+        raise InputError("--sample uncertainty needs a model that has answered; name it with --judge.")
+    path = folder.path / "choices.parquet" if plan.answers is None else plan.answers
+    if plan.answers is None and not path.is_file():
+        raise InputError(
+            f"{folder.path}: no model has answered in this run yet; run `conjury collect {study.here} "
+            f"--judge {plan.judge}` first, or name its choices with --answers."
+        )
+    kinds = {judge.id: judge.kind for judge in study.judges}
+    attributes = {part.id: study.levels(part.id) for part in study.attributes}
+    choices = read_choices(path, attributes, None, None, study.column_aliases, kinds)
+    models = choices[(choices["judge_kind"] == "model").to_numpy(bool)]
+    judges = models["judge_id"].unique().tolist()
+    if plan.judge not in judges:
+        raise InputError(
+            f"--judge {plan.judge}: {path} has no choices of this model{did_you_mean(plan.judge, judges)}; "
+            f"use one of {listed(judges)}."
+        )
+    return str(path), models[(models["judge_id"] == plan.judge).to_numpy(bool)]
+
+
+def _other_people(panel: Panel, folder: RunFolder) -> InputError:
+    return InputError(
+        f"{folder.path}: the design has other tasks of people already ({described(panel)}); draw the new "
+        "ones into another folder with --out."
+    )
+
+
+def _stored(design: DrawnDesign, folder: RunFolder) -> DrawnDesign:
+    save_design(design, folder.path / "design")
+    folder.__dict__["design"] = design
+    return design

@@ -1,0 +1,211 @@
+"""Samples of tasks with known probabilities: sizes, inclusion probabilities, and draws that meet them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError, did_you_mean, listed
+from ..tables.schema import POSITIONS, PROBABILITY
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+LARGEST = 0.5  # uncertainty of an answer that has no preference, or of none at all
+SAMPLES = ("uniform", "strata", "uncertainty")
+
+
+def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
+    """Probabilities proportional to size with which each of m units is among n.
+
+    Units whose probability would be 1 or more are certain; the others share what remains in proportion to
+    their sizes.
+
+    Parameters
+    ----------
+    size : array_like of float, shape (m,)
+        Above 0 and finite.
+    n : int
+        Size of the sample, from 1 to m.
+
+    Returns
+    -------
+    ndarray of float, shape (m,)
+        Above 0 and up to 1; their sum is n.
+
+    Raises
+    ------
+    InputError
+        For sizes that are not above 0, and for a sample larger than the number of units.
+
+    References
+    ----------
+    Särndal, C.-E., Swensson, B., & Wretman, J. (1992). Model assisted survey sampling. Springer.
+    doi:10.1007/978-1-4612-4378-6
+
+    Examples
+    --------
+    >>> inclusion_probabilities([1, 1, 2, 6], 2).round(3).tolist()
+    [0.25, 0.25, 0.5, 1.0]
+    """
+    size = np.asarray(size, dtype=float)
+    if not (np.isfinite(size) & (size > 0)).all():
+        raise InputError("A size is not above 0, so its task could never be sampled; give a floor above 0.")
+    if not 1 <= n <= len(size):
+        raise InputError(f"A sample of {n:,} of {len(size):,} tasks cannot be drawn; change one of the two.")
+    certain = np.zeros(len(size), dtype=bool)
+    while not certain.all():
+        rest = n - int(certain.sum())
+        probability = np.where(certain, 1.0, rest * size / size[~certain].sum())
+        reached = ~certain & (probability >= 1 - 1e-12)
+        if not reached.any():
+            return probability
+        certain |= reached
+    return np.ones(len(size))
+
+
+def draw_sample(
+    probability: ArrayLike, rng: np.random.Generator, strata: NDArray[np.int64] | None = None
+) -> Integers:
+    """Draw a sample of fixed size with exactly these inclusion probabilities, in random order.
+
+    The draw is Madow's systematic one on a random order: units in line, each as long as its probability, and
+    points at a distance of 1 from a random start. Inclusion probabilities are exact for every order.
+
+    Parameters
+    ----------
+    probability : array_like of float, shape (m,)
+        As from `inclusion_probabilities`.
+    rng : Generator
+    strata : ndarray of int, shape (m,), optional
+        Units of one stratum stand together, so that the number drawn of each differs from its expectation by
+        less than 1.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Numbers of the units, from 0.
+
+    Raises
+    ------
+    InputError
+        For probabilities that are not above 0 and up to 1, or whose sum is not a whole number.
+
+    References
+    ----------
+    Madow, W. G. (1949). On the theory of systematic sampling, II. Annals of Mathematical Statistics 20(3),
+    333-354. doi:10.1214/aoms/1177729988
+
+    Examples
+    --------
+    >>> drawn = draw_sample([0.25, 0.25, 0.5, 1.0], np.random.default_rng(1))
+    >>> len(drawn), 3 in drawn
+    (2, True)
+    """
+    probability = np.asarray(probability, dtype=float)
+    total = probability.sum()
+    n = round(float(total))
+    if not ((probability > 0) & (probability <= 1)).all() or abs(total - n) > 1e-6:
+        raise InputError(
+            "Inclusion probabilities are above 0 and up to 1, and their sum is the size of the sample; "
+            "compute them with inclusion_probabilities."
+        )
+    certain = np.flatnonzero(probability == 1)
+    order = rng.permutation(np.flatnonzero(probability < 1))
+    if strata is not None:
+        shuffled = rng.permutation(int(strata.max(initial=0)) + 1)
+        order = order[np.argsort(shuffled[strata[order]], kind="stable")]
+    rest = n - len(certain)
+    ends = np.cumsum(probability[order])
+    points = rng.random() + np.arange(rest)
+    drawn = order[np.minimum(np.searchsorted(ends, points, side="right"), len(order) - 1)]
+    return np.asarray(rng.permutation(np.concatenate([certain, drawn])), dtype=np.int64)
+
+
+def with_floor(size: ArrayLike, floor: float) -> Floats:
+    """Mix sizes with equal ones: shares of the total, of which ``floor`` is uniform, shape (m,)."""
+    if not 0 <= floor <= 1:
+        raise InputError(f"The floor is {floor:g}; give the share of uniform sampling, from 0 to 1.")
+    size = np.asarray(size, dtype=float)
+    total = size.sum()
+    own = size / total if total > 0 else np.full(len(size), 1 / len(size))
+    return np.asarray((1 - floor) * own + floor / len(size))
+
+
+def strata_of_pairs(tasks: pd.DataFrame, profiles: pd.DataFrame, column: str) -> Integers:
+    """Number the strata of pairs, shape (pairs,): the levels of both profiles in a column, in any order."""
+    able = [str(name) for name in profiles if name != "profile_id"]
+    if column not in able:
+        raise InputError(
+            f"--strata {column}: profiles have no such column{did_you_mean(column, able)}; use one of "
+            f"{listed(able)}."
+        )
+    codes = pd.Series(pd.factorize(profiles[column])[0], index=profiles["profile_id"].to_numpy())
+    levels = codes.loc[tasks["profile_id"].to_numpy()].to_numpy().reshape(-1, len(POSITIONS))
+    levels = np.sort(levels, axis=1)
+    return np.asarray(np.unique(levels, axis=0, return_inverse=True)[1].reshape(-1), dtype=np.int64)
+
+
+def equal_strata(strata: Integers) -> Floats:
+    """Sizes with which each stratum is expected equally often in a sample, shape (pairs,)."""
+    return np.asarray(1 / np.bincount(strata)[strata], dtype=float)
+
+
+def answer_uncertainty(
+    answers: pd.DataFrame, pairs: list[str], strata: Integers | None = None, source: str = "the choices"
+) -> Floats:
+    """How uncertain a model's answer to each pair is, shape (pairs,).
+
+    With recorded probabilities it is the standard deviation sqrt(p (1 - p)) of the choice, the mean over
+    prompts and samples; an answer without a choice counts as 0.5. Without them it is the share of swapped
+    repeats whose choice changed among pairs of the stratum, (changed + 1/2) / (repeats + 1), and that of all
+    strata together where a stratum has no repeat.
+    """
+    first = answers[(answers["position"].astype("string") == POSITIONS[0]).to_numpy(bool)]
+    original = first[~first["repeat"].to_numpy(bool)]
+    unasked = sorted(set(pairs) - set(original["pair_id"].astype("string")))
+    if unasked:
+        raise InputError(
+            f"{source}: the judge has not answered {len(unasked):,} of {len(pairs):,} pairs, such as "
+            f"{unasked[0]}; collect its answers to all of them first."
+        )
+    p = original[PROBABILITY] if PROBABILITY in original else pd.Series(np.nan, index=original.index)
+    if p.notna().any():
+        p = p.astype(float).where(original["chosen"].notna(), 0.5)
+        each = ((p * (1 - p)) ** 0.5).groupby(original["pair_id"].astype("string")).mean()
+        known = each.reindex(pairs).to_numpy(dtype=float)
+        return np.where(np.isnan(known), LARGEST, known)
+    if strata is None:
+        raise InputError(
+            f"{source}: the judge's answers have no probabilities, so uncertainty is known by stratum only; "
+            "name a column of profiles with --strata, or collect log-probabilities."
+        )
+    return _changes_by_stratum(answers, pairs, strata, source)
+
+
+def _changes_by_stratum(answers: pd.DataFrame, pairs: list[str], strata: Integers, source: str) -> Floats:
+    """Smoothed share of swapped repeats whose choice changed, by the stratum of each pair, shape (pairs,)."""
+    asked = [name for name in ("prompt_id", "sample") if name in answers]
+    picks = answers[(answers["chosen"] == 1).fillna(False).to_numpy(bool)]
+    picks = picks[[*asked, "pair_id", "profile_id", "repeat", "repeat_of"]].astype(
+        {"pair_id": "string", "repeat_of": "string"}
+    )
+    again = picks["repeat"].to_numpy(bool)
+    both = picks[again].merge(
+        picks[~again],
+        left_on=[*asked, "repeat_of"],
+        right_on=[*asked, "pair_id"],
+        suffixes=("", "_first"),
+    )
+    if both.empty:
+        raise InputError(
+            f"{source}: the judge's answers have neither probabilities nor swapped repeats, so nothing shows "
+            "their uncertainty; sample uniform or by strata."
+        )
+    changed = (both["profile_id"] != both["profile_id_first"]).to_numpy(bool)
+    row = pd.Index(pairs).get_indexer(pd.Index(both["repeat_of"]))
+    own, known = strata[row[row >= 0]], changed[row >= 0]
+    n = np.bincount(own, minlength=int(strata.max()) + 1)
+    share = (np.bincount(own, known, len(n)) + 0.5) / (n + 1)
+    overall = (known.sum() + 0.5) / (len(known) + 1)
+    return np.asarray(np.where(n > 0, share, overall)[strata], dtype=float)

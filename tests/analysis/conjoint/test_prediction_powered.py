@@ -1,0 +1,405 @@
+"""Effects among people from few people and many model answers."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.conjoint import RepeatsExcluded, amce, amce_diffs, contrast, interaction, mm, mm_diffs
+from conjury.inference.errors import InputError
+from tests.support.panel_and_model import FORMULA, panel_and_model
+
+NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
+
+
+@pytest.fixture(scope="module")
+def choices():
+    return panel_and_model(1, people=60, rho=0.9)
+
+
+def corrected(choices, **options):
+    return amce(choices, FORMULA, id="judge_id", correct="ppi", **options)
+
+
+def people_of(choices):
+    return choices[choices["judge_kind"] == "human"]
+
+
+def model_of(choices):
+    return choices[choices["judge_kind"] == "model"]
+
+
+def labelled_by(choices):
+    """The model's answers in the place of people's, and those to the other tasks."""
+    human, model = people_of(choices), model_of(choices)
+    own = model.set_index(["pair_id", "position"])["chosen"]
+    same = human.assign(chosen=own.reindex(human.set_index(["pair_id", "position"]).index).to_numpy())
+    return same, model[~model["pair_id"].isin(human["pair_id"])]
+
+
+def test_the_estimate_is_people_plus_weighted_difference_of_the_model(choices):
+    found = corrected(choices, folds=1, vcov="CR0")
+    same, other = labelled_by(choices)
+    human, labelled, unlabelled = (
+        amce(table, FORMULA, id=id, vcov="CR0").frame
+        for table, id in ((people_of(choices), "judge_id"), (same, "judge_id"), (other, "pair_id"))
+    )
+    weight = found.gains["weight"].fillna(0)
+    expected = human["estimate"] + weight * (unlabelled["estimate"] - labelled["estimate"])
+    np.testing.assert_allclose(found.frame["estimate"], expected, atol=1e-12)
+    np.testing.assert_allclose(found.human.frame["std_error"], human["std_error"], atol=1e-12)
+    # variances: V - 2 w C + w^2 (W + U), with C from the variance of the difference of both outcomes
+    difference = people_of(choices).assign(
+        chosen=people_of(choices)["chosen"].to_numpy() - same["chosen"].to_numpy()
+    )
+    of_difference = amce(difference, FORMULA, id="judge_id", vcov="CR0").frame["std_error"] ** 2
+    v, w, u = (table["std_error"] ** 2 for table in (human, labelled, unlabelled))
+    c = (v + w - of_difference) / 2
+    np.testing.assert_allclose(weight[v.notna()], (c / (w + u))[v.notna()], atol=1e-10)
+    np.testing.assert_allclose(
+        found.frame["std_error"] ** 2, v - 2 * weight * c + weight**2 * (w + u), atol=1e-12
+    )
+    np.testing.assert_allclose(found.gains["rho"], c / np.sqrt(v * w), atol=1e-10)
+
+
+@pytest.mark.parametrize("tuning", ["coefficient", "scalar", "matrix", "none"])
+def test_weights_of_each_tuning(choices, tuning):
+    found = corrected(choices, tuning=tuning, folds=1)
+    weights = found.gains["weight"].dropna()
+    assert (weights == 1).all() == (tuning == "none")
+    assert (weights.nunique() == 1) == (tuning in ("scalar", "none"))
+    if tuning != "none":
+        assert (found.gains["gain"].dropna() > 1).all()
+
+
+def test_a_constant_model_leaves_people_alone(choices):
+    flat = choices.assign(chosen=choices["chosen"].where(choices["judge_kind"] == "human", 0.5))
+    found = corrected(flat)
+    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
+    assert (found.gains["weight"].dropna() == 0).all()
+
+
+def test_a_model_that_answers_as_people_do_is_worth_all_its_answers(choices):
+    human, model = people_of(choices), model_of(choices)
+    own = human.set_index(["pair_id", "position"])["chosen"]
+    place = model.set_index(["pair_id", "position"]).index
+    perfect = model.assign(chosen=own.reindex(place).fillna(model["chosen"].set_axis(place)).to_numpy())
+    found = corrected(pd.concat([human, perfect], ignore_index=True), folds=1)
+    np.testing.assert_allclose(found.gains["rho"].dropna(), 1)
+    assert (found.gains["gain"].dropna() > 2).all()
+
+
+def test_a_contrary_model_helps_as_much_as_its_opposite(choices):
+    is_model = choices["judge_kind"] == "model"
+    contrary = choices.assign(chosen=choices["chosen"].where(~is_model, 1 - choices["chosen"]))
+    one, other = corrected(choices), corrected(contrary)
+    pd.testing.assert_frame_equal(one.frame, other.frame)
+    np.testing.assert_allclose(one.gains["weight"], -other.gains["weight"])
+
+
+def test_the_same_model_twice_is_one_model_and_noise_takes_no_weight(choices):
+    twin = model_of(choices).assign(judge_id="twin")
+    both = pd.concat([choices, twin], ignore_index=True)
+    np.testing.assert_allclose(
+        corrected(both, folds=1).frame[NUMBERS], corrected(choices, folds=1).frame[NUMBERS]
+    )
+    rng = np.random.default_rng(3)
+    noise = twin.assign(judge_id="noise", chosen=rng.integers(0, 2, len(twin)).astype(float))
+    found = corrected(pd.concat([choices, noise], ignore_index=True), folds=1)
+    assert found.gains["weight_noise"].abs().median() < found.gains["weight_gpt"].abs().median() / 2
+    assert set(found.models["judge"]) == {"gpt", "noise"}
+
+
+def test_rows_may_come_in_any_order_and_folds_follow_the_seed(choices):
+    shuffled = choices.sample(frac=1, random_state=1)
+    one, other = corrected(choices), corrected(shuffled)
+    np.testing.assert_allclose(one.frame[NUMBERS], other.frame[NUMBERS], atol=1e-10)
+    assert corrected(choices, seed=4).frame.equals(corrected(choices, seed=4).frame)
+    assert not corrected(choices, seed=4).frame.equals(corrected(choices, seed=5).frame)
+
+
+def test_refused_answers_are_kept_as_a_category(choices):
+    rng = np.random.default_rng(2)
+    pairs = choices["pair_id"].unique()
+    refused = choices["pair_id"].isin(rng.choice(pairs, len(pairs) // 5)) & (choices["judge_kind"] == "model")
+    some = choices.assign(chosen=choices["chosen"].mask(refused))
+    found = corrected(some, folds=1)
+    half = corrected(choices.assign(chosen=choices["chosen"].mask(refused, 0.5)), folds=1)
+    np.testing.assert_allclose(found.frame[NUMBERS], half.frame[NUMBERS])
+    assert f"gpt gave no usable answer in {int(refused.sum()):,} rows" in " ".join(found.notes)
+
+
+def test_tasks_that_the_model_was_not_asked_about_still_count_for_people(choices):
+    asked = choices[(choices["judge_kind"] == "human") | (choices["pair_id"] > "pair_00100")]
+    found = corrected(asked)
+    pd.testing.assert_frame_equal(found.human.frame, corrected(choices).human.frame)
+    assert found.settings["n_labelled"] == len(people_of(choices))
+    assert found.gains["rho"].notna().sum() == 6
+    assert not found.frame.equals(corrected(choices).frame)
+
+
+def test_differences_interactions_and_contrasts_are_corrected(choices):
+    formula = "chosen ~ topic + author"
+    for estimate in (amce_diffs, mm_diffs):
+        found = estimate(choices, formula, by="tone", id="judge_id", correct="ppi")
+        assert found.gains["gain"].median() > 1.1
+        assert len(found.human.frame) == len(found.frame)
+    both = interaction(choices, FORMULA, "tone", "topic", id="judge_id", correct="ppi")
+    assert list(both.frame["statistic"].unique()) == ["acie"]
+    assert both.kind == "prediction_powered"
+    effects = corrected(choices)
+    estimate = effects.frame.set_index("level")["estimate"]
+    rows = contrast(effects, "author").frame
+    made = [estimate[b] - estimate[a] for a, b in zip(rows["reference"], rows["level"], strict=True)]
+    np.testing.assert_allclose(rows["estimate"], made)
+
+
+def test_marginal_means_of_pairs_stay_around_one_half(choices):
+    found = mm(choices, FORMULA, id="judge_id", correct="ppi")
+    means = found.frame.groupby("feature", observed=True)["estimate"].mean()
+    assert np.abs(means - 0.5).max() < 0.02
+    assert found.frame.query("feature == 'tone'")["p"].max() < 1e-4
+
+
+def test_the_table_of_all_sources_and_notes(choices):
+    found = corrected(choices)
+    assert list(found.extra) == ["human", "models", "gains"]
+    assert set(found.models["judge"]) == {"gpt"}
+    chosen = {"model": ["gpt"], "human": ["human"], "vcov": "CR2", "folds": 5}
+    assert chosen.items() <= found.settings.items()
+    weak = panel_and_model(5, people=12, rho=0.0)
+    assert "correlate less than 0.32" in corrected(weak).notes[0]
+
+
+def test_people_who_waver_are_corrected_with_the_joint_covariance():
+    choices = panel_and_model(3, people=60, repeats=True, tau=0.15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepeatsExcluded)
+        plain = corrected(choices)
+        both = amce(choices, FORMULA, id="judge_id", correct=["ppi", "reliability"])
+        alone = amce(people_of(choices), FORMULA, id="judge_id", vcov="CR2", correct="reliability")
+    tau = both.extra["tau"]["tau"].iloc[0]
+    assert 0.1 < tau < 0.2
+    np.testing.assert_allclose(both.frame["estimate"] * (1 - 2 * tau), plain.frame["estimate"], atol=1e-12)
+    np.testing.assert_allclose(both.human.frame[NUMBERS], alone.frame[NUMBERS])
+    scaled = plain.frame["std_error"] / (1 - 2 * tau)
+    assert (both.frame["std_error"] / scaled).dropna().between(0.9, 1.3).all()
+    assert not np.allclose(both.frame["std_error"].dropna(), scaled.dropna())
+
+
+@pytest.mark.parametrize("people", [2, 3, 4])
+def test_so_few_people_say_nothing_about_a_model_and_stay_alone(people):
+    found = corrected(panel_and_model(3, people=people, rho=0.9))
+    assert (found.gains["weight"].dropna() == 0).all()
+    np.testing.assert_allclose(found.frame[NUMBERS], found.human.frame[NUMBERS], atol=1e-12)
+
+
+def test_weights_of_tasks_apply_to_models_too(choices):
+    by_task = choices.assign(w=np.where(choices["topic"] == "law", 3.0, 1.0))
+    found = corrected(by_task, weights="w")
+    alone = amce(model_of(by_task), FORMULA, id="pair_id", weights="w").frame["estimate"]
+    np.testing.assert_allclose(found.models["estimate"], alone)
+    people_alone = by_task.assign(w=by_task["w"].where(by_task["judge_kind"] == "human"))
+    with pytest.raises(InputError, match="Weights 'w' differ between a person's tasks"):
+        corrected(people_alone, weights="w")
+    each = choices["judge_id"].map({name: 1.0 + k % 3 for k, name in enumerate(choices["judge_id"].unique())})
+    of_people = choices.assign(w=each.where(choices["judge_kind"] == "human"))
+    assert corrected(of_people, weights="w").settings["weights"] == "w"
+
+
+def test_interactions_of_models_alone_are_interactions(choices):
+    found = interaction(choices, FORMULA, "tone", "topic", id="judge_id", correct="ppi")
+    assert len(found.models) == len(found.frame)
+    assert (found.models["statistic"] == "acie").all()
+    with pytest.raises(InputError, match="model goes with correct='ppi'"):
+        interaction(choices, FORMULA, "tone", "topic", id="judge_id", model="gpt")
+
+
+def test_groups_of_people_are_compared_with_the_same_groups_of_models(choices):
+    grouped = choices.assign(place=np.where(choices["pair_id"] < "pair_00300", "a", "b"))
+    other = ~grouped["pair_id"].isin(people_of(choices)["pair_id"])
+    grouped.loc[other, "place"] = np.where(grouped.loc[other, "pair_id"] < "pair_01000", "a", "c")
+    with pytest.raises(InputError, match="answered no further task in some of the groups"):
+        mm_diffs(grouped, FORMULA, by="place", id="judge_id", correct="ppi")
+
+
+def test_tau_is_that_of_the_people_who_are_named():
+    choices = panel_and_model(3, people=40, repeats=True, tau=0.15)
+    half = sorted(people_of(choices)["judge_id"].unique())[:20]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        named = amce(choices, FORMULA, id="judge_id", correct=["ppi", "reliability"], human=half, model="gpt")
+        alone = amce(
+            choices[choices["judge_id"].isin(half)], FORMULA, id="judge_id", vcov="CR2", correct="reliability"
+        )
+    assert named.settings["human"] == half
+    np.testing.assert_allclose(named.extra["tau"]["tau"], alone.tau["tau"])
+
+
+def test_a_separated_logit_of_the_model_moves_nothing(choices):
+    rude = (choices["tone"] == "rude") & (choices["judge_kind"] == "model")
+    rude &= ~choices["pair_id"].isin(people_of(choices)["pair_id"])
+    separated = choices.assign(chosen=choices["chosen"].mask(rude, 1.0))
+    found = corrected(separated, family="quasibinomial")
+    rows = found.frame["level"] == "rude"
+    np.testing.assert_allclose(found.frame.loc[rows, "estimate"], found.human.frame.loc[rows, "estimate"])
+
+
+def test_crossed_clusters_count_shared_texts(choices):
+    rng = np.random.default_rng(4)
+    texts = pd.Series(rng.integers(0, 12, choices["pair_id"].nunique()), index=choices["pair_id"].unique())
+    table = choices.assign(text="text " + choices["pair_id"].map(texts).astype(str))
+    found = amce(table, FORMULA, id=["judge_id", "text"], correct="ppi", folds=1)
+    people = amce(people_of(table), FORMULA, id=["judge_id", "text"], vcov="CR1")
+    np.testing.assert_allclose(found.human.frame["std_error"], people.frame["std_error"], rtol=1e-9)
+    unique = table.assign(text="text " + table["pair_id"])
+    both = amce(unique, FORMULA, id=["judge_id", "text"], correct="ppi", folds=1, vcov="CR0")
+    one = amce(unique, FORMULA, id="judge_id", correct="ppi", folds=1, vcov="CR0")
+    np.testing.assert_allclose(both.frame["std_error"], one.frame["std_error"], rtol=1e-9)
+
+
+def sampled(choices, seed, share=0.15):
+    """People answer tasks of the model, more often those where it prefers the second profile."""
+    rng = np.random.default_rng(seed)
+    first = model_of(choices)[lambda rows: rows["position"] == "A"].set_index("pair_id")["chosen"]
+    probability = pd.Series(np.where(first == 1, 0.6, 1.4) * share, index=first.index)
+    taken = probability.index[rng.random(len(probability)) < probability]
+    human = people_of(choices)
+    human = human[human["pair_id"].isin(taken)]
+    human = human.assign(sampling_probability=human["pair_id"].map(probability))
+    return pd.concat([human, model_of(choices)], ignore_index=True)
+
+
+@pytest.mark.parametrize("correct", ["ppi", "dsl"])
+def test_sampling_probabilities_are_used(correct):
+    choices = sampled(panel_and_model(8, people=400, tasks=5, other=100), 1)
+    found = amce(choices, FORMULA, id="judge_id", correct=correct)
+    without = corrected(choices.drop(columns="sampling_probability"))
+    assert found.settings["correct"] == correct
+    assert not np.allclose(found.frame["estimate"], without.frame["estimate"])
+    assert found.frame["std_error"].dropna().between(0.01, 0.2).all()
+    lost = choices.assign(sampling_probability=choices["sampling_probability"].mask(choices.index == 3))
+    with pytest.raises(
+        InputError, match="'sampling_probability' has no number above 0 and up to 1 in 1 of people"
+    ):
+        amce(lost, FORMULA, id="judge_id", correct=correct)
+    wrong = choices.assign(
+        sampling_probability=choices["sampling_probability"].where(choices.index != 3, 1.5)
+    )
+    with pytest.raises(InputError, match="no number above 0 and up to 1"):
+        amce(wrong, FORMULA, id="judge_id", correct=correct)
+
+
+def only_shared(choices):
+    return choices[choices["pair_id"].isin(people_of(choices)["pair_id"])]
+
+
+def only_apart(choices):
+    apart = ~choices["pair_id"].isin(people_of(choices)["pair_id"])
+    return choices[apart | (choices["judge_kind"] == "human")]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        (None, {"id": None}, "needs the clusters of people"),
+        (None, {"model": "gpt9"}, "model names 'gpt9', which no row has"),
+        (
+            lambda table: table.assign(position=table["position"].map({"A": "1", "B": "2"})),
+            {},
+            "'position' has",
+        ),
+        (
+            lambda table: table.assign(pair_id=table["pair_id"].mask(table.index == 5)),
+            {},
+            "'pair_id' is missing",
+        ),
+        (lambda table: table[table["judge_id"].isin(["human_0001", "gpt"])], {}, "in a single cluster"),
+        (None, {"human": ["human", "gpt"], "model": "gpt"}, "human and model name the same rows"),
+        (None, {"tuning": "best"}, "tuning is 'best'"),
+        (None, {"folds": 0}, "folds is 0"),
+        (None, {"engine": "statsmodels"}, "computed by the engine native"),
+        (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'dsl' or"),
+        (None, {"correct": "dsl"}, "needs the column 'sampling_probability'"),
+        (None, {"correct": None, "human": "human"}, "human goes with correct='ppi'"),
+        (only_apart, {}, "answered none of the tasks that people answered.*--tasks panel"),
+        (only_shared, {}, "it adds nothing; ask it about more tasks"),
+        (lambda table: table.drop(columns="position"), {}, "needs the column 'position'"),
+        (
+            lambda table: table.assign(chosen=table["chosen"].where(table["judge_kind"] == "human")),
+            {},
+            "'gpt' has no usable answer",
+        ),
+    ],
+)
+def test_what_cannot_be_corrected_is_refused(choices, change, options, sentence):
+    table = choices if change is None else change(choices)
+    with pytest.raises(InputError, match=sentence):
+        amce(table, FORMULA, **{"id": "judge_id", "correct": "ppi", **options})
+
+
+def test_five_people_are_enough_to_run_and_gain_nothing_by_chance():
+    found = corrected(panel_and_model(2, people=5, tasks=6, other=300))
+    assert np.isfinite(found.frame["estimate"]).all()
+    assert (found.frame["df"].dropna() < 10).all()
+
+
+def effects_among_people(seed=99):
+    large = panel_and_model(seed, people=6000, tasks=10, other=0)
+    return amce(people_of(large), FORMULA, id="judge_id").frame["estimate"].to_numpy()
+
+
+def hits(draw, truth, draws, **options):
+    """Shares of intervals that contain the truth, by people alone and corrected, and the ratio of widths."""
+    inside, width = [], []
+    for seed in range(draws):
+        found = amce(draw(seed), FORMULA, id="judge_id", **{"correct": "ppi", **options})
+        pair = [made.frame[made.frame["std_error"].notna()] for made in (found.human, found)]
+        rows = pair[0].index
+        inside.append(
+            [((own["lower"] <= truth[rows]) & (truth[rows] <= own["upper"])).mean() for own in pair]
+        )
+        width.append([(own["upper"] - own["lower"]).mean() for own in pair])
+    (alone, powered), lengths = np.mean(inside, axis=0), np.mean(width, axis=0)
+    return alone, powered, lengths[1] / lengths[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("people", "rho"), [(10, 0.0), (10, 0.95), (30, 0.6), (100, -0.3), (100, 0.95)])
+def test_intervals_cover_whatever_the_model_answers(people, rho):
+    truth = effects_among_people()
+    alone, powered, ratio = hits(lambda seed: panel_and_model(seed, people=people, rho=rho), truth, 120)
+    assert powered > 0.925
+    assert powered > alone - 0.02
+    assert ratio < (1.05 if rho == 0 else 1.02 if rho < 0.5 else 0.97)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("correct", ["ppi", "dsl"])
+def test_tasks_given_to_people_by_the_models_answer_need_their_probabilities(correct):
+    # The population is what the model's tasks are drawn from, so clusters are tasks of one person each.
+    def draw(seed):
+        return sampled(panel_and_model(seed, people=1500, tasks=1, other=10, taste=0.0, rho=0.8), seed, 0.3)
+
+    effects = amce(
+        people_of(panel_and_model(98, people=60000, tasks=1, other=0, taste=0.0)), FORMULA, id="judge_id"
+    )
+    truth = effects.frame["estimate"].to_numpy()
+    _, powered, _ = hits(draw, truth, 60, correct=correct)
+    assert powered > 0.92
+
+
+@pytest.mark.long
+def test_effects_of_stable_people_are_recovered_from_wavering_ones():
+    truth = effects_among_people()
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepeatsExcluded)
+        for seed in range(40):
+            choices = panel_and_model(seed, people=60, repeats=True, tau=0.15)
+            found.append(amce(choices, FORMULA, id="judge_id", correct=["ppi", "reliability"]).frame)
+    estimate = np.mean([one["estimate"] for one in found], axis=0)
+    inside = np.mean([((one["lower"] <= truth) & (truth <= one["upper"]))[truth != 0] for one in found])
+    assert np.abs(estimate - truth).max() < 0.02
+    assert inside > 0.91

@@ -1,0 +1,363 @@
+"""Means, shares, quantiles and scores among people, corrected by models: references and degenerate cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtri
+
+from conjury.analysis.benchmark import score, scores
+from conjury.analysis.raters import means, prediction_powered
+from conjury.inference.errors import InputError
+
+REFERENCES = Path(__file__).parents[2] / "fixtures" / "correction"
+
+
+def judged(values: Sequence[Any], judge: str, kind: str, first: int = 0, **more: Any) -> pd.DataFrame:
+    ids = [f"i{k:04d}" for k in range(first, first + len(values))]
+    return pd.DataFrame(
+        {"judge_id": judge, "judge_kind": kind, "item_id": ids, "value": values, "status": "ok", **more}
+    )
+
+
+def simple(outcome: str, prediction: str) -> pd.DataFrame:
+    table = pd.read_csv(REFERENCES / "simple.csv")
+    people = table[outcome].dropna().to_numpy(float)
+    return pd.concat(
+        [judged(people, "ann", "human"), judged(table[prediction].to_numpy(float), "gpt", "model")]
+    )
+
+
+def by_source(table: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    return prediction_powered(table, **options).frame.set_index("source")
+
+
+def drawn(n: int, labelled: int, noise: float = 0.5, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(3, 1, n)
+    return quality[:labelled] + rng.normal(0, noise, labelled), quality + 1 + rng.normal(0, noise, n)
+
+
+def pair(human: Sequence[Any], model: Sequence[Any]) -> pd.DataFrame:
+    return pd.concat([judged(human, "ann", "human"), judged(model, "gpt", "model")])
+
+
+@pytest.mark.parametrize(("outcome", "prediction"), [("y", "y_model"), ("b", "b_p"), ("b", "b_model")])
+def test_means_with_weight_one_are_those_of_ppi_py(outcome: str, prediction: str) -> None:
+    known = pd.read_csv(REFERENCES / "ppi_py.csv").query(
+        "data == 'simple' and outcome == @outcome and prediction == @prediction and lam == '1'"
+    )
+    wanted = known.set_index("function")
+    table = simple(outcome, prediction)
+    made = by_source(table, tuning="none", folds=1).loc["corrected"]
+    np.testing.assert_allclose(made["estimate"], wanted["estimate"]["ppi_mean_pointestimate"], rtol=1e-11)
+    # ppi_py divides variances by n and N, where ours has n - 1 and N - 1
+    model = table.loc[table["judge_id"] == "gpt", "value"].to_numpy(float)
+    n = 300
+    human = table.loc[table["judge_id"] == "ann", "value"].to_numpy(float)
+    theirs = (wanted["upper"]["ppi_mean_ci"] - wanted["lower"]["ppi_mean_ci"]) / 2 / ndtri(0.975)
+    parts = (human - model[:n]).var() / n, model[n:].var() / 1000
+    np.testing.assert_allclose(theirs, np.sqrt(sum(parts)), rtol=1e-10)
+    ours = np.sqrt(parts[0] * n / (n - 1) + parts[1] * 1000 / 999)
+    np.testing.assert_allclose(made["std_error"], ours, rtol=1e-10)
+
+
+def test_a_tuned_mean_is_the_optimal_one() -> None:
+    table = simple("y", "y_model")
+    values = table["value"].to_numpy(float)
+    human, model = values[:300], values[300:]
+    labelled, other = model[:300], model[300:]
+    weight = np.cov(human, labelled)[0, 1] / 300 / (labelled.var(ddof=1) / 300 + other.var(ddof=1) / 1000)
+    made = by_source(table, folds=1).loc["corrected"]
+    np.testing.assert_allclose(made["weight"], weight, rtol=1e-12)
+    np.testing.assert_allclose(
+        made["estimate"], human.mean() + weight * (other.mean() - labelled.mean()), rtol=1e-12
+    )
+    known = pd.read_csv(REFERENCES / "ipd.csv").query(
+        "outcome == 'y' and method == 'pspa' and model == 'mean'"
+    )
+    np.testing.assert_allclose(made["estimate"], known["estimate"].iloc[0], rtol=1e-4)
+    np.testing.assert_allclose(made["std_error"], known["std_error"].iloc[0], rtol=3e-3)
+
+
+def test_people_alone_have_the_t_interval_of_a_mean() -> None:
+    human, model = drawn(200, 30)
+    made = by_source(pair(human, model)).loc["human only"]
+    np.testing.assert_allclose(made["std_error"], human.std(ddof=1) / np.sqrt(30), rtol=1e-12)
+    assert made["df"] == 29
+
+
+@pytest.mark.parametrize("q", [0.25, 0.5])
+def test_quantiles_are_those_of_ppi_py_up_to_a_step_of_the_grid(q: float) -> None:
+    references = pd.read_csv(REFERENCES / "ppi_py.csv").set_index("option")
+    wanted = references.loc[f"q={q};exact_grid=True"].set_index("function")
+    table = simple("y", "y_model")
+    made = by_source(table, statistic="quantile", q=q, tuning="none", folds=1).loc["corrected"]
+    values = table["value"].to_numpy(float)
+    grid = np.unique(values)
+    human, labelled, other = (part[:, None] for part in np.split(values, [300, 600]))
+    below = (other <= grid).mean(0) + (human <= grid).mean(0) - (labelled <= grid).mean(0)
+    # ppi_py takes the value where the share is nearest to q, and the last value that is not rejected;
+    # ours are the first value where the share is q, and the first value that is rejected
+    assert made["estimate"] == grid[(below >= q - 1e-9).argmax()]
+    assert abs(made["estimate"] - wanted["estimate"]["ppi_quantile_pointestimate"]) < 0.01
+    assert made["lower"] == wanted["lower"]["ppi_quantile_ci"]
+    assert 0 <= made["upper"] - wanted["upper"]["ppi_quantile_ci"] < 0.005
+
+
+def test_the_median_of_ratings_on_few_categories_has_an_interval_that_contains_it() -> None:
+    human, model = drawn(400, 80)
+    table = pair(np.clip(np.round(human), 1, 5), np.clip(np.round(model), 1, 5))
+    made = by_source(table, statistic="quantile")
+    assert (made["lower"] <= made["estimate"]).all()
+    assert (made["estimate"] <= made["upper"]).all()
+    assert made.loc["corrected", "estimate"] == 3
+
+
+def test_proportions_and_shares_agree() -> None:
+    human, model = (np.clip(np.round(values), 1, 5) for values in drawn(300, 60))
+    table = pair(human, model)
+    share = prediction_powered(table, statistic="share", tuning="none", folds=1).frame
+    shares = share[share["source"] == "corrected"].set_index("level")["estimate"]
+    np.testing.assert_allclose(shares.sum(), 1, rtol=1e-12)
+    above = by_source(table, statistic="proportion", at_least=4, tuning="none", folds=1)
+    np.testing.assert_allclose(above.loc["corrected", "estimate"], shares["4"] + shares["5"], rtol=1e-12)
+
+
+def test_a_constant_model_changes_nothing() -> None:
+    human, _ = drawn(100, 30)
+    made = by_source(pair(human, [3.0] * 100))
+    for name in ("estimate", "std_error", "lower", "upper"):
+        np.testing.assert_allclose(made.loc["corrected", name], made.loc["human only", name], rtol=1e-12)
+
+
+def test_a_perfect_and_an_opposite_model_give_the_same() -> None:
+    _, model = drawn(400, 0)
+    perfect, opposite = by_source(pair(model[:40], model)), by_source(pair(model[:40], -model))
+    for name in ("estimate", "std_error", "gain"):
+        np.testing.assert_allclose(perfect.loc["corrected", name], opposite.loc["corrected", name], rtol=1e-9)
+    assert perfect.loc["corrected", "rho"] == pytest.approx(1)
+    assert opposite.loc["corrected", "weight"] < 0
+    assert perfect.loc["corrected", "gain"] > 5
+
+
+def test_a_second_copy_of_a_model_changes_nothing() -> None:
+    human, model = drawn(200, 50)
+    one = by_source(pair(human, model), folds=1)
+    two = by_source(pd.concat([pair(human, model), judged(model, "copy", "model")]), folds=1)
+    np.testing.assert_allclose(two.loc["corrected", "estimate"], one.loc["corrected", "estimate"], rtol=1e-9)
+    np.testing.assert_allclose(
+        two.loc["corrected", ["weight_gpt", "weight_copy"]].sum(), one.loc["corrected", "weight"], rtol=1e-9
+    )
+
+
+def test_a_refused_answer_counts_as_the_models_mean() -> None:
+    human, model = drawn(200, 50)
+    table = pair(human, model)
+    refused = (table["judge_id"] == "gpt") & table["item_id"].isin(["i0003", "i0150"])
+    told = prediction_powered(table.assign(status=np.where(refused, "refused", "ok")))
+    filled = table["value"].mask(refused, table["value"][(table["judge_id"] == "gpt") & ~refused].mean())
+    wanted = by_source(table.assign(value=filled)).loc["corrected"]
+    made = told.frame.set_index("source").loc["corrected"]
+    np.testing.assert_allclose(made["estimate"], wanted["estimate"], rtol=1e-12)
+    np.testing.assert_allclose(made["std_error"], wanted["std_error"], rtol=1e-12)
+    assert any("gpt gave no usable answer to 2 items" in note for note in told.notes)
+
+
+def test_a_refused_label_is_a_category() -> None:
+    labels = np.array(["safe", "harmful"])[np.random.default_rng(2).integers(0, 2, 120)]
+    table = pair(labels[:40], labels)
+    refused = (table["judge_id"] == "gpt") & table["item_id"].isin(["i0003", "i0100"])
+    made = prediction_powered(
+        table.assign(status=np.where(refused, "refused", "ok")), statistic="share", tuning="none", folds=1
+    ).frame
+    corrected = made[made["source"] == "corrected"].set_index("level")["estimate"]
+    share = (labels == "safe").astype(float)
+    own = np.where(np.isin(np.arange(120), [3, 100]), 0.0, share)
+    wanted = share[:40].mean() + own[40:].mean() - own[:40].mean()
+    np.testing.assert_allclose(corrected["safe"], wanted, rtol=1e-12)
+
+
+def test_items_of_several_people_count_once_and_people_may_be_clusters() -> None:
+    human, model = drawn(200, 40)
+    rng = np.random.default_rng(4)
+    severity = rng.normal(0, 1, 8)
+    parts = [
+        judged(human + severity[k] + rng.normal(0, 0.3, 40), f"p{k}", "human").iloc[k % 2 :: 2 - k % 2]
+        for k in range(8)
+    ]
+    people = pd.concat(parts)
+    table = pd.concat([people, judged(model, "gpt", "model")])
+    made = by_source(table)
+    np.testing.assert_allclose(
+        made.loc["human only", "estimate"], people.groupby("item_id")["value"].mean().mean(), rtol=1e-12
+    )
+    crossed = by_source(table, cluster=["item_id", "judge_id"])
+    assert crossed.loc["human only", "std_error"] > 1.5 * made.loc["human only", "std_error"]
+    assert crossed.loc["human only", "df"] == 7
+
+
+def test_strata_are_those_of_each_alone() -> None:
+    human, model = drawn(300, 90)
+    table = pair(human, model)
+    items = pd.DataFrame({"item_id": table["item_id"].unique()}).assign(kind=lambda t: np.arange(len(t)) % 3)
+    items["kind"] = items["kind"].map({0: "a", 1: "b", 2: "c"})
+    whole = means(table, items, by="kind", overall=True, correct="ppi").frame.set_index(["kind", "source"])
+    alone = by_source(table[table["item_id"].isin(items.loc[items["kind"] == "b", "item_id"])])
+    for source in ("human only", "corrected", "gpt only"):
+        np.testing.assert_allclose(
+            whole.loc[("b", source), "std_error"], alone.loc[source, "std_error"], rtol=1e-12
+        )
+    assert ("overall", "corrected") in whole.index
+
+
+def test_a_cluster_holds_its_items_together() -> None:
+    human, model = drawn(300, 90)
+    doubled = pd.concat(
+        [pair(human, model), pair(human, model).assign(item_id=lambda t: t["item_id"] + "again")]
+    )
+    topic = doubled["item_id"].str.removesuffix("again")
+    made = by_source(doubled.assign(topic=topic), cluster="topic", folds=1)
+    wanted = by_source(pair(human, model), folds=1)
+    np.testing.assert_allclose(
+        made.loc["corrected", "std_error"], wanted.loc["corrected", "std_error"], rtol=1e-12
+    )
+
+
+def test_sampling_probabilities_undo_the_choice_of_items() -> None:
+    rng = np.random.default_rng(8)
+    quality = rng.normal(3, 1, 4000)
+    chosen = np.where(quality > 3, 0.3, 0.05)
+    labelled = rng.random(4000) < chosen
+    table = pd.concat(
+        [
+            judged(quality, "ann", "human")[labelled],
+            judged(quality + rng.normal(0, 0.3, 4000), "gpt", "model"),
+        ]
+    )
+    table["sampling_probability"] = np.concatenate([chosen[labelled], chosen])
+    made = by_source(table)
+    assert made.loc["corrected", "lower"] < 3 < made.loc["corrected", "upper"]
+    naive = prediction_powered(table.drop(columns="sampling_probability"))
+    assert naive.frame.set_index("source").loc["corrected", "lower"] > 3.05
+    assert any("hardly a random sample" in note for note in naive.notes)
+    with pytest.raises(InputError, match="'sampling_probability' has no number above 0"):
+        prediction_powered(table.assign(sampling_probability=0.0))
+
+
+def test_labels_chosen_where_a_model_is_uncertain_are_refused() -> None:
+    human, model = drawn(300, 60)
+    table = pair(human, model)
+    sure = np.r_[np.full(60, np.nan), np.linspace(0.5, 0.6, 60), np.linspace(0.8, 0.99, 240)]
+    with pytest.raises(InputError, match="gpt is far less certain about the labelled items"):
+        prediction_powered(table.assign(probability=sure))
+    fair = np.r_[np.full(60, np.nan), np.random.default_rng(1).uniform(0.5, 1, 300)]
+    assert len(prediction_powered(table.assign(probability=fair)).frame) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"statistic": "mode"}, "statistic is 'mode'"),
+        ({"statistic": "proportion"}, "at_least goes with statistic='proportion'"),
+        ({"statistic": "quantile", "q": 1.0}, "numbers between 0 and 1"),
+        ({"statistic": "quantile", "tuning": "matrix"}, "quantiles take coefficient"),
+        ({"model": "claude"}, "model names 'claude'"),
+        ({"human": "gpt"}, "human and model name the same rows"),
+        ({"tuning": "best"}, "tuning is 'best'"),
+        ({"folds": 0}, "folds is 0"),
+        ({"alpha": 5}, "alpha is 5"),
+    ],
+)
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        prediction_powered(pair(*drawn(60, 20)), **options)
+
+
+def test_models_without_further_or_common_items_are_refused() -> None:
+    human, model = drawn(60, 20)
+    with pytest.raises(InputError, match="answered the items of people alone"):
+        prediction_powered(pair(human, model[:20]))
+    with pytest.raises(InputError, match="answered none of the items"):
+        prediction_powered(pd.concat([judged(human, "ann", "human"), judged(model[20:], "gpt", "model", 20)]))
+    with pytest.raises(InputError, match="model goes with correct='ppi'"):
+        means(pair(human, model), model="gpt")
+
+
+CLASSES = np.array(["safe", "harmful"])
+
+
+def labelled(
+    n: int = 400, few: int = 100, seed: int = 3
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    rng = np.random.default_rng(seed)
+    gold = rng.random(n) < 0.4
+
+    def noisy(error: float) -> np.ndarray:
+        return CLASSES[np.where(rng.random(n) < error, ~gold, gold).astype(int)]
+
+    judgments = judged(noisy(0.2), "A", "model", dimension="harm")
+    every = pd.DataFrame(
+        {"item_id": judgments["item_id"], "label_set": "harm", "label": CLASSES[gold.astype(int)]}
+    )
+    return judgments, every.iloc[:few], every.assign(label=noisy(0.08)), every
+
+
+def test_accuracy_is_a_mean_of_hits() -> None:
+    judgments, few, model, _ = labelled()
+    made = scores(
+        score(judgments, few),
+        correct="ppi",
+        model=score(judgments, model),
+        metrics=["accuracy"],
+        missing=["wrong"],
+        folds=1,
+    ).frame.set_index("source")
+    own = judgments["value"].to_numpy()
+    hits = pair((own[:100] == few["label"]).astype(float), (own == model["label"]).astype(float))
+    wanted = by_source(hits, folds=1)
+    for name in ("estimate", "std_error", "df", "lower", "upper"):
+        np.testing.assert_allclose(made.loc["corrected", name], wanted.loc["corrected", name], rtol=1e-7)
+        np.testing.assert_allclose(made.loc["model only", name], wanted.loc["gpt only", name], rtol=1e-7)
+
+
+def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
+    judgments, few, model, _ = labelled()
+    names = [
+        "macro_f1",
+        "mcc",
+        "precision_harmful",
+        "recall_harmful",
+        "specificity_harmful",
+        "balanced_accuracy",
+    ]
+    options = {"metrics": names, "missing": ["wrong"]}
+    made = scores(score(judgments, few), correct="ppi", model=score(judgments, model), **options).frame
+    own = made[made["source"] == "human only"].set_index("metric")
+
+    human = score(judgments, few)
+
+    def found(kept: np.ndarray) -> np.ndarray:
+        table = scores(human.where(kept), draws=0, **options).frame
+        return table[table["judge"] == "A"]["estimate"].to_numpy()
+
+    without = np.array([found(np.arange(100) != k) for k in range(100)])
+    jackknife = np.sqrt(99 / 100 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    np.testing.assert_allclose(own["estimate"], found(np.ones(100, dtype=bool)), rtol=1e-12)
+    np.testing.assert_allclose(own["std_error"], jackknife, rtol=0.02)
+
+
+def test_scores_need_labels_of_a_model() -> None:
+    judgments, few, model, _ = labelled()
+    scored = score(judgments, few)
+    with pytest.raises(InputError, match="needs the labels of a model"):
+        scores(scored, correct="ppi")
+    with pytest.raises(InputError, match="folds goes with correct='ppi'"):
+        scores(scored, folds=3)
+    with pytest.raises(InputError, match="none depends on labels"):
+        scores(scored, correct="ppi", model=score(judgments, model), metrics=["missing_rate"])

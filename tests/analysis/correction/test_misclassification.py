@@ -1,0 +1,198 @@
+"""Rates of classes from labels by an imperfect judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+from conjury.analysis.correction import calibration_split, rates
+from conjury.inference.errors import InputError
+
+REFERENCE = json.loads(
+    (Path(__file__).parents[2] / "fixtures" / "correction" / "rates.json").read_text(encoding="utf-8")
+)
+
+
+def units(labelled, unlabelled, names=("a", "b", "c")):
+    """A table from counts of labelled units by (human, judge) label, and of unlabelled ones."""
+    rows = [
+        (names[i], names[j]) for i, row in enumerate(labelled) for j, n in enumerate(row) for _ in range(n)
+    ]
+    rows += [(None, names[j]) for j, n in enumerate(unlabelled) for _ in range(n)]
+    return pd.DataFrame(rows, columns=["label", "judged"])
+
+
+def by_method(result, of):
+    return result.frame[result.frame["class"] == of].set_index("method")
+
+
+@pytest.mark.parametrize("case", REFERENCE.values(), ids=REFERENCE)
+def test_rates_of_two_classes_are_those_of_delicatessen_lee_and_ppi_py(case):
+    found = by_method(rates(units(case["labelled"], case["unlabelled"])), "b")
+    corrected = found.loc["rogan_gladen"]
+    assert corrected[["estimate", "std_error"]].tolist() == pytest.approx(case["delicatessen"], rel=1e-6)
+    assert corrected[["estimate", "lower", "upper"]].tolist() == pytest.approx(
+        case["lee"], rel=1e-9, abs=1e-12
+    )
+    assert found.loc["efficient", "estimate"] == pytest.approx(case["ppi"][0], rel=1e-9)
+    # ppi_py estimates the same variance with n - 1 in its covariances
+    assert found.loc["efficient", ["lower", "upper"]].tolist() == pytest.approx(case["ppi"][1:], rel=0.02)
+
+
+def test_the_rate_of_one_class_is_the_rest_of_the_other():
+    result = rates(units([[30, 6], [4, 20]], [70, 50]))
+    one, other = by_method(result, "a"), by_method(result, "b")
+    np.testing.assert_allclose(one["estimate"], 1 - other["estimate"])
+    np.testing.assert_allclose(one["std_error"], other["std_error"])
+    np.testing.assert_allclose(one["lower"], 1 - other["upper"], atol=1e-12)
+
+
+def test_rates_of_three_classes_solve_the_equations_of_misclassification():
+    counts, shown = np.array([[30, 5, 5], [4, 20, 6], [3, 2, 25]]), np.array([90, 60, 50])
+    found = rates(units(counts, shown)).frame
+    share = counts / counts.sum(axis=1, keepdims=True)
+    solved = np.linalg.solve(share.T, shown / shown.sum())
+    estimates = found[found["method"] == "rogan_gladen"]
+    np.testing.assert_allclose(estimates["estimate"], solved, atol=1e-12)
+
+    def rate_of(values: np.ndarray) -> np.ndarray:
+        table = values[:9].reshape(3, 3)
+        return np.linalg.solve((table / table.sum(axis=1, keepdims=True)).T, values[9:] / values[9:].sum())
+
+    # The multinomial delta method by numerical slopes, with fixed totals of classes and of unlabelled units.
+    values = np.r_[counts.ravel(), shown].astype(float)
+    slope = np.stack(
+        [(rate_of(values + step) - rate_of(values - step)) / 2e-4 for step in 1e-4 * np.eye(12)], axis=1
+    )
+    covariance = np.zeros((12, 12))
+    for k in range(4):
+        part = values[3 * k : 3 * k + 3]
+        covariance[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = np.diag(part) - np.outer(part, part) / part.sum()
+    np.testing.assert_allclose(
+        estimates["std_error"], np.sqrt(np.diag(slope @ covariance @ slope.T)), rtol=1e-5
+    )
+
+
+def test_maximum_likelihood_rates_maximise_the_likelihood_of_both_samples():
+    counts, shown = np.array([[30, 5, 5], [4, 20, 6], [3, 2, 25]]), np.array([90, 60, 50])
+    found = rates(units(counts, shown)).frame
+
+    def loss(free: np.ndarray) -> float:
+        joint = np.exp(free - free.max()).reshape(3, 3)
+        joint = joint / joint.sum()
+        return -float((counts * np.log(joint)).sum() + shown @ np.log(joint.sum(axis=0)))
+
+    best = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-7})
+    joint = np.exp(best.x).reshape(3, 3) / np.exp(best.x).sum()
+    estimates = found.loc[found["method"] == "mle", "estimate"]
+    np.testing.assert_allclose(estimates, joint.sum(axis=1), atol=1e-5)
+
+
+def test_rates_that_leave_the_simplex_are_those_of_constrained_maximum_likelihood():
+    counts, shown = np.array([[18, 2], [6, 14]]), np.array([97, 3])
+    result = rates(units(counts, shown))
+    found = by_method(result, "b").loc["rogan_gladen"]
+    assert found["estimate"] == pytest.approx(0, abs=1e-4)
+    assert found["lower"] == 0
+    assert found["upper"] > 0.02
+    assert any("leave 0 to 1 (a 1.117, b -0.117)" in note for note in result.notes)
+
+
+def test_missing_labels_by_the_judge_are_a_category_of_its_own():
+    table = units([[30, 6, 4], [4, 20, 6]], [70, 50, 30], names=("a", "b", "?"))
+    table["judged"] = table["judged"].replace("?", np.nan)
+    result = rates(table)
+    found = by_method(result, "b")
+    assert set(result.extra["confusion"]["judged"]) == {"a", "b", "no label"}
+    assert np.isfinite(found["estimate"]).all()
+    one = by_method(result, "a")["estimate"]
+    np.testing.assert_allclose((one + found["estimate"])[["human", "rogan_gladen", "efficient", "mle"]], 1)
+    assert found.loc["naive", "estimate"] == pytest.approx(50 / 150)
+    # Expected counts of a judge that misclassifies at these rates, for a true rate of 0.7, give 0.7 back.
+    shares = np.array([[0.75, 0.15, 0.10], [4 / 30, 20 / 30, 6 / 30]])
+    expected = (3000 * (0.3 * shares[0] + 0.7 * shares[1])).round().astype(int)
+    again = units([[30, 6, 4], [4, 20, 6]], expected, names=("a", "b", "?"))
+    assert by_method(rates(again), "b").loc["rogan_gladen", "estimate"] == pytest.approx(0.7, abs=1e-3)
+
+
+def test_a_perfect_judge_gives_the_judged_rate_of_the_unlabelled_units():
+    result = rates(units([[20, 0], [0, 20]], [30, 70]))
+    found = by_method(result, "b")
+    assert found.loc["rogan_gladen", "estimate"] == pytest.approx(0.7)
+    assert found.loc["mle", "estimate"] == pytest.approx(90 / 140)
+
+
+def test_a_judge_at_chance_gives_the_human_rate_and_a_warning():
+    result = rates(units([[15, 15], [10, 10]], [200, 200]))
+    found = by_method(result, "b")
+    assert np.isnan(found.loc["rogan_gladen", "estimate"])
+    assert found.loc["efficient", "estimate"] == pytest.approx(0.4)
+    assert any("hardly better than chance" in note for note in result.notes)
+    assert any("do not distinguish the classes" in note for note in result.notes)
+
+
+def test_a_class_without_a_human_label_has_no_rogan_gladen_rate():
+    result = rates(units([[20, 3], [4, 20]], [40, 40]), classes=["a", "b", "z"])
+    found = result.frame.set_index(["class", "method"])["estimate"]
+    assert np.isnan(found["z", "rogan_gladen"])
+    assert np.isnan(found["a", "rogan_gladen"])
+    assert found["z", "human"] == 0
+    assert any("People gave no unit the label z" in note for note in result.notes)
+
+
+def test_clusters_of_one_unit_change_nothing_and_copies_do_not_add_information():
+    table = units([[30, 6], [4, 20]], [70, 50])
+    own = rates(table).frame
+    alone = rates(table.assign(topic=range(len(table))), cluster="topic").frame
+    twice = pd.concat([table.assign(topic=range(len(table)))] * 2)
+    copied = rates(twice, cluster="topic").frame
+    n = len(table)
+    np.testing.assert_allclose(alone["std_error"], own["std_error"])
+    np.testing.assert_allclose(copied["std_error"], own["std_error"] * np.sqrt(n / (n - 1)), rtol=2e-4)
+
+
+def test_groups_are_estimated_on_their_own():
+    one, two = units([[30, 6], [4, 20]], [70, 50]), units([[12, 3], [2, 9]], [10, 50])
+    both = rates(pd.concat([one.assign(task="x"), two.assign(task="y")]), by="task")
+    numbers = ["estimate", "std_error", "lower", "upper", "n_labelled", "n_unlabelled"]
+    for name, table in (("x", one), ("y", two)):
+        part = both.frame[both.frame["task"] == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(part[numbers], rates(table).frame[numbers])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"judge": "judge"}, "column 'judge' is missing"),
+        ({"classes": ["a"]}, "give at least two different ones"),
+        ({"classes": ["a", "z"]}, "Human label 'b' is none of the classes"),
+        ({"cluster": "topic"}, "or has one cluster; fill it in"),
+        ({"data": units([[3, 1], [1, 3]], [])}, "No unit is without a human label"),
+        ({"alpha": 2}, "alpha is 2"),
+    ],
+)
+def test_what_cannot_be_corrected_is_refused(change, message):
+    call = {"data": units([[3, 1], [1, 3]], [5, 5]).assign(topic="only")} | change
+    with pytest.raises(InputError, match=message):
+        rates(**call)
+
+
+def test_a_calibration_set_is_divided_where_the_variance_is_least():
+    rate, sensitivity, specificity = 0.2, 0.7, 0.95
+    best = min(
+        range(1, 200),
+        key=lambda m0: (
+            (1 - rate) ** 2 * specificity * (1 - specificity) / m0
+            + rate**2 * sensitivity * (1 - sensitivity) / (200 - m0)
+        ),
+    )
+    assert calibration_split(200, rate, sensitivity, specificity) == (best, 200 - best)
+    assert calibration_split(10, 0.5, 1, 1) == (5, 5)
+    assert calibration_split(10, 0, 0.9, 0.9) == (9, 1)
+    with pytest.raises(InputError, match=r"rate is 1\.5"):
+        calibration_split(10, 1.5, 0.9, 0.9)
