@@ -34,15 +34,17 @@ LAYOUT: dict[str, Any] = {
     "content": {"column": [{"each": {"text": "{field}: {value}", "style": "words"}}], "padding": 8},
 }
 FACTS = {"cues": "both", "layout": "post", "theme": "light"}
-# The command with few profiles per chunk and slow pictures, except in processes that it starts.
+# The command with few profiles per chunk; after so many chunks (0: none) it waits.
 COMMAND = """
-import sys, time
+import itertools, sys, time
 from conjury.inference.vignettes.jobs import drawing
-drawing.CHUNK, pause = int(sys.argv.pop(1)), float(sys.argv.pop(1))
-def slowly(*given, draw=drawing.draw_picture):
-    time.sleep(pause)
-    return draw(*given)
-drawing.draw_picture = slowly
+drawing.CHUNK, last = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+chunks = itertools.count(1)
+def waiting(*given, write=drawing.write_part):
+    write(*given)
+    if next(chunks) == last:
+        time.sleep(100)
+drawing.write_part = waiting
 from conjury.cli.main import main
 if __name__ == "__main__":
     main()
@@ -71,10 +73,10 @@ def profiles(folder: Path) -> pd.DataFrame:
 
 
 def start(
-    folder: Path, root: Path, *options: object, chunk: int = 10, pause: float = 0.0
+    folder: Path, root: Path, *options: object, chunk: int = 10, last: int = 0
 ) -> subprocess.Popen[str]:
     """Start `conjury render` with all profiles of the towns."""
-    arguments = [chunk, pause, "render", folder, "--all", "--out", root, *options]
+    arguments = [chunk, last, "render", folder, "--all", "--out", root, *options]
     return interruptible_process(
         [sys.executable, "-c", COMMAND, *map(str, arguments)],
         stdout=subprocess.PIPE,

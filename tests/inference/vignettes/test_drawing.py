@@ -155,8 +155,8 @@ def test_a_stopped_run_is_resumed_by_a_larger_one_and_lost_pictures_are_drawn_ag
 
 @pytest.mark.long
 def test_a_killed_run_leaves_no_process_and_is_resumed(renderer, towns, everything, folder, reference):
-    process = start(towns, folder.root, "--workers", 2, chunk=2)
-    wait_until(lambda: len(folder.parts()) >= 3, process)
+    process = start(towns, folder.root, "--workers", 2, chunk=2, last=3)
+    wait_until(lambda: len(folder.parts()) == 3, process)
     workers = children(process.pid)
     process.kill()
     assert process.wait(30) == -signal.SIGKILL
@@ -181,8 +181,8 @@ def test_a_second_process_is_refused_while_one_writes(renderer, towns, everythin
 @pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_keeps_finished_pictures(renderer, towns, everything, folder, reference, workers):
-    process = start(towns, folder.root, "--workers", workers, chunk=2, pause=0.02)
-    wait_until(lambda: len(folder.parts()) >= 2, process)
+    process = start(towns, folder.root, "--workers", workers, chunk=2, last=2)
+    wait_until(lambda: len(folder.parts()) == 2, process)
     process.send_signal(signal.SIGINT)
     code, out, error = ended(process)
     assert code == 130
