@@ -22,6 +22,9 @@ export LANG
 # Without bytecode every worker of pytest rewrites all tests anew, and every process compiles the package.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Workers of pytest share the processors; threads of BLAS in each would wait for each other.
+test test-bayes test-long test-slow: export OPENBLAS_NUM_THREADS := 1
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo report test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 

@@ -28,7 +28,7 @@ def group(study: Study) -> Group:
     return next(groups({"": made.choices}))
 
 
-@pytest.mark.parametrize("name", ["amce", "mm", "amce_by_identity"])
+@pytest.mark.parametrize("name", ["amce", "mm", pytest.param("amce_by_identity", marks=pytest.mark.long)])
 def test_engines_agree_on_every_level_and_contrast(study: Study, group: Group, name: str) -> None:
     found = compare_engines(study, study.analysis(name), group, ["native", "statsmodels", "linearmodels"])
     own, _ = fit_group(study, study.analysis(name), group, FitOptions(draws=0))

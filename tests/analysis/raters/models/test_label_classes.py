@@ -120,6 +120,7 @@ def test_matrices_of_people_with_many_answers_are_sampled_as_themselves() -> Non
     assert (np.diff(weights) > 0).all()
 
 
+@pytest.mark.bayes
 @pytest.mark.parametrize(("labels", "judges"), [(2, 3), (4, 2)])
 def test_compiled_likelihood_and_its_gradient_are_those_of_the_plain_one(labels: int, judges: int) -> None:
     pytest.importorskip("numba")
