@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from conjury.inference.errors import ConjuryError
+from conjury.inference.errors import ConjuryError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,11 +30,6 @@ def wide_console() -> Console:
 def warn(text: str) -> None:
     """Print a warning to the error stream."""
     Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(text)
-
-
-def counted(number: int, one: str, several: str = "") -> str:
-    """A number with its noun: "1 figure", "2 figures", "3 analyses"."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -25,6 +25,11 @@ def listed(values: Iterable[object], limit: int = 12) -> str:
     return ", ".join(names[:limit]) + more
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number with its noun: "1 figure", "2 figures", "3 analyses"."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def did_you_mean(word: str, among: Iterable[object]) -> str:
     """Return " (did you mean 'x'?)" for the closest candidate, or an empty string."""
     candidates = {str(name).casefold(): str(name) for name in among}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 
 from ..figures.labels import true_minus
 from ..numerics.intervals import check_alpha
@@ -144,14 +144,9 @@ def said_p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def many(n: int, thing: str, things: str | None = None) -> str:
-    """Count things, the plural in "s" unless it is given."""
-    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
-
-
 def groups(n: int) -> str:
     """Count judges and prompts together."""
-    return many(n, "judge and prompt", "judges and prompts")
+    return counted(n, "judge and prompt", "judges and prompts")
 
 
 def who(row: pd.Series) -> str:

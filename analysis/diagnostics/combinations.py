@@ -10,10 +10,11 @@ import pandas as pd
 from scipy.stats import poisson
 
 from conjury.inference.design.profiles import attribute_cells
+from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares, left_in
 
-from .check import Check, Question, Verdict, adjusted, check, highest, lowest, many, said_p, who
+from .check import Check, Question, Verdict, adjusted, check, highest, lowest, said_p, who
 from .design import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, misfit, probabilities
 from .judged import Judged, codes, designs, tidy
 
@@ -71,7 +72,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
     finding = (
-        f"{many(len(tested), 'pair')} of attributes tested; the smallest adjusted {said_p(p)} "
+        f"{counted(len(tested), 'pair')} of attributes tested; the smallest adjusted {said_p(p)} "
         f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
         f"{furthest['cramers_v']:.3f})."
     )
@@ -172,12 +173,12 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     """
     groups = designs(judged)
     tables = [_rule_rows(study, members[0]).assign(design=k) for k, members in enumerate(groups)]
-    counted = pd.concat(tables, ignore_index=True)
-    p = poisson.sf(counted["n"] - 1, counted["expected"])
-    by_chance = counted["expected"].to_numpy() > 0
-    counted["p_adjusted"] = np.where(by_chance, adjusted(np.where(by_chance, p, np.nan)), p)
+    counts = pd.concat(tables, ignore_index=True)
+    p = poisson.sf(counts["n"] - 1, counts["expected"])
+    by_chance = counts["expected"].to_numpy() > 0
+    counts["p_adjusted"] = np.where(by_chance, adjusted(np.where(by_chance, p, np.nan)), p)
     table = tidy(
-        (g, counted[counted["design"] == k].drop(columns="design"))
+        (g, counts[counts["design"] == k].drop(columns="design"))
         for k, members in enumerate(groups)
         for g in members
     )
@@ -185,12 +186,14 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     broken = table[table["p_adjusted"] < alpha]
     if broken.empty:
         return IMPOSSIBLE_PROFILES.answer(
-            table, "pass", f"None of {many(rules, 'rule')} of the design is broken.{_same_by_chance(table)}"
+            table,
+            "pass",
+            f"None of {counted(rules, 'rule')} of the design is broken.{_same_by_chance(table)}",
         )
     most = highest(broken, broken["n"])
     finding = (
         f"{most['n']:,} of {most['of']:,}: {most['rule']} ({who(most)}; for example {most['example']}"
-        f"{_beyond(most)}); {broken['rule'].nunique()} of {many(rules, 'rule')} "
+        f"{_beyond(most)}); {broken['rule'].nunique()} of {counted(rules, 'rule')} "
         f"{'is' if broken['rule'].nunique() == 1 else 'are'} broken."
     )
     share = float(((broken["n"] - broken["expected"]) / broken["of"]).max())
@@ -275,7 +278,7 @@ def _same_by_chance(table: pd.DataFrame) -> str:
         return ""
     most = highest(same, same["n"])
     return (
-        f" {many(int(most['n']), 'pair contains', 'pairs contain')} the same profile twice ({who(most)}), "
+        f" {counted(int(most['n']), 'pair contains', 'pairs contain')} the same profile twice ({who(most)}), "
         f"where independent draws give {_rounded(most['expected'])}."
     )
 

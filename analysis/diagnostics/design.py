@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.stats import chi2
 
 from conjury.inference.design.profiles import level_probabilities
+from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells, drawn_shares
 
@@ -24,7 +25,6 @@ from .check import (
     check,
     highest,
     lowest,
-    many,
     said_p,
     who,
     worst,
@@ -152,7 +152,7 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
     off = highest(table, table["estimate"].abs())
     how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
     finding = (
-        f"{many(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
+        f"{counted(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
         f"smallest adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
         f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
     )
@@ -174,8 +174,8 @@ def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: fl
     draw = how_drawn(study, group.shown)
     frames = []
     for name, shares in probabilities(study).items():
-        counted = group.shown[name].astype("string").value_counts()
-        counts = counted.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
+        occurrences = group.shown[name].astype("string").value_counts()
+        counts = occurrences.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
         n = int(counts.sum())
         probability = np.array(list(shares.values()))
         found = fit_of_levels(counts, probability, Draw(n, draw.population), rng)

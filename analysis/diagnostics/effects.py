@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import f as f_distribution
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 
 from ..conjoint import cj
 from ..conjoint.comparisons.wald import joint_test
 from ..conjoint.estimates import Estimates
 from ..numerics.intervals import inference
-from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who
+from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 from .judged import Judged, tidy
 
 
@@ -153,8 +153,8 @@ def judge_differences(
     verdict, cause, those = _gravest(table, alpha)
     largest = highest(cause, cause["estimate"].abs())
     finding = (
-        f"{int(rejected.sum())} of {many(len(tests), 'joint test')} {'finds' if len(tests) == 1 else 'find'} "
-        f"{what}; smallest adjusted {said_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
+        f"{int(rejected.sum())} of {counted(len(tests), 'joint test finds', 'joint tests find')} {what}; "
+        f"smallest adjusted {said_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
         f"{who(worst)}. The largest difference{those} is {largest['estimate']:+.3f} "
         f"({largest['feature']} = {largest['level']}, {who(largest)}; "
         f"{said_p(float(largest['p_adjusted']))} adjusted over its levels)."

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.schema import SAMPLING
 
 from ..conjoint.verbs.people import pair_codes
-from .check import Check, Question, Verdict, check, groups, highest, lowest, many, who
+from .check import Check, Question, Verdict, check, groups, highest, lowest, who
 from .judged import Judged, NotApplicableError, people_of, tidy
 
 SHARED_TASKS = Question(
@@ -48,9 +49,9 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
         )
         return SHARED_TASKS.answer(table, verdict, finding)
     finding = (
-        f"{who(worst)} answered {int(worst['n_answered']):,} of {many(int(worst['n_people']), 'task')} of "
+        f"{who(worst)} answered {int(worst['n_answered']):,} of {counted(int(worst['n_people']), 'task')} of "
         f"people ({100 * worst['estimate']:.1f}%), the smallest share of {groups(len(table))}; people made "
-        f"{many(int(worst['n_choices']), 'choice')} on them."
+        f"{counted(int(worst['n_choices']), 'choice')} on them."
     )
     notes = []
     if lost.max() > 0:

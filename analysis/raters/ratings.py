@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.readers.aliases import MARKED, exclusion_reasons
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
@@ -385,13 +385,13 @@ def _coded(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
 def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     """Say what readers should know: what was excluded, raters with one rating, constant raters."""
     notes = [
-        f"{_number(row['n_rows'], 'judgment')} by {_number(row['n_judges'], 'judge')} not used "
+        f"{counted(row['n_rows'], 'judgment')} by {counted(row['n_judges'], 'judge')} not used "
         f"({row['reason']})."
         for _, row in ratings.exclusions.iterrows()
     ]
     lost = chosen["item_id"].nunique() - len(ratings.items)
     if lost:
-        notes.append(f"{_number(lost, 'item')} without a rating that can be used.")
+        notes.append(f"{counted(lost, 'item')} without a rating that can be used.")
     each = ratings.frame.groupby("judge", sort=False)["value"].agg(["size", "nunique"])
     single = each.index[each["size"] == 1]
     if len(single):
@@ -400,7 +400,3 @@ def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     if len(constant):
         notes.append(f"{listed(constant, 6)}: the same rating for every item.")
     return notes
-
-
-def _number(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError, did_you_mean
+from conjury.inference.errors import InputError, counted, did_you_mean
 
 from ..options import StudyName, grouped
-from ..printing import console, counted, draw_figures, save_figures, show_steps
+from ..printing import console, draw_figures, save_figures, show_steps
 from .compare import Choices, load_choices_of
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import DRAWS
 
 from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs
-from ..printing import console, counted, print_notes, print_place, show_steps
+from ..printing import console, print_notes, print_place, show_steps
 
 if TYPE_CHECKING:
     from conjury.analysis.pipeline.fitting import Tables, Work

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, counted, did_you_mean, listed
 from .texts import plain, read_text_table, require_column, to_number
 
 Value = float | str
@@ -223,8 +223,8 @@ def excluded_notes(excluded: pd.Series[Any], judges: pd.Series[Any], noun: str =
     """How many ratings by how many respondents each reason excludes."""
     parts = excluded.dropna().str.split("; ").explode()
     return [
-        f"Excluded as {reason}: {_number(len(rows), 'rating')} by "
-        f"{_number(judges.loc[rows.index].nunique(), noun)}."
+        f"Excluded as {reason}: {counted(len(rows), 'rating')} by "
+        f"{counted(judges.loc[rows.index].nunique(), noun)}."
         for reason, rows in parts.groupby(parts, sort=False)
     ]
 
@@ -232,10 +232,6 @@ def excluded_notes(excluded: pd.Series[Any], judges: pd.Series[Any], noun: str =
 def counts(numbers: Mapping[str, int]) -> list[str]:
     """A note for each count that is not zero."""
     return [f"{what}: {int(count):,}." for what, count in numbers.items() if count]
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
