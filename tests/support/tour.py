@@ -1,0 +1,111 @@
+"""The tour: blocks of README.md and docs/, run in an empty folder with the package as a wheel installs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+from wheel import ROOT, build_wheel
+
+README = [ROOT / "README.md", ROOT / "inference" / "README.md"]
+DOCUMENTS = [*README, *sorted((ROOT / "docs").glob("*.md"))]
+NEEDS = "# needs "  # a key, a GPU or a server
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command or a block of Python; ``repeated`` if an earlier page has the same block."""
+
+    document: str
+    language: str
+    text: str
+    repeated: bool = False
+
+    @property
+    def name(self) -> str:
+        shown = self.text.partition("#")[0] if self.language != "python" else self.text.split("\n")[0]
+        return f"{self.document}-{' '.join(shown.split())[:60]}"
+
+
+def commands(block: str) -> list[str]:
+    """Lines of a block without comment lines, joined where they are continued."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def steps() -> list[Step]:
+    """Python and commands in order; ``sh`` marks commands on the reader's files, make needs a checkout."""
+    listed: list[Step] = []
+    seen: set[str] = set()
+    for document in DOCUMENTS:
+        name = str(document.relative_to(ROOT))
+        for language, block in BLOCK.findall(document.read_text(encoding="utf-8")):
+            if language == "python":
+                listed.append(Step(name, language, block, block in seen))
+            elif language in ("", "sh"):
+                lines = [line for line in commands(block) if not line.startswith("make ")]
+                listed += [Step(name, language, line, block in seen) for line in lines]
+            seen.add(block)
+    return listed
+
+
+def quotes(document: str) -> list[str]:
+    """What a document quotes of what a command prints."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"(?:^> .*\n)+", text, flags=re.MULTILINE)
+    return [" ".join(block.replace("\n> ", " ").removeprefix("> ").split()) for block in blocks]
+
+
+STEPS = steps()
+RUN = [step for step in STEPS if step.language != "sh" and NEEDS not in step.text and not step.repeated]
+Ran = Callable[[Step], subprocess.CompletedProcess[str]]
+
+
+def ids(listed: Sequence[Step]) -> list[str]:
+    return [f"{number:02}-{step.name}" for number, step in enumerate(listed, 1)]
+
+
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Run a step in an empty folder per document."""
+    installed, home = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("empty")
+    shutil.unpack_archive(build_wheel(tmp_path_factory), installed, "zip")
+    program = installed / "bin" / "conjury"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom conjury.cli.main import main\nmain()\n", encoding="utf-8")
+    program.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
+    environment["PYTHONPATH"] = str(installed)
+    environment["MPLBACKEND"] = "agg"
+
+    def run(step: Step) -> subprocess.CompletedProcess[str]:
+        folder = home / step.document.replace("/", "-")
+        folder.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", step.text] if step.language else ["bash", "-c", step.text]
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False
+        )
+
+    where = run(Step("README.md", "python", "import conjury.analysis as it; print(it.__file__)"))
+    assert where.stdout.startswith(str(installed)), where.stdout + where.stderr
+    return run
+
+
+def check(step: Step, run: Ran) -> None:
+    """Run a step; what the document quotes of a correction is what the command prints."""
+    if step.text.startswith("Rscript") and shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    if step.text.startswith("conjury raters") and sys.version_info < (3, 12):
+        pytest.skip("the Bayesian models need Python 3.12")
+    ran = run(step)
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
+    if "--correct ppi" in step.text:
+        printed = " ".join(ran.stdout.split())
+        assert any(quote in printed for quote in quotes(step.document)), printed
