@@ -32,6 +32,8 @@ def typical_gain(gains: pd.Series[Any], unit: str) -> str:
     known = gains.dropna()
     if known.empty:
         return "No gain could be computed"
+    if len(known) == 1:
+        return f"The gain is {known.iloc[0]:.2f} ({gain_of(unit)})"
     none = int((known <= 1).sum())
     less = f", {none} of them at most 1" if none else ""
     return f"The median of {len(known)} gains is {known.median():.2f} ({gain_of(unit)}){less}"

@@ -142,16 +142,18 @@ def summary(result: Result, names: Names) -> str:
     who = _models_named(result.settings.get("model") or (), names)
     if known.empty:
         return f"With {who} no estimate among people could be made more precise."
-    before, after = (_length(table) for table in (compared.human, compared.corrected))
     clusters, effective = (whole(count) for count in _precise(gains))
     of_task = f" ({dimension_in_words(compared.task, names)})" if compared.task else ""
     middle, low, high = (number(gain, 2) for gain in (known.median(), known.min(), known.max()))
+    one = len(known) == 1
+    gain = "the gain is" if one else f"the median gain of {len(known)} estimates is"
+    spread = "" if one else f" (from {low} to {high})"
+    lengths = [number(_length(table)) for table in (compared.corrected, compared.human)]
+    become = f", and the {'' if one else 'median '}length of an interval becomes {lengths[0]} instead of "
     unit = COUNTED[result.kind].unit
-    return (
-        f"With the answers of {who}, {clusters} {unit} are as precise as {effective}{of_task}: the median "
-        f"gain of {len(known)} estimates is {middle} (from {low} to {high}), and the median "
-        f"length of an interval becomes {number(after)} instead of {number(before)}."
-    )
+    precise = f"{clusters} {unit} are as precise as {effective}{of_task}"
+    shorter = become + lengths[1] if all(lengths) else ""
+    return f"With the answers of {who}, {precise}: {gain} {middle}{spread}{shorter}."
 
 
 def _models_named(models: Sequence[str], names: Names) -> str:
