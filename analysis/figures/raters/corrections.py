@@ -25,7 +25,7 @@ from ..corrections import (
 )
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
-from ..labels import Names, chosen
+from ..labels import Names, chosen, words
 from ..registry import Style, figure
 
 UNIT = "labelled items"
@@ -76,9 +76,9 @@ def in_words(result: Drawable, names: Names) -> pd.DataFrame:
     """The table with panel, row and source of each number in words; of scores, under one policy."""
     frame, by = result.frame, [str(name) for name in result.settings.get("by") or ()]
     frame = _of_scores(frame, result, names) if "metric" in frame else _of_ratings(frame, by, names)
-    words = {PEOPLE_ONLY: PEOPLE, CORRECTED_BY_MODELS: CORRECTED}
-    words |= {f"{name}{ONLY}": text for name, text in alone_in_words(_models(frame), names).items()}
-    return frame.assign(**{SOURCE: frame["source"].astype(str).map(words)})
+    sources = {PEOPLE_ONLY: PEOPLE, CORRECTED_BY_MODELS: CORRECTED}
+    sources |= {f"{name}{ONLY}": text for name, text in alone_in_words(_models(frame), names).items()}
+    return frame.assign(**{SOURCE: frame["source"].astype(str).map(sources)})
 
 
 def quantity(result: Drawable) -> str:
@@ -121,7 +121,7 @@ def _of_scores(frame: pd.DataFrame, result: Drawable, names: Names) -> pd.DataFr
 def _of_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.DataFrame:
     """A panel for each dimension, a row for each stratum or level; dimensions are rows where these lack."""
     dimension = frame["dimension"].astype(str).map(lambda name: dimension_in_words(name, names))
-    if frame["level"].nunique() > 1:
+    if frame["level"].nunique() > 1 or (frame["statistic"] == "share").all():
         panel, row = _joined(dimension, names.joined(frame, by)), _levels_in_words(frame, names)
     elif by:
         panel = _joined(dimension, names.joined(frame, by[:-1]))
@@ -136,7 +136,7 @@ def _of_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.Data
 def dimension_in_words(name: str, names: Names) -> str:
     """A dimension of ratings, or what is labelled, in words."""
     label = names.of("dimension", name)
-    return (names.of("task", name) if label == name else label) or "Rating"
+    return (names.of("task", name) if label in (name, words(name)) else label) or "Rating"
 
 
 def _joined(first: pd.Series[Any], rest: Sequence[str]) -> pd.Series[Any]:

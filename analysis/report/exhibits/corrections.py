@@ -253,10 +253,10 @@ def _tables(
 ) -> list[Laid]:
     """Estimates by source, and what the models add to each."""
     title, counted = plain(record.title), COUNTED[result.kind]
-    return [
-        Laid(_estimates(estimates, bounds, counted), f"{title}."),
-        Laid([_gains(gains, names, counted)], f"{title}: gains.", "gains"),
-    ]
+    tables = [Laid(_estimates(estimates, bounds, counted), f"{title}.")]
+    if gains["gain"].notna().any():
+        tables.append(Laid([_gains(gains, names, counted)], f"{title}: gains.", "gains"))
+    return tables
 
 
 def _by_level(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labels: Labels) -> pd.DataFrame:
