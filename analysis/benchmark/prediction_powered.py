@@ -13,9 +13,8 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ..correction.debias import FOLDS, Tuning
 from ..correction.items import (
-    CORRECTED,
-    PEOPLE,
     Estimated,
+    Numbers,
     Rows,
     alone,
     are_unlike,
@@ -26,15 +25,18 @@ from ..correction.items import (
     moved_note,
 )
 from ..correction.sources import AT_MOST_HALF, PPI, Tuned, low_correlation, sampling_weights
+from ..numerics.intervals import CORRELATION, SHARE, cut
 from ..numerics.panel import Clusters
 from ..numerics.types import Codes, Floats
 from ..results import Result
+from ..vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from .data.scoring import Cell, Scored, class_codes
 from .intervals import Plan, cluster_codes
 from .metrics import cluster_margins, is_share, margins_of, metric
 from .parse_status import outcome
 
-UNIT = ["item_id", "line", "sample"]
+ITEM = ["item_id", "line"]  # what people label
+UNIT = [*ITEM, "sample"]
 _STEP = 1e-3  # of the smallest share of units with the same labels, for slopes
 
 
@@ -81,7 +83,7 @@ def corrected_scores(
     )
     tables: list[pd.DataFrame] = []
     notes: list[str] = []
-    clusters, moved = [], 0
+    clusters, moved, weighted = [], 0, False
     for human, others in _cells(scored, by, models):
         names = _names(metrics(human))
         for policy in missing:
@@ -96,13 +98,24 @@ def corrected_scores(
             tables.append(table)
             clusters.append(np.full(len(table), len(np.unique(units.cluster[: units.n]))))
             moved += unlike
+            weighted |= units.whole
     if not tables:
         raise InputError(f"{' '.join(notes[:1])} Let people label more units, or the model.".strip())
     frame = pd.concat(tables, ignore_index=True)
     notes += low_correlation(frame["rho"].to_numpy(dtype=float), np.concatenate(clusters))
     notes += moved_note(moved, len(tables))
-    settings = {"correct": PPI, "by": list(by), "missing": list(missing)} | vars(correction)
-    settings["models"] = list(models)
+    settings = {
+        "correct": PPI,
+        "by": list(by),
+        "missing": list(missing),
+        "model": list(models),
+        "tuning": correction.tuning,
+        "folds": correction.folds,
+        "seed": plan.seed,
+        "alpha": plan.alpha,
+        "cluster": plan.cluster,
+        "weighted": weighted,
+    }
     told = (*scored.notes, *dict.fromkeys(notes), AT_MOST_HALF)
     return Result(frame, "prediction_powered_items", told, settings)
 
@@ -121,7 +134,7 @@ class _Correction:
 
 @dataclass(frozen=True)
 class _Units:
-    """n units that people labelled above N others, with a judge's answers; J models labelled both."""
+    """n answers of a judge to units that people labelled above N others; J models labelled both."""
 
     cell: Cell
     n: int
@@ -130,7 +143,8 @@ class _Units:
     predicted: Codes  # (n + N,)
     weight: Floats  # (n + N,)
     cluster: Codes  # (n + N,)
-    whole: bool  # whether the N units include the n
+    whole: bool  # whether the N answers include the n
+    counts: tuple[int, int]  # labelled and other items or lines, each once however often it was answered
 
     def is_enough(self) -> bool:
         """Whether there are clusters on both sides, with labels of every model."""
@@ -227,6 +241,7 @@ def _units(human: Cell, models: Sequence[Cell], scored: Scored, policy: str, clu
         np.concatenate([np.ones(len(people)) if weight is None else weight, np.ones(len(rest))]),
         codes,
         weight is not None,
+        (len(people[ITEM].drop_duplicates()), len(rest[ITEM].drop_duplicates())),
     )
     return found if found.is_enough() else None
 
@@ -247,23 +262,31 @@ def _table(
         correction.folds,
         correction.seed,
     )
-    numbers = {PEOPLE: found.human, CORRECTED: found.corrected}
+    numbers = {PEOPLE_ONLY: found.human, CORRECTED_BY_MODELS: found.corrected}
     whole = rest if units.whole else slice(None)
     for name, own in zip(correction.models, units.of_models, strict=True):
-        numbers[f"{name} only"] = alone(
+        numbers[f"{name}{ONLY}"] = alone(
             _estimated(names, units, own[whole], whole, False), units.cluster[whole]
         )
-    shares = np.array([is_share(name) for name in names])
-    sources = {name: bounded(one, correction.alpha, share=shares) for name, one in numbers.items()}
+    sources = {name: _bounded(one, names, correction.alpha) for name, one in numbers.items()}
     table = beside(
         pd.DataFrame({**units.cell.keys, "missing": policy, "metric": list(names)}),
         sources,
         gains_of(found, list(correction.models)),
-        n,
-        len(units.cluster) - n,
+        *units.counts,
     )
     unlike = not units.whole and are_unlike(labelled, other, units.cluster[:n], units.cluster[n:])
     return table, unlike
+
+
+def _bounded(numbers: Numbers, names: Sequence[str], alpha: float) -> pd.DataFrame:
+    """Standard errors and intervals of metrics, which end where their values end."""
+    table = bounded(numbers, alpha, share=np.array([is_share(name) for name in names]))
+    correlation = np.array(names) == "mcc"
+    for support, kept in ((CORRELATION, correlation), (SHARE, ~correlation)):
+        lower, upper, estimate = table.loc[kept, ["lower", "upper", "estimate"]].to_numpy(dtype=float).T
+        table.loc[kept, "lower"], table.loc[kept, "upper"] = cut(lower, upper, estimate, support)
+    return table
 
 
 def _estimated(

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
-from ..correction.sources import check_correct
+from ..correction.sources import check_correct, refuse_unused
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
@@ -55,7 +55,7 @@ def scores(
     by: Sequence[str] = (),
     metrics: Sequence[str] | None = None,
     missing: Sequence[str] = POLICIES,
-    draws: int = 2_000,
+    draws: int | None = None,
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
@@ -81,7 +81,7 @@ def scores(
     missing : sequence of "wrong", "missing", "study"
         What missing answers count as: wrong, left out, or `Scored.policy`.
     draws, seed, alpha : int, int, float
-        Of the percentile bootstrap; ``draws=0`` for no intervals.
+        Of the percentile bootstrap: by default 2,000 draws; ``draws=0`` for no intervals.
     cluster : str
         Column whose values are drawn again; all units of a value come together. Copies of an item are drawn
         with the item that they come from.
@@ -90,7 +90,7 @@ def scores(
         name it: a further baseline gives the most frequent label of each.
     correct : {"ppi"}, optional
         "ppi" estimates the scores against people's labels on all units that models labelled, from few human
-        labels, which are those of ``scored``. There are no draws and no baselines.
+        labels, which are those of ``scored``. There are no baselines; ``draws`` and ``strata`` are refused.
     **correction
         With correct="ppi": ``model, tuning, folds``, as in `prediction_powered.ModelLabels`.
 
@@ -123,8 +123,10 @@ def scores(
     >>> table.set_index("judge")["estimate"].round(3).to_dict()
     {'gpt': 0.667, 'majority class': 0.667, 'random': 0.5}
     """
-    plan, policies = Plan(draws, seed, alpha, cluster), check_policies(missing)
+    plan = Plan(Plan.draws if draws is None else draws, seed, alpha, cluster)
+    policies = check_policies(missing)
     if check_correct(correct, correction, LABELS):
+        refuse_unused({"draws": draws, "strata": tuple(strata)})
 
         def asked_of(cell: Cell) -> Sequence[str]:
             return default_metrics(cell) if metrics is None else metrics

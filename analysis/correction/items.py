@@ -19,10 +19,10 @@ from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
 from ..numerics.panel import Clusters
 from ..numerics.sandwich import small_sample_scale
 from ..numerics.types import Floats
+from ..vocabulary import CORRECTED_BY_MODELS
 from .debias import Sources, Tuning, correlation, debias, joint_df, units_of
 from .sources import weight_columns
 
-PEOPLE, CORRECTED = "human only", "corrected"
 MOVED = 1e-4  # p value below which a note is given that a model answers labelled rows otherwise than others
 _AT = 1e-9  # shares that differ by less are equal
 
@@ -137,7 +137,7 @@ def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
     sources = _sources(kept, folds, seed)
     found = debias(sources, tuning)
     human, total, part = (np.diag(one) for one in (found.vcov_human, found.vcov, found.vcov_labelled))
-    gain = np.where(human > SAME**2, found.gain, np.nan)
+    gain = np.where((human > SAME**2) & (total > SAME**2), found.gain, np.nan)
     joint = joint_df(total, part, df, other - 1.0)
     each = np.arange(m)
     return Corrected(
@@ -233,9 +233,9 @@ def beside(
     for name, numbers in sources.items():
         own = pd.concat([keys.reset_index(drop=True), numbers], axis=1)
         own.insert(len(keys.columns), "source", name)
-        parts.append(own.join(gains) if name == CORRECTED else own)
+        parts.append(own.join(gains) if name == CORRECTED_BY_MODELS else own)
     table = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True).assign(**counts)
-    shown = sources[CORRECTED].columns
+    shown = sources[CORRECTED_BY_MODELS].columns
     return table[[*keys.columns, "source", *shown, *counts, *gains.columns]]
 
 

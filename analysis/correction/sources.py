@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from ..numerics.intervals import SAME
 from ..numerics.types import Floats
 from .debias import Tuning, least_correlation
 
-PPI = "ppi"
+PPI: Final = "ppi"
 AT_MOST_HALF = (
     "Where a model judges no better than those it is compared with, its answers save at most half of the "
     "human labels, whatever their number (Dorner, Nastl and Hardt 2025)."
@@ -64,6 +64,14 @@ def check_correct(
     if correct is not None and correct not in corrections:
         raise InputError(f"correct is {correct!r}; give {' or '.join(map(repr, corrections))}, or omit it.")
     return correct is not None
+
+
+def refuse_unused(given: Mapping[str, Any]) -> None:
+    """Refuse options that a correction has no use for; None and empty ones were not given."""
+    unused = next((name for name, value in given.items() if value not in (None, (), [])), None)
+    if unused is not None:
+        why = "intervals need no bootstrap" if unused == "draws" else "there are no baselines"
+        raise InputError(f"{unused} has no use with correct='ppi': {why}; omit it.")
 
 
 def people_and_models(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.base import RESERVED_TABLES
 from conjury.inference.study.parts import Analysis
@@ -23,13 +23,13 @@ from ..conjoint.verbs.people import PairCounts, people_diffs
 from ..frames.cells import is_repeat
 from ..results import Result, Step, stack
 from ..vocabulary import HUMAN
+from .corrections import check_sources, title_of
 from .run import (
     BOOTSTRAPPED,
     COUNTS,
     FitOptions,
     Group,
     Plan,
-    Sources,
     name_groups,
     resampled_unit,
     settings_of,
@@ -193,7 +193,8 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
             "choose survey or one of CR0 to CR2."
         )
     choices = pd.concat([group.choices for group in split if not group.variant])
-    _check_sources(choices, options.sources)
+    remedy = "add them with --data, or include them with --judge"
+    check_sources(choices, options.sources, "choices", remedy)
     parts = [part for part in study.analyses if part.verb in _CORRECTED and not part.compares_people]
     if not parts:
         raise InputError(
@@ -205,36 +206,12 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
     return tuple(
         Step(
             _free(f"{part.name}_corrected", taken),
-            f"{part.title}: people, with the help of models",
+            title_of(part.title),
             partial(_correct, study, part, choices, repeats, options),
             required=part is parts[0],
         )
         for part in parts
     )
-
-
-def _check_sources(choices: pd.DataFrame, sources: Sources) -> None:
-    """Refuse names that no row has, and those of the other kind of judge."""
-    judges = [str(name) for name in judge_of(choices).unique()]
-    columns = [name for name in ("judge_id", "panel", "judge_kind") if name in choices]
-    answerers = choices[columns].astype("string")
-    for kind, names in (("human", sources.human), ("model", sources.model)):
-        for name in names:
-            rows = (answerers == name).fillna(False).any(axis=1).to_numpy(bool)
-            if not rows.any() and name == kind:
-                what = "people" if kind == "human" else "models"
-                raise InputError(
-                    f"--correct ppi needs choices of people and of models, and there are none of {what}; add "
-                    "them with --data, or include them with --judge."
-                )
-            if not rows.any():
-                raise InputError(
-                    f"--{kind} {name}: the choices have no such judge, panel or kind of judge"
-                    f"{did_you_mean(name, judges)}; they have {listed(judges)}."
-                )
-            if not (choices["judge_kind"][rows] == kind).all():
-                other = "a model" if kind == "human" else "people"
-                raise InputError(f"--{kind} {name}: the choices say that this is {other}; name another.")
 
 
 def _correct(

@@ -45,6 +45,7 @@ from ..raters.replacement.decide import with_curve
 from ..raters.scales import dimension_names
 from ..results import Result, Step, steps_of
 from ..vocabulary import HUMAN
+from .corrections import label_steps, means_steps
 from .loading import Loaded, Source, read_judgments_of
 from .run import FitOptions, Fitted, Plan
 
@@ -60,7 +61,8 @@ def plan_ratings(
         read_ratings(judgments, dimension=name, scale=scales.get(str(name)))
     kinds = set(judgments["judge_kind"].astype(str))
     both = kinds >= {HUMAN, "model"}
-    planned = [Step("coverage", "Judges, items and ratings", partial(coverage, judgments))]
+    planned = [*_corrected(study, judgments, items, options)]
+    planned.append(Step("coverage", "Judges, items and ratings", partial(coverage, judgments)))
     if study.response.form == "ratings":
         planned += _descriptive(study, judgments, items, options, both)
     common: dict[str, Any] = {"items": items, "cluster": study.cluster, **options.drawn}
@@ -70,6 +72,23 @@ def plan_ratings(
         call = partial(_replacement, judgments, epsilon=options.epsilon, **common)
         planned.append(Step("alt_test", "May a model replace a person of the panel?", call))
     return Plan(tuple(planned))
+
+
+def _corrected(
+    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
+) -> tuple[Step, ...]:
+    """Ratings or labels among people with the help of models, if asked for."""
+    if study.response.form != "ratings":
+        return label_steps(study, judgments, items, None, options)
+    first, title = _first_stratum(study)
+    return means_steps(study, judgments, items, options, title, by=first, scale=_one_scale(study))
+
+
+def _first_stratum(study: ItemStudy) -> tuple[tuple[str, ...], str]:
+    """The first column of strata, if any, and the title of mean ratings by it."""
+    first = tuple(stratum.id for stratum in study.strata[:1])
+    label = study.feature_labels.get(first[0], "") if first else ""
+    return first, f"Mean ratings by {label.lower()}" if label else "Mean ratings"
 
 
 def _replacement(judgments: pd.DataFrame, **options: Any) -> Result:
@@ -87,16 +106,14 @@ def _descriptive(
     strata = [stratum.id for stratum in study.strata]
     scale = _one_scale(study)
     where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scale}
-    first = tuple(strata[:1])
-    label = study.feature_labels.get(strata[0], "") if strata else ""
-    by = f" by {label.lower()}" if label else ""
+    first, title = _first_stratum(study)
 
     def step(name: str, title: str, compute: Callable[..., Result], **given: Any) -> Step:
         return Step(name, title, partial(compute, judgments, items, **given))
 
-    yield step("means", f"Mean ratings{by}", means, by=first, **where)
+    yield step("means", title, means, by=first, **where)
     if len(strata) > 1:
-        title = f"Mean ratings{by} and {study.feature_labels[strata[1]].lower()}"
+        title = f"{title} and {study.feature_labels[strata[1]].lower()}"
         yield step("means_crossed", title, means, by=(strata[1], strata[0]), **where)
     yield step("distributions", "How often each rating was given", distributions, scale=scale)
     if both:
@@ -260,13 +277,22 @@ LABEL_DRAWS = 2_000  # of the bootstrap, where no number is given
 
 def plan_labels(answered: Answered, options: FitOptions) -> Plan:
     """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
+    corrected: tuple[Step, ...] = ()
+    if options.sources is not None:
+        if not answered.is_scored:
+            raise InputError(
+                "--correct ppi needs labels of the study, and these judgments are the strings of a published "
+                "evaluation; leave it out."
+            )
+        data = (answered.judgments, answered.items, answered.labels)
+        corrected = label_steps(answered.study, *data, options)
     steps = list(steps_of(benchmark, answered, options.with_draws(LABEL_DRAWS).drawn))
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)
         steps.append(Step(KIND, "Published and recomputed numbers", call))
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
-    return Plan(tuple(ordered), tuple(_notes(answered)))
+    return Plan((*corrected, *ordered), tuple(_notes(answered)))
 
 
 def _ordered(step: Step, answered: Answered) -> Result:

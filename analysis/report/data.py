@@ -63,12 +63,14 @@ def _options(result: Result) -> dict[str, Any]:
     return {name: value for name, value in result.settings.items() if name in OPTIONS}
 
 
-CORRECTIONS = "prediction_powered"
+OF_CONJOINTS, OF_ITEMS = "prediction_powered", "prediction_powered_items"
+CORRECTIONS = (OF_CONJOINTS, OF_ITEMS)  # estimates among people that models make more precise
 APART = ("compared", "diagnosed")  # runs with documents of their own
 TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
 CONJOINT = (
     *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
     "people",
+    OF_CONJOINTS,
 )
 FURTHER_EFFECTS = "further_amce"
 
@@ -93,7 +95,7 @@ class ReportData:
         if self.about == "diagnosed" and "diagnosed" not in runs:
             run = f"conjury diagnose {self.study_argument} --results FOLDER"
             raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
-        if self.about == "corrected" and not self.of_kind(CORRECTIONS):
+        if self.about == "corrected" and not self.of_kind(*CORRECTIONS):
             raise InputError(
                 f"{self.path} has no estimates that models make more precise; run `conjury fit` with "
                 "--correct ppi first."

@@ -171,7 +171,7 @@ class Report(ReportData):
     def _own(self) -> list[Recorded]:
         """The results that the document is about: those of its runs, or of a kind."""
         own = [record for record in self.results if record.part in self.runs]
-        return [one for one in own if one.kind == CORRECTIONS] if self.about == "corrected" else own
+        return [one for one in own if one.kind in CORRECTIONS] if self.about == "corrected" else own
 
     def _headlines(self) -> list[str]:
         sentences: dict[str, str] = {}

@@ -205,13 +205,18 @@ class Bounds:
 
 
 def estimates_table(
-    frame: pd.DataFrame, labels: Labels, *, bounds: Bounds | None = None, verbatim: bool = False
+    frame: pd.DataFrame,
+    labels: Labels,
+    *,
+    bounds: Bounds | None = None,
+    verbatim: bool = False,
+    row: str = "Level",
 ) -> GT:
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
     One series gets estimate, standard error, intervals and p value; up to three get estimates with
     intervals; more get estimates alone. Stars follow ``STAR_RULE``; marginal means get none. Features and
-    levels that are labels already stay as they are where ``verbatim`` is set.
+    levels that are labels already stay as they are where ``verbatim`` is set; ``row`` heads the rows.
     """
     bounds = bounds or Bounds()
     frame = frame.assign(_series=series_labels(frame).to_numpy(str))
@@ -233,7 +238,7 @@ def estimates_table(
         [
             {
                 "Attribute": feature if verbatim else labels.feature(feature),
-                "Level": level if verbatim else labels.level(feature, level),
+                row: level if verbatim else labels.level(feature, level),
                 **texts,
             }
             for (feature, level), texts in cells.items()

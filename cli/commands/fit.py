@@ -180,7 +180,6 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, corr
         "--prompt": files.prompt,
         "--engine": fitting.engine != "native",
         "--interval": fitting.interval != "percentile",
-        "--correct": correcting.correct,
     }
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
@@ -222,13 +221,13 @@ def _print_plan(work: Work) -> None:
 def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import Names
-    from conjury.analysis.report.data import labels_of
+    from conjury.analysis.report.data import CORRECTIONS, labels_of
     from conjury.analysis.report.exhibits.corrections import summary
 
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if work.groups and result.kind not in ("people", "prediction_powered")
+        if work.groups and result.kind not in ("people", *CORRECTIONS)
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:
@@ -238,5 +237,5 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
         absent = len(work.groups) - estimated[name] if name in estimated else 0
         left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
         result = fitted.by_name.get(name)
-        gain = f". {summary(result, names)}" if result and result.kind == "prediction_powered" else ""
+        gain = f". {summary(result, names)}" if result and result.kind in CORRECTIONS else ""
         console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{gain}")

@@ -120,12 +120,6 @@ def test_choices_of_people_alone_are_refused_with_the_remedy(
     assert not (folder / "no").exists()
 
 
-def test_studies_of_items_take_no_correction(refused: Told) -> None:
-    assert "--correct is an option of conjoint studies" in refused(
-        "fit oogiri --data ratings.parquet --correct ppi"
-    )
-
-
 def test_a_report_on_the_correction_needs_one(
     tmp_path: Path, folder: Path, short_study: Path, done: Told, refused: Told
 ) -> None:

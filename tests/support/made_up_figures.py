@@ -9,6 +9,7 @@ from itertools import combinations, product
 from typing import Any
 
 import made_up_benchmark as benchmark
+import made_up_few_labels as few
 import numpy as np
 import pandas as pd
 from made_up_results import (
@@ -311,6 +312,11 @@ BENCHMARK: dict[str, Made] = {
 RATINGS: dict[str, Made] = {
     "means": means,
     "means, radar": (means, {"part": "radar"}),
+    "prediction_powered_items": few.means_of,
+    "prediction_powered_items, strata": lambda: few.means_of(DIMENSIONS, strata=True, models=2),
+    "prediction_powered_items, dimensions": lambda: few.means_of(DIMENSIONS),
+    "prediction_powered_items, labels": few.shares_of,
+    "prediction_powered_items, scores": few.scores_of,
     "correlations": correlations,
     "biases": biases,
     "distributions": distributions,

@@ -7,16 +7,24 @@ from typing import Any
 
 import pandas as pd
 
+from ..corrections import (
+    CORRECTED,
+    PEOPLE,
+    SOURCE,
+    alone_in_words,
+    bounds_of,
+    gain_text,
+    places_of,
+    right_of,
+    typical_gain,
+)
 from ..dots import Levels
 from ..fitting import Drawable
-from ..labels import Labels, Names, display_order, level_of
+from ..labels import Labels, Names
 from ..registry import Style, figure
-from ..theme import distinct
 from .effects import HALF, SERIES, axis_label, of_levels, series_in_words, stacked
 
-PEOPLE, CORRECTED = "People only", "Corrected"
-GAIN = "how many times as many people would be as precise without models"
-CORRECTED_PLACE = 48  # the neutral colour, and a marker that no model near the top of a study has
+UNIT = "people"
 
 
 def _groups_of(result: Drawable) -> list[str]:
@@ -26,10 +34,6 @@ def _groups_of(result: Drawable) -> list[str]:
 
 def _baseline(frame: pd.DataFrame) -> float:
     return HALF if (frame["statistic"] == "mm").all() else 0.0
-
-
-def _bounds(result: Drawable, kind: str = "") -> str:
-    return " ".join(filter(None, [level_of(result.settings), kind, "intervals"]))
 
 
 @figure("corrected")
@@ -44,26 +48,19 @@ def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
         style,
         group=SERIES,
         baseline=_baseline(frame),
-        bounds=_bounds(result),
+        bounds=bounds_of(result.settings),
         **options,
     )
 
 
 def sources(result: Drawable, names: Names) -> dict[str, pd.DataFrame]:
     """Estimates of people alone, corrected, and of each model alone, by their name in a legend."""
-    models = result.extra["models"]
-    alone = {f"{names.of('judge', name)} only": own for name, own in models.groupby("judge", sort=False)}
-    return {PEOPLE: result.extra["human"], CORRECTED: result.frame, **alone}
-
-
-def typical_gain(gains: pd.DataFrame) -> str:
-    """The median gain, and how many are at most 1, as a sentence without its full stop."""
-    known = gains["gain"].dropna()
-    if known.empty:
-        return "No gain could be computed"
-    none = int((known <= 1).sum())
-    less = f", {none} of them at most 1" if none else ""
-    return f"The median of {len(known)} gains is {known.median():.2f} ({GAIN}){less}"
+    groups = result.extra["models"].groupby("judge", sort=False, observed=True)
+    models = {str(name): own for name, own in groups}
+    alone = alone_in_words(list(models), names)
+    return {PEOPLE: result.extra["human"], CORRECTED: result.frame} | {
+        alone[name]: own for name, own in models.items()
+    }
 
 
 @figure("prediction_powered")
@@ -73,7 +70,7 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
     Needs the tables ``human``, ``models`` and ``gains`` of the result. Differences between groups are those
     of the first feature, with a panel for each group.
     """
-    frame, gains, words = stacked(sources(result, style.names), SERIES), result.extra["gains"], style.words
+    frame, gains, words = stacked(sources(result, style.names), SOURCE), result.extra["gains"], style.words
     label, columns = axis_label(frame), ("feature", "level")
     if groups := _groups_of(result):
         feature = str(result.settings.get("feature") or frame["feature"].iloc[0])
@@ -90,21 +87,20 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
                 for group, level in zip(frame["group"], frame["level"].astype(str), strict=True)
             }
         )
-    lines = f"lines: {_bounds(result)}"
     made = of_levels(
         frame,
         style,
-        group=SERIES,
-        label=f"{label} ({lines})\nRight: gain ({GAIN})",
+        group=SOURCE,
+        label=right_of(label, bounds_of(result.settings), UNIT),
         baseline=_baseline(frame),
         share_x=bool(groups),
-        what=f"{label}, among people. {typical_gain(gains)}",
+        what=f"{label}, among people. {typical_gain(gains['gain'], UNIT)}",
         words=words,
         columns=columns,
         **options,
     )
-    judges = display_order(result.extra["models"]["judge"])
-    places = distinct([0, CORRECTED_PLACE, *(style.names.place(judge, judges) for judge in judges)])
+    judges = [str(name) for name in result.extra["models"]["judge"].unique()]
+    places = places_of(judges, style.names)
     return replace(made, places=places, aside=_gains_of(gains, columns[0], words))
 
 
@@ -114,5 +110,5 @@ def _gains_of(gains: pd.DataFrame, panel: str, words: Labels) -> dict[tuple[str,
     for row in gains[gains["gain"].notna()].astype({panel: str, "level": str}).to_dict("records"):
         owner = row[panel]
         head = words.feature(owner) if panel == "feature" else words.level(owner, owner)
-        found[head, words.level(owner, row["level"])] = f"\N{MULTIPLICATION SIGN}{row['gain']:.2f}"
+        found[head, words.level(owner, row["level"])] = gain_text(row["gain"])
     return found

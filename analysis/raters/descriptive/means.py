@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...correction.sources import Judged, Tuned, check_correct
+from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.types import Codes, Floats
@@ -23,6 +23,7 @@ from .scores import Scores, columns_of, item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
 FEWEST = 4
+DRAWS = 1_000  # of the bootstrap of means, where no number is given
 
 
 def rating_lines(
@@ -225,7 +226,7 @@ def means(
     scale: Sequence[float] | None = None,
     overall: bool = False,
     alpha: float = 0.05,
-    draws: int = 1000,
+    draws: int | None = None,
     seed: int = 1,
     correct: Literal["ppi"] | None = None,
     **sources: Unpack[Judged],
@@ -256,11 +257,11 @@ def means(
     overall : bool
         Whether to add rows of all items together.
     alpha, draws, seed
-        One minus the confidence level, bootstrap draws (0 for none: no standard errors and intervals), seed
-        of the generator.
+        One minus the confidence level, bootstrap draws (by default 1,000; 0 for none: no standard errors and
+        intervals), seed of the generator.
     correct : {"ppi"}, optional
         "ppi" estimates people's means over all items from few people's ratings and a model's many, as
-        `prediction_powered` does, which also has proportions and quantiles. There are no draws.
+        `prediction_powered` does, which also has proportions and quantiles. ``draws`` are refused.
     **sources
         With correct="ppi": ``human, model, tuning, folds``, as in `prediction_powered`.
 
@@ -278,6 +279,7 @@ def means(
     [['human', 2.5], ['gpt', 3.5]]
     """
     if check_correct(correct, sources, (*Judged.__annotations__, *Tuned.__annotations__)):
+        refuse_unused({"draws": draws})
         return prediction_powered(
             judgments,
             items,
@@ -290,7 +292,7 @@ def means(
             alpha=alpha,
             **sources,
         )
-    by = names_of(by)
+    by, draws = names_of(by), DRAWS if draws is None else draws
     scores = item_scores(
         judgments,
         items,

@@ -14,8 +14,6 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import FOLDS, Tuning
 from ...correction.items import (
-    CORRECTED,
-    PEOPLE,
     Corrected,
     Numbers,
     alone,
@@ -33,6 +31,7 @@ from ...correction.sources import PPI, low_correlation
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
 from ...numerics.types import Floats
 from ...results import Result
+from ...vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..ratings import Judgments, Ratings, read_dimensions
 from ..scales import names_of
 from .answers import ITEM, JUDGE, Answers, answers_of
@@ -181,12 +180,14 @@ def prediction_powered(
     notes: list[str] = []
     people: list[str] = []
     models: list[str] = []
+    weighted = False
     for ratings in read:
         data = answers_of(ratings, human, model, wanted, names)
         made, told = _of_dimension(data, by, overall, asked, options)
         tables += made
         notes += [ratings.note(note) if len(read) > 1 else note for note in [*ratings.notes, *told]]
         people, models = [*people, *data.people], [*models, *data.models]
+        weighted |= data.weight is not None
     if not tables:
         raise InputError(f"judgments: {notes[-1]} Label more items, ask the model about more, or omit by.")
     if JUDGE not in names:
@@ -202,6 +203,7 @@ def prediction_powered(
         "folds": folds,
         "seed": seed,
         "alpha": alpha,
+        "weighted": weighted,
     }
     frame = ordered(pd.concat(tables, ignore_index=True), ["dimension", "level", *by, "source"])
     return Result(frame, "prediction_powered_items", tuple(dict.fromkeys(notes)), settings)
@@ -311,7 +313,7 @@ def _numbers(
         items = np.flatnonzero(there & inside)
         codes = next(iter(data.clusterings.values()))
         found = weighted_mean(made[items], np.ones(len(items)))
-        own[f"{name} only"] = alone(found, codes[items])
+        own[f"{name}{ONLY}"] = alone(found, codes[items])
     return correct(rows, options.tuning, options.folds, options.seed), own
 
 
@@ -320,7 +322,7 @@ def _moments(
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Numbers of means and shares by source, and what the models add."""
     found, models = _numbers(data, inside, asked.values(data.ratings), asked, options)
-    sources = {PEOPLE: found.human, CORRECTED: found.corrected, **models}
+    sources = {PEOPLE_ONLY: found.human, CORRECTED_BY_MODELS: found.corrected, **models}
     share = asked.statistic != "mean"
     tables = {
         name: bounded(one, options.alpha, options.support, share=share) for name, one in sources.items()
@@ -341,8 +343,8 @@ def _quantiles(
         for part in np.split(grid, range(BLOCK, len(grid), BLOCK))
     ]
     below = {
-        PEOPLE: joined([found.human for found, _ in blocks]),
-        CORRECTED: joined([found.corrected for found, _ in blocks]),
+        PEOPLE_ONLY: joined([found.human for found, _ in blocks]),
+        CORRECTED_BY_MODELS: joined([found.corrected for found, _ in blocks]),
         **{name: joined([models[name] for _, models in blocks]) for name in blocks[0][1]},
     }
     gains = pd.concat([gains_of(found, data.models) for found, _ in blocks], ignore_index=True)
@@ -359,7 +361,7 @@ def _quantiles(
                 "upper": [one[2] for one in found],
             }
         )
-    return tables, gains.iloc[places[CORRECTED]].reset_index(drop=True)
+    return tables, gains.iloc[places[CORRECTED_BY_MODELS]].reset_index(drop=True)
 
 
 def _is_moved(data: Answers, inside: Flags) -> bool:

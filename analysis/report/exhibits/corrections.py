@@ -1,18 +1,22 @@
-"""The exhibit of estimates among people that models make more precise: gains, a figure, two tables."""
+"""Exhibits of estimates among people that models make more precise: gains, a figure, two tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...figures.conjoint.corrections import CORRECTED, GAIN, PEOPLE, sources
-from ...figures.conjoint.effects import SERIES, series_in_words, stacked
+from ...figures.conjoint.corrections import sources
+from ...figures.conjoint.effects import series_in_words, stacked
+from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_of, models_in_words
 from ...figures.labels import Labels, Names
+from ...figures.raters.corrections import PANEL, ROW, dimension_in_words, in_words
 from ...results import Result
-from ..data import CORRECTIONS, ReportData
-from ..methods import bounds_name, describe_analysis, plain
+from ...vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
+from ..data import CORRECTIONS, OF_CONJOINTS, OF_ITEMS, ReportData
+from ..methods import bounds_name, code, describe_analysis, plain
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     Bounds,
@@ -36,22 +40,56 @@ TUNING = {
     "matrix": "The weights are a matrix over all coefficients, with which variances are least",
     "none": "The weight is 1",
 }
+STATISTICS = {
+    "mean": "Mean ratings",
+    "share": "Shares of labels",
+    "proportion": "Shares of high ratings",
+    "quantile": "Quantiles of ratings",
+}
+SCORES = "Scores of judges against people's labels"
 FEW_ROWS = 3  # rows that are named where models do not help
+FEW_MODELS = 3  # models that are named
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What sentences on a kind of correction count: of what there are few, and what everybody answered."""
+
+    unit: str
+    asked: str
+    row: str  # heading of the rows of tables
+
+
+COUNTED = {
+    OF_CONJOINTS: Counted("people", "tasks", "Level"),
+    OF_ITEMS: Counted("labelled items", "items", "Estimate of"),
+}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Estimates of people alone and corrected, row by row, with what the models add to each."""
+
+    human: pd.DataFrame
+    corrected: pd.DataFrame
+    gains: pd.DataFrame  # ``gain, n_effective``
+    task: str = ""  # of several, the one that these are about
 
 
 def method(record: Recorded, report: ReportData) -> str:
     """How estimates were corrected; in full for the first of them."""
-    first, settings = report.of_kind(CORRECTIONS)[0], record.settings
-    described = describe_analysis(settings)
+    first, settings = report.of_kind(*CORRECTIONS)[0], record.settings
+    described = describe_analysis(settings) if record.kind == OF_CONJOINTS else _described(settings)
     if record.name != first.name:
         return f"{described} Estimates are corrected as those of *{plain(first.title)}*."
+    asked, unit = COUNTED[record.kind].asked, COUNTED[record.kind].unit
     return " ".join(
         [
             described,
             "Estimates are corrected by predict-then-debias [@kluger2025]: a corrected estimate is that from "
             "people's answers, plus a weight times the difference between two estimates from the models' "
-            "answers, that on other tasks minus that on people's tasks.",
-            _tuning(settings),
+            f"answers, that on other {asked} minus that on people's {asked}.",
+            _tuning(settings, unit),
             "The corrected estimate is about people, whatever the models answer; models affect its precision "
             "only. The gain is the variance without models divided by that with models. It may be below 1 "
             "where the correlation is low, since choosing the weight costs precision [@mani2025]. Models "
@@ -61,16 +99,33 @@ def method(record: Recorded, report: ReportData) -> str:
     )
 
 
-def _tuning(settings: Mapping[str, Any]) -> str:
+def _described(settings: Mapping[str, Any]) -> str:
+    """What was estimated of ratings or labels, with which standard errors."""
+    what = STATISTICS.get(str(settings.get("statistic")), SCORES)
+    by, clusters = (
+        [given] if isinstance(given, str) else list(given or ())
+        for given in (settings.get("by"), settings.get("cluster"))
+    )
+    parts = [f"{what} over all items{', by ' + ', '.join(map(code, by)) if by else ''}."]
+    if clusters:
+        parts.append(f"Standard errors are clustered by {' and '.join(map(code, clusters))}.")
+    if settings.get("weighted"):
+        parts.append("Labelled items have the weight 1 / their sampling probability.")
+    if settings.get("alpha") is not None:
+        parts.append(f"Intervals are t intervals and cover {100 * (1 - settings['alpha']):g}%.")
+    return " ".join(parts)
+
+
+def _tuning(settings: Mapping[str, Any], unit: str) -> str:
     """How the weight of the models was chosen."""
     tuning, folds = str(settings.get("tuning")), int(settings.get("folds") or 1)
     text = TUNING.get(tuning, "")
     if tuning == "none":
         return f"{text}."
     if folds == 1:
-        return f"{text}, from all people; intervals are too short where people are few."
+        return f"{text}, from all {unit}; intervals are too short where {unit} are few."
     return (
-        f"{text}; for each of {folds} parts of the people it is chosen from the others (seed "
+        f"{text}; for each of {folds} parts of the {unit} it is chosen from the others (seed "
         f"{settings.get('seed')}), and it is shrunk towards 0 where the correlation may be chance."
     )
 
@@ -81,63 +136,130 @@ def _headline(result: Result, record: Recorded, report: ReportData) -> str:
 
 def summary(result: Result, names: Names) -> str:
     """What the models add, in one sentence: the median gain and the lengths of intervals."""
-    gains = result.extra["gains"]
+    compared = _compared(result)
+    gains = compared.gains
     known = gains["gain"].dropna()
-    who = " and ".join(names.of("judge", name) for name in result.settings.get("model") or ())
+    who = _models_named(result.settings.get("model") or (), names)
     if known.empty:
         return f"With {who} no estimate among people could be made more precise."
-    before, after = (_length(table) for table in (result.extra["human"], result.frame))
-    clusters, effective = (whole(count) for count in _people(gains))
+    clusters, effective = (whole(count) for count in _precise(gains))
+    of_task = f" ({dimension_in_words(compared.task, names)})" if compared.task else ""
     middle, low, high = (number(gain, 2) for gain in (known.median(), known.min(), known.max()))
-    return (
-        f"With the answers of {who}, {clusters} people are as precise as {effective}: the median gain of "
-        f"{len(known)} estimates is {middle} (from {low} to {high}), and the median length of an interval "
-        f"becomes {number(after)} instead of {number(before)}."
-    )
+    one = len(known) == 1
+    gain = "the gain is" if one else f"the median gain of {len(known)} estimates is"
+    spread = "" if one else f" (from {low} to {high})"
+    lengths = [number(_length(table)) for table in (compared.corrected, compared.human)]
+    become = f", and the {'' if one else 'median '}length of an interval becomes {lengths[0]} instead of "
+    unit = COUNTED[result.kind].unit
+    precise = f"{clusters} {unit} are as precise as {effective}{of_task}"
+    shorter = become + lengths[1] if all(lengths) else ""
+    return f"With the answers of {who}, {precise}: {gain} {middle}{spread}{shorter}."
+
+
+def _models_named(models: Sequence[str], names: Names) -> str:
+    if len(models) > FEW_MODELS:
+        return f"{len(models)} models"
+    *most, last = models_in_words(list(models), names).values() or ["models"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _compared(result: Result) -> Compared:
+    """What a summary compares: of ratings by strata the rows of all items, of several tasks the first."""
+    if result.kind == OF_CONJOINTS:
+        return Compared(result.extra["human"], result.frame, result.extra["gains"])
+    frame, by = result.frame, [name for name in result.settings.get("by") or () if name in result.frame]
+    every = (frame[by].astype(str) == OVERALL).all(axis=1)
+    frame = frame[every] if every.any() else frame
+    column = "task" if "task" in frame else "dimension" if (frame["statistic"] == "share").all() else ""
+    tasks = list(dict.fromkeys(frame[column].astype(str))) if column else []
+    task = tasks[0] if len(tasks) > 1 else ""
+    frame = frame[frame[column].astype(str) == task] if task else frame
+    corrected = frame[frame["source"] == CORRECTED_BY_MODELS]
+    return Compared(frame[frame["source"] == PEOPLE_ONLY], corrected, corrected, task)
 
 
 def _length(frame: pd.DataFrame) -> float:
     return float((frame["upper"] - frame["lower"]).median())
 
 
-def _people(gains: pd.DataFrame) -> tuple[float, float]:
-    """Clusters of people, and as many as the models make of them (median)."""
-    effective = gains["n_effective"].dropna()
-    return round((effective / gains["gain"]).median()), round(effective.median())
+def _precise(gains: pd.DataFrame) -> tuple[float, float]:
+    """Clusters of people, or labelled items, and as many as the models make of them (median)."""
+    count = float((gains["n_effective"] / gains["gain"]).median())
+    return round(count), round(count * float(gains["gain"].median()))
 
 
-@exhibit(CORRECTIONS, method=method, headline=_headline)
-def prediction_powered(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+@exhibit(OF_CONJOINTS, method=method, headline=_headline)
+def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """People alone, corrected and models alone; tables of the first result, or of all in their own report."""
-    title, names, groups = plain(record.title), report.names, by_of(record)
-    labels, gains, records = Labels(report.labels), result.extra["gains"], report.of_kind(CORRECTIONS)
-    is_first, tables = record.name == records[0].name, []
+    names, groups, labels = report.names, by_of(record), Labels(report.labels)
+    gains = result.extra["gains"]
+    levels = [labels.both(*pair) for pair in zip(gains["feature"], gains["level"], strict=True)]
+    among = series_in_words(gains, groups, labels) if groups else [""] * len(gains)
+    rows = [", ".join(filter(None, pair)) for pair in zip(levels, among, strict=True)]
+    is_first = record.name == report.of_kind(*CORRECTIONS)[0].name
+    tables: list[Laid] = []
     if is_first or report.about == "corrected":
         bounds = Bounds(bounds_name(record.settings) or "interval")
-        estimates = _in_words(stacked(sources(result, names), SERIES), record, groups, labels)
-        tables = [
-            Laid(_estimates(estimates, bounds), f"{title}."),
-            Laid([_gains(_in_words(gains, record, groups, labels), names)], f"{title}: gains.", "gains"),
-        ]
-    parts = [plain(summary(result, names)), _useless(gains, groups, labels), _profiles(record)]
+        estimates = _by_level(stacked(sources(result, names), SOURCE), record, groups, labels)
+        tables = _tables(result, record, names, estimates, _by_level(gains, record, groups, labels), bounds)
+    text = [_useless(gains, rows), _profiles(record)]
+    return _laid_out(result, record, report, text, tables)
+
+
+@exhibit(OF_ITEMS, method=method, headline=_headline)
+def of_items(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Ratings, labels or scores: people alone, corrected and models alone."""
+    frame = in_words(result, report.names)
+    frame = frame.assign(feature=frame[PANEL], level=frame[ROW])
+    gains = frame[frame["source"] == CORRECTED_BY_MODELS]
+    rows = [f"{panel}: {row}" for panel, row in zip(gains[PANEL], gains[ROW], strict=True)]
+    bounds = Bounds(f"{level(record)} t interval")
+    estimates = frame[["feature", "level", SOURCE, "estimate", "lower", "upper"]]
+    tables = _tables(result, record, report.names, estimates, gains, bounds)
+    return _laid_out(result, record, report, [_useless(gains, rows), _items(gains, record)], tables)
+
+
+def _laid_out(
+    result: Result, record: Recorded, report: ReportData, text: Sequence[str], tables: Sequence[Laid]
+) -> Exhibit:
+    """The summary and further text, the figure, and the tables if there are any."""
+    title, records = plain(record.title), report.of_kind(*CORRECTIONS)
     shown = "{figure} compares people alone, the corrected estimates and models alone"
     if tables:
         shown += "; the numbers are in {table}"
-    if is_first:
+    if record.name == records[0].name:
         shown += (
             ". Where a model alone differs from the corrected estimates, it judges otherwise than people do, "
             "and the correction removes the difference"
         )
-    points = f"Points are estimates, lines their {level(record)} intervals; at the right is the gain: {GAIN}."
+    gain = gain_of(COUNTED[result.kind].unit)
+    points = f"Points are estimates, lines their {level(record)} intervals; at the right is the gain: {gain}."
+    lead = " ".join(filter(None, [plain(summary(result, report.names)), *text]))
     return Exhibit(
-        f"{' '.join(filter(None, parts))}\n\n{shown}.",
+        f"{lead}\n\n{shown}.",
         [Drawn(result, f"{title}. {points}")],
         tables,
         heading=f"### {title}" if len(records) > 1 else "",
     )
 
 
-def _in_words(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labels: Labels) -> pd.DataFrame:
+def _tables(
+    result: Result,
+    record: Recorded,
+    names: Names,
+    estimates: pd.DataFrame,
+    gains: pd.DataFrame,
+    bounds: Bounds,
+) -> list[Laid]:
+    """Estimates by source, and what the models add to each."""
+    title, counted = plain(record.title), COUNTED[result.kind]
+    tables = [Laid(_estimates(estimates, bounds, counted), f"{title}.")]
+    if gains["gain"].notna().any():
+        tables.append(Laid([_gains(gains, names, counted)], f"{title}: gains.", "gains"))
+    return tables
+
+
+def _by_level(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labels: Labels) -> pd.DataFrame:
     """Label rows for a table; of differences those of the first feature, levels above groups."""
     if not groups:
         pairs = list(zip(frame["feature"], frame["level"], strict=True))
@@ -149,16 +271,13 @@ def _in_words(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labe
     return own.assign(feature=levels, level=series_in_words(own, groups, labels))
 
 
-def _useless(gains: pd.DataFrame, groups: Sequence[str], labels: Labels) -> str:
-    """Name the estimates that models do not make more precise."""
-    known = gains.dropna(subset="gain")
+def _useless(gains: pd.DataFrame, rows: Sequence[str]) -> str:
+    """Name the estimates that models do not make more precise; ``rows`` has a name for each gain."""
+    known = gains.assign(_row=list(rows)).dropna(subset="gain")
     none = known[known["gain"] <= 1].sort_values("gain")
     if none.empty:
         return ""
-    few = none.head(FEW_ROWS)
-    levels = [labels.both(row["feature"], row["level"]) for row in few.to_dict("records")]
-    among = series_in_words(few, groups, labels) if groups else [""] * len(few)
-    named = [f"*{plain(', '.join(filter(None, pair)))}*" for pair in zip(levels, among, strict=True)]
+    named = [f"*{plain(row)}*" for row in none["_row"].head(FEW_ROWS)]
     return (
         f"For {len(none)} of {len(known)} estimates they do not help (gain of 1 or less): {'; '.join(named)}"
         f"{' and so on' if len(none) > FEW_ROWS else ''}."
@@ -173,35 +292,43 @@ def _profiles(record: Recorded) -> str:
     return f"People judged {whole(asked)} profiles; models judged these and {whole(other)} others."
 
 
-def _estimates(frame: pd.DataFrame, bounds: Bounds) -> list[GT]:
+def _items(gains: pd.DataFrame, record: Recorded) -> str:
+    """How many items people and models judged; of sampled ones, models judged the others and these."""
+    labelled, other = int(gains["n_labelled"].max()), int(gains["n_other"].max())
+    if record.settings.get("weighted"):
+        return f"People judged {whole(labelled)} items; models judged {whole(other)}, these among them."
+    return f"People judged {whole(labelled)} items; models judged these and {whole(other)} others."
+
+
+def _estimates(frame: pd.DataFrame, bounds: Bounds, counted: Counted) -> list[GT]:
     """Estimates by source, with intervals: all in one table, or models in tables of their own."""
-    frame = frame.assign(judge=frame[SERIES])
-    if frame[SERIES].nunique() <= MOST_SERIES_WITH_INTERVALS:
+    frame = frame.assign(judge=frame[SOURCE])
+    if frame[SOURCE].nunique() <= MOST_SERIES_WITH_INTERVALS:
         parts = [frame]
     else:
-        among_people = frame[SERIES].isin([PEOPLE, CORRECTED])
+        among_people = frame[SOURCE].isin([PEOPLE, CORRECTED])
         parts = [frame[among_people], *batches(frame[~among_people], MOST_SERIES_WITH_INTERVALS)]
-    return [estimates_table(part, Labels(), bounds=bounds, verbatim=True) for part in parts]
+    return [estimates_table(part, Labels(), bounds=bounds, verbatim=True, row=counted.row) for part in parts]
 
 
-def _gains(frame: pd.DataFrame, names: Names) -> GT:
-    """Correlation, weights, gain and effective people of each estimate."""
+def _gains(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
+    """Correlation, weights, gain and effective people or items of each estimate."""
     known = frame.dropna(subset="gain")
-    weights = {
-        name: f"Weight of {names.of('judge', name.removeprefix('weight_'))}" if "_" in name else "Weight"
-        for name in map(str, known.columns)
-        if name == "weight" or name.startswith("weight_")
-    }
+    columns = [str(name) for name in known.columns if str(name).startswith("weight_")]
+    labels = models_in_words([name.removeprefix("weight_") for name in columns], names)
+    weights = {name: f"Weight of {labels[name.removeprefix('weight_')]}" for name in columns}
+    weights |= {"weight": "Weight"} if "weight" in known else {}
+    effective = f"Effective {counted.unit}"
     rows = {
         "Attribute": known["feature"],
-        "Level": known["level"],
+        counted.row: known["level"],
         "Correlation": known["rho"].map(lambda value: number(value, 2)),
         **{label: known[name].map(lambda value: number(value, 2)) for name, label in weights.items()},
         "Gain": known["gain"].map(lambda value: number(value, 2)),
-        "Effective people": known["n_effective"].map(lambda value: whole(round(value))),
+        effective: known["n_effective"].map(lambda value: whole(round(value))),
     }
     note = (
-        "Correlation: of people's and the models' influence on the estimate. Effective people: how many "
+        f"Correlation: of people's and the models' influence on the estimate. {effective}: how many "
         "would be as precise without models."
     )
     return styled_table(pd.DataFrame(rows), groups="Attribute", note=note)

@@ -361,3 +361,41 @@ def test_scores_need_labels_of_a_model() -> None:
         scores(scored, folds=3)
     with pytest.raises(InputError, match="none depends on labels"):
         scores(scored, correct="ppi", model=score(judgments, model), metrics=["missing_rate"])
+
+
+def test_options_of_the_bootstrap_and_of_baselines_are_refused_with_a_correction() -> None:
+    judgments, few, model, _ = labelled()
+    scored = score(judgments, few)
+    with pytest.raises(InputError, match="strata has no use with correct='ppi': there are no baselines"):
+        scores(scored, correct="ppi", model=score(judgments, model), strata=["judge"])
+    with pytest.raises(InputError, match="draws has no use with correct='ppi': intervals need no bootstrap"):
+        scores(scored, correct="ppi", model=score(judgments, model), draws=0)
+    with pytest.raises(InputError, match="draws has no use with correct='ppi'"):
+        means(pair(*drawn(60, 12)), correct="ppi", draws=100)
+
+
+def test_units_are_counted_once_however_often_they_were_answered() -> None:
+    judgments, few, model, _ = labelled()
+    twice = pd.concat([judgments.assign(sample=1), judgments.assign(sample=2)])
+    options = {"metrics": ["accuracy"], "missing": ["wrong"], "correct": "ppi"}
+    once = scores(score(judgments, few), model=score(judgments, model), **options).frame
+    made = scores(score(twice, few), model=score(twice, model), **options).frame
+    for name in ("n_labelled", "n_other"):
+        assert made[name].tolist() == once[name].tolist()
+
+
+def test_intervals_of_scores_end_where_scores_end() -> None:
+    judgments, few, model, _ = labelled()
+    tiny = few.iloc[:3]
+    made = scores(score(judgments, tiny), correct="ppi", model=score(judgments, model), missing=["wrong"])
+    of_people = made.frame[made.frame["source"] == "human only"].set_index("metric")
+    assert of_people["upper"].max() <= 1
+    assert of_people["lower"].drop("mcc").min() >= 0
+    assert of_people["lower"].min() >= -1
+
+
+def test_there_is_no_gain_where_the_corrected_estimate_has_no_variance() -> None:
+    human = ["rare", *["usual"] * 9]
+    table = pair(human, [*human, *["usual"] * 30])
+    made = prediction_powered(table, statistic="share", folds=1, tuning="none").frame
+    assert made["gain"].isna().all()

@@ -384,3 +384,11 @@ def test_the_gain_of_each_estimate_stands_right_of_its_row_and_references_have_n
     written = [label.get_text() for side in sides for label in side.get_yticklabels()]
     assert [text for text in written if text] == [f"\N{MULTIPLICATION SIGN}{gain:.2f}" for gain in gains]
     assert len(written) == len(result.frame)
+
+
+def test_models_of_one_label_are_told_apart_by_their_names() -> None:
+    labels = {("judges", "model_x"): "Model", ("judges", "gpt_4_1"): "Model"}
+    effects = amce_frame({"human": [""]})
+    shown = figures.alt(corrected(effects.query("feature == 'curse'"), ("model_x", "gpt_4_1")), labels)
+    assert "Model (model_x) only" in shown
+    assert "Model (gpt_4_1) only" in shown

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import made_up_benchmark as labels
+import made_up_few_labels as few
 import made_up_ratings as ratings
 import pandas as pd
 import pytest
@@ -29,6 +30,7 @@ def items_of_ratings(folder: Path) -> Path:
     table = ratings.table()
     results = {
         "means": ratings.means(),
+        "means_corrected": few.means_of(("wit", "fun"), strata=True),
         "correlations": correlations(table, draws=0),
         "biases": ratings.biases(),
         "agreement": agreement(table, draws=0),
@@ -75,7 +77,8 @@ def items_with_labels(folder: Path) -> Path:
 
 
 def items_in_modalities(folder: Path) -> Path:
-    return write_items(folder, {"scores_modality": labels.harm()}, study="harm_or_humor", simulated=True)
+    results = {"shares_corrected": few.shares_of(), "scores_modality": labels.harm()}
+    return write_items(folder, results, study="harm_or_humor", simulated=True)
 
 
 def items_of_corrections(folder: Path) -> Path:
@@ -89,10 +92,16 @@ def items_of_corrections(folder: Path) -> Path:
     return write_items(folder, results, study="moderation", simulated=True)
 
 
+def corrections_of_labels(folder: Path) -> Path:
+    results = {"shares_corrected": few.shares_of(), "scores_corrected": few.scores_of()}
+    return write_items(folder, results, study="multiturn")
+
+
 DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "moderation": ("moderation", write_results),
     "conjoint_simulated": ("conjoint", write_simulated_results),
     "correction": ("correction", items_of_corrections),
+    "correction_of_labels": ("correction", corrections_of_labels),
     "diagnostics": ("diagnostics", write_diagnosed),
     "estimators": ("estimators", write_results),
     "oogiri": ("oogiri", real_ratings),

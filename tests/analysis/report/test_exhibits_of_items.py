@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import made_up_benchmark as labels
+import made_up_few_labels as few
 import made_up_ratings as ratings
 import pandas as pd
 import pytest
@@ -16,7 +17,7 @@ from made_up_results import write_items
 from snapshots import shown
 
 from conjury.analysis.figures.labels import Names
-from conjury.analysis.raters import correlations, means
+from conjury.analysis.raters import correlations, means, prediction_powered
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
 from conjury.analysis.report.exhibits.registry import settings_text
@@ -302,3 +303,18 @@ def test_cards_have_gold_answers_reasons_and_long_answers_cut() -> None:
     assert "1 Setup<br>2 -" in text
     assert "One.<br><br>&nbsp;&nbsp;Two.<br>&nbsp;&nbsp;&nbsp;&nbsp;Three.</td>" in text
     assert text.count("<div style='font-size:85%;'>") == text.count("<colgroup>") == 2
+
+
+def test_constant_answers_are_shown_without_a_gain(text_of) -> None:
+    text = text_of(prediction_powered(few.ratings().assign(value=3)))
+    assert "With GPT-4.1 no estimate among people could be made more precise." in text
+    assert "All items | 3.000 | 3.000 | 3.000" in text
+    assert "gains" not in text
+
+
+def test_many_models_are_counted_and_several_tasks_are_told_apart(text_of) -> None:
+    models = tuple(f"model_{k}" for k in range(4))
+    tables = [few.ratings(labels=True, dimensions=(name,), models=models) for name in ("joke_type", "line")]
+    text = text_of(prediction_powered(pd.concat(tables), statistic="share"))
+    assert "With the answers of 4 models, 12 labelled items are as precise as 1" in text
+    assert "(Kind of joke): the median gain of 2 estimates is" in text

@@ -1,0 +1,166 @@
+"""Ratings, labels and scores among people that models make more precise, with the gain of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...vocabulary import CORRECTED_BY_MODELS, ONLY, OVERALL, PEOPLE_ONLY
+from ..benchmark.panels import metric_in_words, placed, policy_in_words
+from ..benchmark.scores import USUAL, policy_of
+from ..corrections import (
+    CORRECTED,
+    PEOPLE,
+    SOURCE,
+    alone_in_words,
+    bounds_of,
+    gain_text,
+    places_of,
+    right_of,
+    typical_gain,
+)
+from ..dots import Levels, levels, table_of
+from ..fitting import Drawable
+from ..labels import Names, chosen, words
+from ..registry import Style, figure
+
+UNIT = "labelled items"
+PANEL, ROW = "panel", "row"
+ALL_ITEMS = "All items"
+MOST_ROWS = 24  # of strata, beyond which a figure of all dimensions shows all items together
+MEDIAN = "0.5"
+
+
+@figure("prediction_powered_items")
+def prediction_powered_items(
+    result: Drawable,
+    style: Style,
+    *,
+    dimensions: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+) -> Levels:
+    """People alone, corrected and models alone, with the gain of each row at the right.
+
+    Of many strata, means of all items are drawn, unless ``dimensions`` are named. Of scores, accuracy and
+    macro-F1 are drawn, unless ``metrics`` are named.
+    """
+    frame = in_words(result, style.names)
+    if "metric" in frame:
+        there = chosen(frame["metric"], metrics, "metric")
+        kinds = there if metrics else [name for name in USUAL if name in there] or there[:1]
+        frame = frame[frame["metric"].astype(str).isin(kinds)]
+    else:
+        frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
+        frame = frame if dimensions else _without_many_strata(frame, result)
+    if frame["estimate"].notna().sum() == 0:
+        raise InputError("There is nothing to draw: the table has no estimates.")
+    label, found = quantity(result), frame[frame["source"] == CORRECTED_BY_MODELS]
+    return levels(
+        table_of(frame, frame[PANEL], frame[ROW], frame[SOURCE]),
+        xlabel=right_of(label, bounds_of(result.settings), UNIT),
+        what=f"{label}, among people. {typical_gain(found['gain'], UNIT)}",
+        places=places_of(_models(frame), style.names),
+        baseline=None,
+        aside={
+            (row[PANEL], row[ROW]): gain_text(row["gain"])
+            for row in found.dropna(subset="gain").to_dict("records")
+        },
+    )
+
+
+def in_words(result: Drawable, names: Names) -> pd.DataFrame:
+    """The table with panel, row and source of each number in words; of scores, under one policy."""
+    frame, by = result.frame, [str(name) for name in result.settings.get("by") or ()]
+    frame = _of_scores(frame, result, names) if "metric" in frame else _of_ratings(frame, by, names)
+    sources = {PEOPLE_ONLY: PEOPLE, CORRECTED_BY_MODELS: CORRECTED}
+    sources |= {f"{name}{ONLY}": text for name, text in alone_in_words(_models(frame), names).items()}
+    return frame.assign(**{SOURCE: frame["source"].astype(str).map(sources)})
+
+
+def quantity(result: Drawable) -> str:
+    """What is estimated, as the label of an axis."""
+    frame = result.frame
+    if "metric" in frame:
+        policy = policy_in_words(policy_of(frame, None))
+        return f"Score ({policy[:1].lower()}{policy[1:]})"
+    statistic, values = str(frame["statistic"].iloc[0]), frame["level"].astype(str).unique()
+    if statistic == "mean":
+        return "Mean rating"
+    if statistic == "share":
+        return "Share of labels"
+    one = str(values[0]) if len(values) == 1 else ""
+    if statistic == "proportion":
+        return f"Share of ratings of at least {one}" if one else "Share of ratings"
+    return (
+        "Median rating" if one == MEDIAN else f"Quantile {one} of ratings" if one else "Quantile of ratings"
+    )
+
+
+def _models(frame: pd.DataFrame) -> list[str]:
+    """Models that have estimates alone, in order of appearance."""
+    sources = [str(name) for name in dict.fromkeys(frame["source"])]
+    return [name.removesuffix(ONLY) for name in sources if name not in (PEOPLE_ONLY, CORRECTED_BY_MODELS)]
+
+
+def _of_scores(frame: pd.DataFrame, result: Drawable, names: Names) -> pd.DataFrame:
+    """A panel for each metric, task and stratum, a row for each judge."""
+    frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame, places = placed(frame, result.settings, names)
+    metric = frame["metric"].astype(str).map(metric_in_words)
+    panel = metric.where(frame["_where"] == "", metric + ": " + frame["_where"])
+    order = [f"{one}: {place}" if place else one for one in dict.fromkeys(metric) for place in places]
+    rank = {name: number for number, name in enumerate(order)}
+    frame = frame.assign(**{PANEL: panel, ROW: frame["_who"]})
+    return frame.sort_values(PANEL, key=lambda column: column.map(rank), kind="stable", ignore_index=True)
+
+
+def _of_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.DataFrame:
+    """A panel for each dimension, a row for each stratum or level; dimensions are rows where these lack."""
+    dimension = frame["dimension"].astype(str).map(lambda name: dimension_in_words(name, names))
+    if frame["level"].nunique() > 1 or (frame["statistic"] == "share").all():
+        panel, row = _joined(dimension, names.joined(frame, by)), _levels_in_words(frame, names)
+    elif by:
+        panel = _joined(dimension, names.joined(frame, by[:-1]))
+        row = pd.Series(names.joined(frame, by[-1:]), index=frame.index)
+    elif dimension.nunique() > 1:
+        panel, row = pd.Series(ALL_ITEMS, index=frame.index), dimension
+    else:
+        panel, row = dimension, pd.Series(ALL_ITEMS, index=frame.index)
+    return frame.assign(**{PANEL: panel, ROW: row})
+
+
+def dimension_in_words(name: str, names: Names) -> str:
+    """A dimension of ratings, or what is labelled, in words."""
+    label = names.of("dimension", name)
+    return (names.of("task", name) if label in (name, words(name)) else label) or "Rating"
+
+
+def _joined(first: pd.Series[Any], rest: Sequence[str]) -> pd.Series[Any]:
+    texts = [", ".join(filter(None, pair)) for pair in zip(first, rest, strict=True)]
+    return pd.Series(texts, index=first.index)
+
+
+def _levels_in_words(frame: pd.DataFrame, names: Names) -> pd.Series[Any]:
+    """Labels, thresholds or orders of quantiles of each row."""
+    statistic = str(frame["statistic"].iloc[0])
+    if statistic == "share":
+        pairs = zip(frame["dimension"].astype(str), frame["level"].astype(str), strict=True)
+        return pd.Series([names.of(one, level) for one, level in pairs], index=frame.index)
+    start = "At least" if statistic == "proportion" else "Quantile"
+    return frame["level"].astype(str).map(lambda level: f"{start} {level}")
+
+
+def _without_many_strata(frame: pd.DataFrame, result: Drawable) -> pd.DataFrame:
+    """Rows of all items where there are too many strata to read, if there are rows of all items."""
+    by = [str(name) for name in result.settings.get("by") or ()]
+    if not by or len(frame[[PANEL, ROW]].drop_duplicates()) <= MOST_ROWS:
+        return frame
+    every = frame[(frame[by].astype(str) == OVERALL).all(axis=1)]
+    if every.empty or frame["level"].nunique() > 1:
+        return frame
+    row = every[PANEL].str.removesuffix(f", {ALL_ITEMS}")
+    return every.assign(**{PANEL: pd.Series(ALL_ITEMS, index=every.index), ROW: row})

@@ -1,0 +1,361 @@
+"""Ratings and labels among people with the help of models, as steps; who may be named for any correction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.readers.judgments import majority_labels, notes_of_majority
+from conjury.inference.readers.prepare import judge_of
+from conjury.inference.study.models import LINE, ItemStudy
+from conjury.inference.tables.columns import UNPERTURBED, as_text
+from conjury.inference.tables.schema import SAMPLING
+
+from ..benchmark import score, scores
+from ..benchmark.data.scoring import Scored
+from ..benchmark.data.units import conditions_of
+from ..benchmark.parse_status import WRONG
+from ..correction.sources import AT_MOST_HALF, PPI
+from ..raters.descriptive import means, prediction_powered
+from ..raters.scales import dimension_names, with_items
+from ..results import Result, Step
+from ..vocabulary import HUMAN
+from .run import FitOptions, Sources
+
+NAMED_IN = ("judge_id", "panel", "judge_kind")
+GOLD = "gold"  # judge of gold labels, where no person is among the judges
+WHOLE = "whole_item"  # column: the item of a line
+
+
+def title_of(title: str) -> str:
+    """The title of an analysis among people with the help of models."""
+    return f"{title}: people, with the help of models"
+
+
+def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str) -> None:
+    """Refuse names that no row of choices or judgments (``what``) has, or that are of the other kind."""
+    judges = [str(name) for name in judge_of(table).unique()]
+    known = [*judges, *as_text(table["judge_id"]).dropna().unique()]
+    for kind, names in (("human", sources.human), ("model", sources.model)):
+        for name in names:
+            rows = _named(table, [name])
+            if not rows.any() and name == kind:
+                lacking = "people" if kind == "human" else "models"
+                raise InputError(
+                    f"--correct ppi needs {what} of people and of models, and there are none of {lacking}; "
+                    f"{remedy}."
+                )
+            if not rows.any():
+                raise InputError(
+                    f"--{kind} {name}: the {what} have no such judge, panel or kind of judge"
+                    f"{did_you_mean(name, known)}; they have {listed(judges)}."
+                )
+            if not (table["judge_kind"][rows] == kind).all():
+                other = "a model" if kind == "human" else "people"
+                raise InputError(f"--{kind} {name}: the {what} say that this is {other}; name another.")
+
+
+def _named(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Flag the rows of judges, panels or kinds of judges, shape (n,)."""
+    answerers = table[[name for name in NAMED_IN if name in table]].astype("string")
+    return answerers.isin(list(names)).any(axis=1).to_numpy(dtype=bool)
+
+
+@dataclass(frozen=True)
+class _Helped:
+    """Models that can help, the dimensions on which they do, and who or what was excluded."""
+
+    models: list[str]
+    dimensions: list[str] | None
+    notes: list[str]
+
+
+def _helped(judgments: pd.DataFrame, sources: Sources) -> _Helped:
+    """Find the models that answered items of people and others, on every dimension that people answered.
+
+    A model that is named by its id is never excluded, so that the estimator refuses it with the reason.
+    """
+    people, asked = _named(judgments, sources.human), _named(judgments, sources.model)
+    usable = (as_text(judgments["status"]).eq("ok") & judgments["value"].notna()).to_numpy(dtype=bool)
+    judge, item = (as_text(judgments[name]).to_numpy(dtype=object) for name in ("judge_id", "item_id"))
+    models = [str(name) for name in dict.fromkeys(judge[asked])]
+    dimensions = [name for name in dimension_names(judgments) if name is not None]
+    helps: dict[str, list[str]] = {}
+    for dimension in dimensions:
+        here = as_text(judgments["dimension"]).eq(dimension).to_numpy(dtype=bool)
+        labelled = set(item[here & people & usable])
+        for name in models if labelled else ():
+            own = here & (judge == name)
+            items = set(item[own])
+            if (own & usable).any() and items & labelled and items - labelled:
+                helps.setdefault(dimension, []).append(name)
+    if not helps:
+        return _Helped(models, None, [])
+    kept = [name for name in models if name in sources.model or all(name in own for own in helps.values())]
+    excluded = [name for name in models if name not in kept]
+    rest = [name for name in dimensions if name not in helps]
+    notes = []
+    if excluded:
+        notes.append(
+            f"{listed(excluded)}: excluded from the correction, for want of usable answers to items that "
+            "people answered and to others."
+        )
+    if rest:
+        notes.append(f"{listed(rest)}: not corrected, since people or models gave no usable answer.")
+    return _Helped(kept or models, [name for name in dimensions if name in helps], notes)
+
+
+def means_steps(
+    study: ItemStudy,
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None,
+    options: FitOptions,
+    title: str,
+    **where: Any,
+) -> tuple[Step, ...]:
+    """Plan people's mean ratings with the help of models; ``where`` has options of `means`."""
+    if options.sources is None:
+        return ()
+    check_sources(judgments, options.sources, "judgments", "add them with --data")
+    call = partial(_means, judgments, items, options, options.sources, cluster=study.cluster, **where)
+    return (Step("means_corrected", title_of(title), call, required=True),)
+
+
+def _means(
+    judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions, sources: Sources, **where: Any
+) -> Result:
+    helped = _helped(judgments, sources)
+    found = means(
+        judgments,
+        items,
+        dimensions=helped.dimensions,
+        overall=bool(where["by"]),
+        alpha=options.alpha,
+        seed=options.seed,
+        correct=PPI,
+        human=sources.human,
+        model=helped.models,
+        **where,
+    )
+    return replace(found, notes=(*helped.notes, *found.notes))
+
+
+def label_steps(
+    study: ItemStudy,
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None,
+    gold: pd.DataFrame | None,
+    options: FitOptions,
+) -> tuple[Step, ...]:
+    """Plan shares of labels among people, and scores of judges against people's labels.
+
+    Where no person is among the judges, the gold labels are those of people.
+    """
+    sources = options.sources
+    if sources is None:
+        return ()
+    plain = conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
+    table = _without_prompts(_in_classes(judgments[plain], study))
+    if gold is not None and sources.human == Sources.human and not _named(table, sources.human).any():
+        table = pd.concat([table, _as_judgments(gold, study)], ignore_index=True)
+    check_sources(table, sources, "judgments", "add them with --data")
+    labels = partial(_shares, study, table, items, options, sources)
+    judged = partial(_scores, study, table, items, options, sources)
+    return (
+        Step("shares_corrected", title_of("Shares of labels"), labels, required=True),
+        Step("scores_corrected", title_of("Scores of judges"), judged),
+    )
+
+
+def _in_classes(judgments: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:
+    """Judgments whose labels are classes, where people's labels are finer than those of models."""
+    covers = study.gold.covers if study.gold is not None else {}
+    owner = {level: name for name, levels in covers.items() for level in levels}
+    return judgments.assign(value=as_text(judgments["value"]).replace(owner))
+
+
+def _as_judgments(gold: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:
+    """Gold labels as judgments of one person."""
+    made = pd.DataFrame(
+        {
+            "judge_id": GOLD,
+            "judge_kind": HUMAN,
+            "item_id": as_text(gold["item_id"]),
+            "dimension": as_text(gold["label_set"]),
+            "value": as_text(gold["label"]),
+            "status": "ok",
+            "sample": 1,
+        }
+    )
+    return _in_classes(made, study)
+
+
+def _shares(
+    study: ItemStudy,
+    table: pd.DataFrame,
+    items: pd.DataFrame | None,
+    options: FitOptions,
+    sources: Sources,
+) -> Result:
+    """Shares of each label among people; lines of an item are units of their own, clustered by item."""
+    if items is not None and SAMPLING in items:
+        table = with_items(table, items, [SAMPLING])
+    table, cluster = _by_line(table)
+    helped = _helped(table, sources)
+    found = prediction_powered(
+        table,
+        statistic="share",
+        human=sources.human,
+        model=helped.models,
+        dimensions=helped.dimensions,
+        cluster=cluster,
+        seed=options.seed,
+        alpha=options.alpha,
+    )
+    labels = [label.id for response in study.label_sets.values() for label in response.labels]
+    levels = list(found.frame["level"].cat.categories)
+    order = [name for name in dict.fromkeys(labels) if name in levels]
+    frame = found.frame.assign(
+        level=found.frame["level"].cat.set_categories([*order, *(n for n in levels if n not in order)])
+    )
+    frame = frame.sort_values(["dimension", "level"], kind="stable", ignore_index=True)
+    settings = {**found.settings, "cluster": ["item_id"]}
+    return replace(found, frame=frame, settings=settings, notes=(*helped.notes, *found.notes))
+
+
+def _without_prompts(table: pd.DataFrame) -> pd.DataFrame:
+    """The same without prompts where no judge answered one item under two, as with a prompt per modality."""
+    keys = [name for name in ("judge_id", "item_id", "dimension", "sample") if name in table]
+    again = table.duplicated(keys).any()
+    return table if again else table.drop(columns="prompt_id", errors="ignore")
+
+
+def _by_line(table: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
+    """Labels of lines as those of units of their own on one dimension, and the column of their items."""
+    dimension = as_text(table["dimension"])
+    line = dimension.str.extract(rf"^{LINE}_(\d+)$", expand=False)
+    if line.isna().all():
+        return table, None
+    item = as_text(table["item_id"])
+    made = table.assign(
+        dimension=dimension.mask(line.notna(), LINE),
+        item_id=item.mask(line.notna(), item + f", {LINE} " + line),
+        **{WHOLE: item},
+    )
+    return made, WHOLE
+
+
+def _scores(
+    study: ItemStudy,
+    table: pd.DataFrame,
+    items: pd.DataFrame | None,
+    options: FitOptions,
+    sources: Sources,
+) -> Result:
+    """Scores of each judge against people's labels, with the help of the labels of the other models."""
+    judge = as_text(table["judge_id"])
+    of_models = table[as_text(table["judge_kind"]).ne(HUMAN).to_numpy(dtype=bool)]
+    helpers = [str(name) for name in judge[_named(table, sources.model)].unique()]
+    labels, notes = _people_labels(table[_named(table, sources.human)])
+    against = partial(_scored, study, of_models, items)
+    human, by_model = against(labels), {}
+    for name in helpers:
+        try:
+            by_model[name] = against(_labels_of(table[(judge == name).to_numpy(dtype=bool)]))
+        except InputError:
+            notes.append(f"{name}: excluded from the correction of scores, since its answers have no label.")
+    made, refused = [], []
+    for name in dict.fromkeys(human.frame["judge"].astype(str)):
+        try:
+            made.append(_scores_of(name, human, by_model, options))
+        except InputError as error:
+            refused.append(f"{name}: scores not corrected. {error}")
+    if not made:
+        raise InputError(" ".join(refused[:1]))
+    used = [name for name in helpers if any(name in one.settings["model"] for one in made)]
+    frame = pd.concat([_weights_named(one, used) for one in made], ignore_index=True)
+    settings = {
+        **made[0].settings,
+        "model": used,
+        "human": list(sources.human),
+        "weighted": any(one.settings["weighted"] for one in made),
+    }
+    several = len(made) > 1
+    told = [
+        f"{one.frame['judge'].iloc[0]}: {note}" if several and note != AT_MOST_HALF else note
+        for one in made
+        for note in one.notes
+    ]
+    told = list(dict.fromkeys([*notes, *refused, *told]))
+    return Result(frame, made[0].kind, tuple(told), settings)
+
+
+def _scores_of(judge: str, human: Scored, by_model: Mapping[str, Scored], options: FitOptions) -> Result:
+    """Scores of one judge, with the help of the models that labelled wherever it is scored."""
+    own = human.of(judge=judge)
+
+    def places(scored: Scored) -> set[Any]:
+        here = scored.frame["judge"].astype(str).eq(judge).to_numpy(dtype=bool)
+        rows = scored.frame.loc[here, ["prompt", "task"]].astype(str)
+        return set(rows.itertuples(index=False, name=None))
+
+    models = {
+        name: one.of(judge=judge)
+        for name, one in by_model.items()
+        if name != judge and places(own) <= places(one)
+    }
+    if not models:
+        raise InputError(
+            "This needs the labels of another model to the same items; name one with --model, or collect one."
+        )
+    return scores(
+        own,
+        missing=[WRONG],
+        seed=options.seed,
+        alpha=options.alpha,
+        correct=PPI,
+        model=models,
+    )
+
+
+def _scored(
+    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, labels: pd.DataFrame
+) -> Scored:
+    """Judgments scored against labels, without notes, which would be about single models."""
+    classes = {task: [label.id for label in response.labels] for task, response in study.label_sets.items()}
+    found = score(judgments, labels, classes=classes, items=items, policy=study.missing)
+    return replace(found, notes=())
+
+
+def _people_labels(people: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Labels of the majority of people, and what to know about them."""
+    n = people["judge_id"].nunique()
+    votes = pd.concat([majority_labels(people, str(name)) for name in people["dimension"].unique()])
+    given = (people["judge_id"] == GOLD).all()
+    of = f"the majority of {n:,} people" if n > 1 else "one person"
+    first = "People's labels are the gold labels." if given else f"People's labels are those of {of}."
+    notes = [first, *notes_of_majority(votes)]
+    return votes[votes["label"].notna()].reset_index(drop=True), notes
+
+
+def _labels_of(judgments: pd.DataFrame) -> pd.DataFrame:
+    """The first label that a model gave each item, as gold labels are written."""
+    usable = judgments[as_text(judgments["status"]).eq("ok").to_numpy(dtype=bool)].dropna(subset="value")
+    first = usable.sort_values("sample", kind="stable") if "sample" in usable else usable
+    first = first.drop_duplicates(["item_id", "dimension"])
+    names = {"dimension": "label_set", "value": "label"}
+    return first[["item_id", *names]].rename(columns=names)
+
+
+def _weights_named(result: Result, models: Sequence[str]) -> pd.DataFrame:
+    """The table with a column of weights named by model, where there are several models in all."""
+    own = result.settings["model"]
+    if len(models) == 1 or len(own) > 1:
+        return result.frame
+    return result.frame.rename(columns={"weight": f"weight_{own[0]}"})
