@@ -25,7 +25,7 @@ from ..correction.bounds import (
 from ..frames.cells import forced_choices
 from ..frames.variables import Formula, numeric_column
 from ..numerics.intervals import UNBOUNDED, Support
-from ..numerics.linear import Regression
+from ..numerics.linear import Regression, one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
 from .engines import assemble, native, solve
@@ -222,8 +222,9 @@ def _extremes(plan: Plan, asked: _Asked) -> tuple[Numbers, Numbers]:
     """Each estimate with its standard error in the completions that make it least and largest."""
     cells, lost = plan.cells, np.flatnonzero(asked.missing)
     tested = np.flatnonzero(estimable(plan.contrasts, plan.null_space(cells.cell_weight)))
-    fits = native.fits_of(plan)
-    weights = (_by_cell(plan, fits)[tested][:, cells.cell[lost]] * cells.weight[lost]).T
+    with one_thread():
+        fits = native.fits_of(plan)
+        weights = (_by_cell(plan, fits)[tested][:, cells.cell[lost]] * cells.weight[lost]).T
     filled = [_worst(asked, lost, weights, sign) for sign in (-1, 1)]
     errors = native.one_way(plan, fits)
     numbers = np.full((2, 3, len(plan.contrasts)), np.nan)
@@ -293,11 +294,11 @@ def _counts(plan: Plan, asked: _Asked) -> dict[str, np.ndarray]:
     used = cells.weight > 0
     by_cell = [np.bincount(cells.cell, rows, cells.n_cells) for rows in (used & ~asked.missing, used)]
     counts = np.zeros((2, len(plan.contrasts)), dtype=np.int64)
+    shown_as = plan.keys[["feature", "level"]].astype(str).to_numpy()
     for name in request.features:
-        codes, levels = cells.code(name), cells.levels[name]
-        own = (plan.keys["feature"].astype(str) == request.label(name)).to_numpy()
-        for row in np.flatnonzero(own):
-            code = [str(level) for level in levels].index(str(plan.keys["level"].iloc[row]))
+        codes, levels = cells.code(name), [str(level) for level in cells.levels[name]]
+        for row in np.flatnonzero(shown_as[:, 0] == request.label(name)):
+            code = levels.index(shown_as[row, 1])
             part = np.array([flags[row] for flags in touched])
             here = (codes == code) & (inside[part] if part.any() else inside).any(axis=0)
             counts[:, row] = [shown[here].sum() for shown in by_cell]
@@ -309,6 +310,7 @@ def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any
     used = np.logical_or.reduce([block.inside for block in plan.blocks])[plan.cells.cell]
     used &= plan.cells.weight > 0
     unit = asked.choice if asked.choice is not None else np.arange(len(used))
+    n_asked, n_missing = (int((np.bincount(unit, rows) > 0).sum()) for rows in (used, used & asked.missing))
     return {
         "verb": request.verb,
         "formula": str(request.formula),
@@ -321,6 +323,6 @@ def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any
         "counted": "profiles" if asked.choice is None else "choices",
         "limits": list(asked.limits),
         "direction": direction,
-        "n_asked": len(np.unique(unit[used])),
-        "n_missing": len(np.unique(unit[used & asked.missing])),
+        "n_asked": n_asked,
+        "n_missing": n_missing,
     }

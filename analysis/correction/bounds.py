@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
-from ..numerics.intervals import UNBOUNDED, Support, check_alpha, inference
+from ..numerics.intervals import UNBOUNDED, check_alpha, inference
 from ..numerics.types import Codes, Floats
+from ..results import Result
 
 _HALVINGS = 60  # of an interval of width below 2, so the critical value is exact to rounding
 Direction = Literal["for", "against"]
@@ -47,6 +50,17 @@ class Ends:
     std_error: Floats
     lower: Floats
     upper: Floats
+
+
+def only_missing(result: Result, keys: Sequence[str]) -> Result:
+    """The rows of judges (``keys``) with missing answers, by ``extra["answered"]``; InputError for none."""
+    counts = result.extra["answered"]
+    some = counts[counts["n_answered"] < counts["n_asked"]]
+    pairs = pd.MultiIndex.from_frame(some[list(keys)].astype("string"))
+    kept = pd.MultiIndex.from_frame(result.frame[list(keys)].astype("string")).isin(pairs)
+    if not kept.any():
+        raise InputError(" ".join(result.notes[:-1]))
+    return replace(result, frame=result.frame[kept].reset_index(drop=True))
 
 
 def check_direction(direction: str | None) -> None:
@@ -89,7 +103,7 @@ def columns_by_errors(
     largest: Numbers,
     alpha: float,
     null: float = np.nan,
-    support: Support = UNBOUNDED,
+    support: tuple[Floats | float, Floats | float] = UNBOUNDED,
 ) -> dict[str, Floats | np.ndarray]:
     """Columns of a table of bounds, each (m,), with intervals of estimates and multiples of their errors."""
     # Where the estimate has no standard error, as in a single cluster, neither have its bounds.

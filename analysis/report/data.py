@@ -69,6 +69,7 @@ TABLES = ("answers", "published", "published_means", "published_correlations", "
 CONJOINT = (
     *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
     "people",
+    "bounds",
 )
 FURTHER_EFFECTS = "further_amce"
 

@@ -228,7 +228,7 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if work.groups and result.kind not in ("people", "prediction_powered")
+        if work.groups and result.kind not in ("people", "prediction_powered", "bounds")
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:
