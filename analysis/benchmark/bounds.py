@@ -288,7 +288,7 @@ def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
         _, _, by = answered.splits[0]
         yield Step(
             "scores_bounds",
-            "Scores of judges: what was not answered",
+            "Scores of judges: bounds",
             partial(_of_missing, scored, by, drawn),
         )
 

@@ -14,7 +14,6 @@ from conjury.inference.study.base import RESERVED_TABLES
 from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
-from ..correction.bounds import ASSUMED, answered
 from ..results import Result, Step, stack
 from .run import FitOptions, Group, arguments_of, free, name_groups
 
@@ -36,7 +35,7 @@ def bounds_steps(study: Study, split: Sequence[Group], options: FitOptions) -> I
         if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):
             yield Step(
                 free(f"{part.name}_bounds", taken),
-                f"{part.title}: what was not answered",
+                f"{part.title}: bounds",
                 partial(_bound_all, study, part, split, options),
             )
 
@@ -80,7 +79,6 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
         clusters.append(settings["id"] or "")
         n_given, n_asked = settings["n_asked"] - settings["n_missing"], settings["n_asked"]
         counts.append(names | {"n_answered": n_given, "n_asked": n_asked})
-        notes.append(answered(n_given, n_asked, settings["counted"], group.name))
         frames.append(name_groups(found.frame, group))
     if not frames:
         raise InputError(" ".join(notes))
@@ -88,7 +86,7 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
     total, given = int(table["n_asked"].sum()), int(table["n_answered"].sum())
     settings["id"] = " or ".join(filter(None, dict.fromkeys(clusters))) or None
     settings |= {"exclude": analysis.exclude, "n_asked": total, "n_missing": total - given}
-    return Result(stack(frames), "bounds", (*notes, ASSUMED[None]), settings, {"answered": table})
+    return Result(stack(frames), "bounds", tuple(notes), settings, {"answered": table})
 
 
 def _needed(study: Study, analysis: Analysis, group: Group, options: FitOptions) -> pd.DataFrame:

@@ -128,7 +128,7 @@ def _bounded(
     def call() -> Result:
         return only_missing(bounds(judgments, items, by=by, **where), ["dimension", "group"])
 
-    yield Step("means_bounds", "Mean ratings: what was not answered", call)
+    yield Step("means_bounds", "Mean ratings: bounds", call)
 
 
 def _one_scale(study: ItemStudy) -> Sequence[float] | None:

@@ -223,6 +223,7 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import Names
     from conjury.analysis.report.data import labels_of
+    from conjury.analysis.report.exhibits.bounds import answered
     from conjury.analysis.report.exhibits.corrections import summary
 
     estimated = {
@@ -238,5 +239,7 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
         absent = len(work.groups) - estimated[name] if name in estimated else 0
         left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
         result = fitted.by_name.get(name)
-        gain = f". {summary(result, names)}" if result and result.kind == "prediction_powered" else ""
-        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{gain}")
+        said = ""
+        if result and result.kind in ("prediction_powered", "bounds"):
+            said = f". {summary(result, names) if result.kind != 'bounds' else answered(result, names)}"
+        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{said}")
