@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_DRAWN = 4  # judges in one figure
+MOST_ROWS = 12  # judges as rows, of scores
+USUAL = ("accuracy", "balanced_accuracy")
 BOUNDS = ["bound_lower", "bound_upper", "ci_lower", "ci_upper"]
 APART = 0.042  # inches between the answers given and the bounds of a row, and their middle
 
@@ -88,12 +90,19 @@ def bounds_in_words(result: Drawable, style: Style) -> pd.DataFrame:
     return frame.assign(panel=panel, row=words.levels(frame), series=series.to_numpy(str))
 
 
-def least_answered(told: pd.DataFrame, most: int = MOST_DRAWN) -> list[str]:
-    """The series with the smallest shares of answers, in display order."""
-    sums = told.groupby("series", sort=False)[["n_answered", "n_asked"]].sum()
-    share = sums["n_answered"] / sums["n_asked"]
-    kept = set(share.sort_values(kind="stable").index[:most])
-    return [str(name) for name in sums.index if name in kept]
+def drawn_rows(told: pd.DataFrame) -> pd.DataFrame:
+    """Of many judges the rows of those with the smallest shares of answers; of scores the usual ones."""
+    if "metric" not in told:
+        return told[told["series"].isin(_least_answered(told, "series", MOST_DRAWN))]
+    usual = told["metric"].isin(USUAL)
+    told = told[usual] if usual.any() else told[told["panel"] == told["panel"].iloc[0]]
+    return told[told["row"].isin(_least_answered(told, "row", MOST_ROWS))]
+
+
+def _least_answered(told: pd.DataFrame, column: str, most: int) -> list[str]:
+    sums = told.groupby(column, sort=False)[["n_answered", "n_asked"]].sum()
+    share = (sums["n_answered"] / sums["n_asked"]).sort_values(kind="stable")
+    return [str(name) for name in share.index[:most]]
 
 
 def _rows(told: pd.DataFrame, frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -116,14 +125,14 @@ def _rows(told: pd.DataFrame, frame: pd.DataFrame) -> dict[str, list[str]]:
 def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = None) -> Bounded:
     """Estimates from the answers given above their bounds: a panel for each attribute, dimension or score.
 
-    Of many judges those with the smallest shares of answers are drawn; ``judges`` names others.
+    Of many judges those with the smallest shares of answers are drawn, and of scores accuracy and balanced
+    accuracy; ``judges`` names others.
     """
     told = bounds_in_words(result, style)
     column = next((name for name in ("judge", "group") if name in told), None)
     if judges is not None and column is not None:
         told = told[told[column].astype(str).isin(list(judges))]
-    series = least_answered(told)
-    told = told[told["series"].isin(series)]
+    told = drawn_rows(told)
     if told.empty:
         raise InputError("There is nothing to draw: the table of bounds has no rows of these judges.")
     frame = result.frame.loc[told.index]
@@ -131,15 +140,14 @@ def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = Non
     table = table.assign(reference=is_reference(told), **{name: told[name].astype(float) for name in BOUNDS})
     label = _quantity(frame, result)
     level = level_of(result.settings)
-    null = result.settings.get("null")
     made = levels(
         table,
         rows=_rows(told, frame),
         xlabel=f"{label}\nDots: answers given, with {level} intervals; bars: bounds over all missing "
         f"answers; dashed: {level} intervals that cover",
         what=f"{label}, from the answers given. {_bounded(told)}",
-        places=_places(told, series, column, style),
-        baseline=None if null is None else float(null),
+        places=_places(told, column, style),
+        baseline=_baselines(told, result),
         digits=2 if "feature" not in frame else 3,
     )
     return Bounded(**vars(made))
@@ -153,12 +161,20 @@ def _quantity(frame: pd.DataFrame, result: Drawable) -> str:
     return "Mean rating" if result.settings.get("statistic") == "mean" else "Share"
 
 
-def _places(told: pd.DataFrame, series: Sequence[str], column: str | None, style: Style) -> list[int]:
+def _places(told: pd.DataFrame, column: str | None, style: Style) -> list[int]:
     """Colours of the judges, where each has one series."""
     if column != "group":
         return style.names.places(told, told["series"])
     groups = told.drop_duplicates("series").set_index("series")["group"].astype(str)
-    return style.names.places_of([groups[name] for name in series])
+    return style.names.places_of(list(groups))
+
+
+def _baselines(told: pd.DataFrame, result: Drawable) -> dict[str, float]:
+    """The value that the numbers of each panel are compared with, where they have one."""
+    null = result.settings.get("null")
+    values = told["null"] if "null" in told else pd.Series(null, index=told.index, dtype=float)
+    each = values.astype(float).groupby(told["panel"], sort=False).agg(["min", "max"])
+    return {str(panel): float(row["min"]) for panel, row in each.iterrows() if row["min"] == row["max"]}
 
 
 def _bounded(told: pd.DataFrame) -> str:

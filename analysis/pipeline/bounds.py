@@ -71,8 +71,7 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
             counts.append(names | {"n_answered": 0 if lost.all() else n_asked, "n_asked": n_asked})
             if lost.all():
                 notes.append(
-                    f"{group.name}: none of {n_asked:,} choices was answered, so nothing is known of its "
-                    "means and effects. It was excluded."
+                    f"{group.name}: no choice was answered, so nothing is known of its means and effects."
                 )
             continue
         settings = dict(found.settings)

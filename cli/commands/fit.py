@@ -223,7 +223,7 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import Names
     from conjury.analysis.report.data import labels_of
-    from conjury.analysis.report.exhibits.bounds import answered
+    from conjury.analysis.report.exhibits.bounds import summary as of_bounds
     from conjury.analysis.report.exhibits.corrections import summary
 
     estimated = {
@@ -241,5 +241,5 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
         result = fitted.by_name.get(name)
         said = ""
         if result and result.kind in ("prediction_powered", "bounds"):
-            said = f". {summary(result, names) if result.kind != 'bounds' else answered(result, names)}"
+            said = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"
         console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{said}")

@@ -15,6 +15,7 @@ from made_up_results import (
     ATTRIBUTES,
     GROUPS,
     amce_frame,
+    bounded,
     corrected,
     difference_frame,
     engines_summary,
@@ -295,6 +296,13 @@ BENCHMARK: dict[str, Made] = {
     "scores": benchmark.scores,
     "scores, policies": (benchmark.harm, {"part": "policies"}),
     "scores, recalls": (benchmark.harm, {"part": "recalls"}),
+    "bounds, scores": lambda: bounded(
+        benchmark.scores().frame.query("missing == 'wrong' and judge_kind == 'model'").assign(null=0.1),
+        ("judge",),
+        null=None,
+        counted="labels",
+        by=["language"],
+    ),
     "passes": benchmark.passes,
     "confusion": lambda: benchmark.confusion(benchmark.LABELS[:6], benchmark.FEW),
     "by_label": lambda: benchmark.by_label(benchmark.LABELS[:5], benchmark.FEW),
@@ -311,6 +319,7 @@ BENCHMARK: dict[str, Made] = {
 RATINGS: dict[str, Made] = {
     "means": means,
     "means, radar": (means, {"part": "radar"}),
+    "bounds, ratings": lambda: bounded(means().frame, ("group",), null=None, counted="judgments"),
     "correlations": correlations,
     "biases": biases,
     "distributions": distributions,
@@ -413,6 +422,8 @@ CONJOINT: dict[str, Made] = {
     "prediction_powered, groups": lambda: corrected(
         difference_frame().query("judge == 'human'"), by=["identity"]
     ),
+    "bounds": lambda: bounded(HUMAN),
+    "bounds, judges": lambda: bounded(amce_frame({f"model_{k}": [""] for k in range(12)})),
     "frequencies": conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs"),
     "interaction": (conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}),
     "contrast": conjoint(contrasts(), "contrast"),

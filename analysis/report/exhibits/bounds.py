@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...figures.bounds import bounds_in_words, least_answered
+from ...figures.bounds import bounds_in_words, drawn_rows
 from ...figures.labels import Names, series_labels
 from ...figures.registry import Style
 from ...figures.theme import LIGHT
@@ -70,18 +70,28 @@ def bounds(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     if not is_first:
         return Exhibit(f"{text} The numbers are in the table `{record.name}` of the folder.", heading=heading)
     told = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
-    shown = least_answered(told)
+    shown = drawn_rows(told)
     some = ""
-    if told["series"].nunique() > len(shown):
-        some = f" They show the {len(shown)} with the smallest shares of answers; the folder has all."
+    if len(shown) < len(told):
+        some = f" They show those with the smallest shares of answers; `{record.name}` in the folder has all."
     caption = (
         f"{title}. Dots are estimates from the answers given, with {level(record)} intervals. Bars are "
         "bounds over everything that the missing answers could have been. Dashed lines are "
         f"{level(record)} intervals that cover the value among all tasks asked."
     )
-    tables = [_table(told[told["series"] == name], name, record) for name in shown]
+    tables = [_table(part, str(name), record) for name, part in shown.groupby("series", sort=False)]
     lead = f"{text}\n\n{{figure}} shows estimates with their bounds, and {{table}} the numbers.{some}"
     return Exhibit(lead, [Drawn(result, caption)], [Laid(tables, f"{title}.")], heading=heading)
+
+
+def summary(result: Result) -> str:
+    """How many answers were given, and how many conclusions turn, in one sentence."""
+    settings, conclusion = result.settings, result.frame["conclusion"]
+    asked, lost = (int(settings[name]) for name in ("n_asked", "n_missing"))
+    counted = COUNTED[str(settings["counted"])]
+    text = f"{whole(asked - lost)} of {whole(asked)} {counted} were answered"
+    tested, turns = int((conclusion != "none").sum()), int((conclusion == "turns").sum())
+    return f"{text}; {turns} of {tested} conclusions turn in the worst case." if tested else f"{text}."
 
 
 def answered(result: Result, names: Names) -> str:
@@ -104,11 +114,8 @@ def answered(result: Result, names: Names) -> str:
         return f"{_share(total, counted)} were answered."
     more = " and so on" if len(lacking) > MOST_NAMED else ""
     rest = "; the others answered all" if len(lacking) < len(each) else ""
-    sets = (
-        "series of answers (by judge and prompt)"
-        if "prompt" in counts and counts["prompt"].nunique() > 1
-        else "judges"
-    )
+    by_prompt = "judge" in counts and len(each) > counts["judge"].nunique()
+    sets = "series of answers (by judge and prompt)" if by_prompt else "judges"
     return (
         f"Of {len(each)} {sets}, {len(lacking)} {'lacks' if len(lacking) == 1 else 'lack'} answers: "
         f"{'; '.join(named)}{more}{rest}."
