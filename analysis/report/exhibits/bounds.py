@@ -15,7 +15,7 @@ from ...results import Result
 from ..data import ReportData
 from ..methods import describe_analysis, plain
 from ..tables import interval, number, styled_table, whole
-from .registry import Drawn, Exhibit, Laid, exhibit, level
+from .registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -34,10 +34,8 @@ WORST = {
 
 def method(record: Recorded, report: ReportData) -> str:
     """How bounds were computed; in full for the first of them."""
-    settings = dict(record.settings)
-    first, described = report.of_kind("bounds")[0], ""
-    if settings.get("verb"):
-        described = describe_analysis({"alpha": None, **settings})
+    settings, first = dict(record.settings), report.of_kind("bounds")[0]
+    described = describe_analysis(settings) if settings.get("verb") else settings_text(settings)
     if record.name != first.name:
         return f"{described} Bounds are computed as those of *{plain(first.title)}*.".strip()
     worst = WORST[str(settings.get("counted") or "choices")]
