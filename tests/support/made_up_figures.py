@@ -273,6 +273,13 @@ def mixed() -> Result:
     return Result(frame.assign(odds_ratio=np.exp(frame["estimate"])), "mixed", settings={"by": []})
 
 
+def rates() -> Result:
+    keys = {"class": ("harmful", "safe"), "language": ("en", "es")}
+    methods = ("naive", "human", "rogan_gladen", "efficient", "mle")
+    frame = intervals({**keys, "method": methods}, n_labelled=40, n_unlabelled=400)
+    return Result(frame, "rates", settings={"by": ["language"], "alpha": 0.05})
+
+
 def published_scores() -> Result:
     frame = pd.DataFrame({"metric": ["accuracy", "accuracy", "macro_f1"], "printed": [0.1, 0.4, 0.3]})
     return Result(frame.assign(recomputed=[0.11, 0.4, 0.32], aligned=[0.12, 0.41, 0.33]), "published_scores")
@@ -315,6 +322,7 @@ BENCHMARK: dict[str, Made] = {
     "errors": lengths,
     "mixed": mixed,
     "published_scores": published_scores,
+    "rates": rates,
 }
 RATINGS: dict[str, Made] = {
     "means": means,
