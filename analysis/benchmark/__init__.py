@@ -1,6 +1,7 @@
 """Judges scored against gold labels: metrics, repeated answers, missing answers, baselines."""
 
 from ..results import Result
+from .bounds import bounds
 from .confusion import by_label, confusion
 from .data.scoring import Scored, score
 from .differences import differences
@@ -14,6 +15,7 @@ from .scores import scores
 __all__ = [
     "Result",
     "Scored",
+    "bounds",
     "by_label",
     "confusion",
     "differences",

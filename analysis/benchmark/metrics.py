@@ -121,6 +121,11 @@ def class_specificity(m: Margins) -> Floats:
     return _ratio(others - falsely - silent, others)
 
 
+def class_share(m: Margins) -> Floats:
+    """Share of units that are answered with each class, shape (B, K)."""
+    return _ratio(m.given[:, :-1], m.n[:, None], np.nan)
+
+
 def balanced_accuracy(m: Margins) -> Floats:
     """Mean recall of the classes in gold, shape (B,)."""
     return _mean(class_recall(m), m)
@@ -171,6 +176,7 @@ OF_A_CLASS: dict[str, Callable[[Margins], Floats]] = {
     "precision": class_precision,
     "f1": class_f1,
     "specificity": class_specificity,
+    "share": class_share,
 }
 SHARES = (
     "accuracy",
@@ -178,6 +184,7 @@ SHARES = (
     "recall_",
     "precision_",
     "specificity_",
+    "share_",
 )  # shares of units, by their start
 
 
@@ -209,6 +216,8 @@ def rests_on(
     if kind == "recall" and of in levels:
         return np.equal(level, list(levels).index(of))
     code = list(classes).index(of)
+    if kind == "share":
+        return np.ones(len(level), dtype=bool)
     if kind == "precision":
         return np.equal(predicted, code)
     return np.asarray((class_of[level] == code) == (kind != "specificity"))
@@ -223,6 +232,45 @@ def _mean(of: Floats, m: Margins) -> Floats:
 def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, undefined)
+
+
+LINEAR = ("accuracy", "balanced_accuracy", "specificity", "recall_", "specificity_", "share_")
+
+
+def is_linear(metric: str) -> bool:
+    """Whether a metric is a sum of what each unit contributes, whatever the answers to others are."""
+    return metric in LINEAR or metric.startswith(tuple(name for name in LINEAR if name.endswith("_")))
+
+
+def contributions(
+    name: str, level: Codes, class_of: Codes, classes: Sequence[str], levels: Sequence[str]
+) -> Floats:
+    """What one answer with each class to a unit of each gold label adds to a linear metric, shape (L, K)."""
+    gold = np.bincount(level, minlength=len(class_of)).astype(float)
+    right, n = np.eye(len(classes))[class_of], gold.sum()
+    of_class = gold @ right
+    held = of_class > 0
+    kind, _, of = name.partition("_")
+    code = list(classes).index(of) if of in classes else 0
+    mine, given = right[:, [code]], np.eye(len(classes))[code]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if name == "accuracy":
+            added = right / n
+        elif name == "balanced_accuracy":
+            added = np.nan_to_num(right / of_class) / held.sum()
+        elif name == "specificity":
+            free = (1 - right) * np.where(held, 1 / (n - of_class), 0.0)
+            added = (free.sum(axis=1, keepdims=True) - free) / held.sum()
+        elif kind == "recall" and of in levels:
+            own = list(levels).index(of)
+            added = right * (np.arange(len(gold)) == own)[:, None] / gold[own]
+        elif kind == "recall":
+            added = right * mine / of_class[code]
+        elif kind == "share":
+            added = np.tile(given, (len(gold), 1)) / n
+        else:
+            added = (1 - mine) * (1 - given) / (n - of_class[code])
+    return np.asarray(added)
 
 
 REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
@@ -247,7 +295,7 @@ def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], class
     held = gold > 0
     if n == 0:
         return float("nan")
-    if metric in ("accuracy", "balanced_accuracy", "micro_f1") or metric.startswith("recall_"):
+    if metric in ("accuracy", "balanced_accuracy", "micro_f1") or metric.startswith(("recall_", "share_")):
         return 1 / k
     if metric in ("mcc", "missing_rate"):
         return 0.0

@@ -5,44 +5,39 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..correction.bounds import conclusions, covering_interval, tipping_share, worst_outcomes
+from ..correction.bounds import (
+    ASSUMED,
+    Direction,
+    Numbers,
+    answered,
+    assuming,
+    check_direction,
+    columns_by_errors,
+    worst_outcomes,
+)
 from ..frames.cells import forced_choices
 from ..frames.variables import Formula, numeric_column
-from ..numerics.intervals import Support, inference
+from ..numerics.intervals import UNBOUNDED, Support
+from ..numerics.linear import Regression, one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from .engines import native, solve
+from .engines import assemble, native, solve
+from .engines.completions import solve_completed
 from .engines.solution import estimable, infer
 from .estimands import PLANS
 from .estimates import Estimates, Fitted
 from .plan import Plan
 from .request import MEANS, Request, make_request
-from .run import Data, estimate, frame_of
+from .run import Data, frame_of, warn_of_few_clusters
 
 BOUNDED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference")
-Direction = Literal["for", "against"]
-ASSUMED = {
-    None: "Nothing is assumed about missing answers.",
-    "for": "Missing answers are assumed to be at least as favourable to a level as those given.",
-    "against": "Missing answers are assumed to be at most as favourable to a level as those given.",
-}
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """Bounds of m estimates."""
-
-    # estimate, std_error: (m,)
-    estimate: Floats
-    std_error: Floats
-    df: Floats | None  # (m,): degrees of freedom of Student's t; None for the normal distribution
 
 
 @dataclass(frozen=True)
@@ -133,24 +128,23 @@ def bounds(
     [['kind', 8, 10, 0.4, 0.6], ['rude', 8, 10, 0.4, 0.6]]
     """
     request = _request(estimator, formula, id, alpha, options)
-    if direction not in ASSUMED:
-        raise InputError(f"direction is {direction!r}; give 'for', 'against' or None.")
+    check_direction(direction)
     frame = frame_of(request, data, whole=True)
     asked = _asked(request, frame, limits, forced)
     if request.verb in MEANS and request.h0 is None:
         request = replace(request, h0=0.0 if asked.choice is None else 1 / asked.n_profiles)
     filled = frame.assign(**{request.formula.outcome: asked.outcome})
     plan = PLANS[request.verb](request, filled)
-    answered = _answered(request, frame, plan, asked)
-    least, largest = (_extreme(plan, asked, sign) for sign in (-1, 1))
-    if direction == "for":
-        least = _between(answered, least, largest, least)
-    elif direction == "against":
-        largest = _between(answered, least, largest, largest)
-    table = plan.keys.assign(**_counts(plan, asked), **answered)
-    table = table.assign(**_numbers(plan, asked, answered, least, largest))
+    given = _given(plan, asked)
+    df = given["df"].to_numpy() if "df" in given else None
+    numbers = Numbers(given["estimate"].to_numpy(), given["std_error"].to_numpy(), df)
+    least, largest = assuming(numbers, *_extremes(plan, asked), direction)
+    support = asked.limits if request.verb in MEANS else UNBOUNDED
+    found = columns_by_errors(numbers, least, largest, alpha, request.h0 or 0.0, support)
     settings = _settings(plan, asked, direction)
-    return Result(table, "bounds", _notes(settings), settings)
+    table = plan.keys.assign(**_counts(plan, asked), **given, **found)
+    note = answered(settings["n_asked"] - settings["n_missing"], settings["n_asked"], settings["counted"])
+    return Result(table, "bounds", (note, ASSUMED[direction]), settings)
 
 
 def _request(
@@ -203,73 +197,75 @@ def _asked(request: Request, frame: pd.DataFrame, limits: Support | None, forced
     return _Asked(missing, np.where(missing, 0.0, values), (float(least), float(largest)), None, 1)
 
 
-def _answered(request: Request, frame: pd.DataFrame, plan: Plan, asked: _Asked) -> pd.DataFrame:
+def _given(plan: Plan, asked: _Asked) -> pd.DataFrame:
     """Estimates from the answers given, in the rows of the plan; missing where nothing was answered."""
-    columns = ["estimate", "std_error", "df", "lower", "upper"]
     if asked.missing.all():
-        return pd.DataFrame(np.nan, index=plan.keys.index, columns=columns).drop(columns="df")
-    found = estimate(request, frame[~asked.missing]).frame
-    keys = [name for name in plan.keys if name not in ("outcome", "statistic")]
-    kept = found[[*keys, *(name for name in columns if name in found)]]
-    merged = (
-        plan.keys[keys]
-        .astype("string")
-        .merge(kept.astype(dict.fromkeys(keys, "string")), on=keys, how="left", validate="one_to_one")
-    )
-    return merged.drop(columns=keys)
+        columns = ["estimate", "std_error", "lower", "upper"]
+        return pd.DataFrame(np.nan, index=plan.keys.index, columns=columns)
+    weight = np.where(asked.missing, 0.0, plan.cells.weight)
+    part = replace(plan, cells=replace(plan.cells, weight=weight))
+    warn_of_few_clusters(part)
+    found = assemble(part, solve(part, "native")).frame
+    return found[[name for name in ("estimate", "std_error", "df", "lower", "upper") if name in found]]
 
 
-def _df(answered: pd.DataFrame) -> Floats | None:
-    return answered["df"].to_numpy() if "df" in answered else None
-
-
-def _between(answered: pd.DataFrame, least: _Bound, largest: _Bound, end: _Bound) -> _Bound:
-    """The estimate from the answers given as a bound, where it is between the others; else the nearer one."""
-    known, error = answered["estimate"].to_numpy(), answered["std_error"].to_numpy()
-    inside = (known >= least.estimate) & (known <= largest.estimate)
-    beyond = np.where(known > largest.estimate, largest.std_error, least.std_error)
-    return _Bound(
-        np.fmin(np.fmax(known, least.estimate), largest.estimate),
-        np.where(np.isnan(known), end.std_error, np.where(inside, error, beyond)),
-        end.df if end.df is None or "df" not in answered else answered["df"].to_numpy(),
-    )
-
-
-def _weights(plan: Plan) -> np.ndarray:
+def _by_cell(plan: Plan, fits: list[Regression]) -> np.ndarray:
     """Change of each estimate for a unit of weighted outcome in each cell, shape (m, C)."""
     weights = np.zeros((len(plan.contrasts), plan.cells.n_cells))
-    for block, columns in zip(plan.blocks, plan.slices, strict=True):
-        fit = native.regress(block, "gaussian", plan.cells.cell_weight, plan.cells.cell_total)
+    for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
         inside = np.where(block.inside[:, None], block.design, 0.0)
         weights += np.nan_to_num(plan.contrasts[:, columns]) @ fit.bread @ inside.T
     return weights
 
 
-def _extreme(plan: Plan, asked: _Asked, sign: int) -> _Bound:
-    """Each estimate with its standard error in the completion that makes it largest (sign 1) or least."""
+def _extremes(plan: Plan, asked: _Asked) -> tuple[Numbers, Numbers]:
+    """Each estimate with its standard error in the completions that make it least and largest."""
     cells, lost = plan.cells, np.flatnonzero(asked.missing)
-    tested = estimable(plan.contrasts, plan.null_space(cells.cell_weight))
-    by_cell = _weights(plan)
-    numbers = np.full((3, len(plan.contrasts)), np.nan)
-    remainder, complete = _remainders(asked, lost)
+    tested = np.flatnonzero(estimable(plan.contrasts, plan.null_space(cells.cell_weight)))
+    with one_thread():
+        fits = native.fits_of(plan)
+        weights = (_by_cell(plan, fits)[tested][:, cells.cell[lost]] * cells.weight[lost]).T
+    filled = [_worst(asked, lost, weights, sign) for sign in (-1, 1)]
+    errors = native.one_way(plan, fits)
+    numbers = np.full((2, 3, len(plan.contrasts)), np.nan)
+    if errors is None:
+        for place, outcomes in enumerate(filled):
+            numbers[place][:, tested] = _one_by_one(plan, tested, lost, outcomes)
+    else:
+        both = np.hstack(filled)
+        estimate, error = solve_completed(plan, fits, errors, np.tile(tested, 2), lost, both)
+        df = np.nan if errors.df is None else errors.df(plan.contrasts[tested])
+        numbers[:, 0, tested], numbers[:, 1, tested] = estimate.reshape(2, -1), error.reshape(2, -1)
+        numbers[:, 2, tested] = df
+    normal = plan.request.vcov == "survey"
+    least, largest = (
+        Numbers(estimate, np.where(plan.is_reference, np.nan, error), None if normal else df)
+        for estimate, error, df in numbers
+    )
+    return least, largest
+
+
+def _worst(asked: _Asked, lost: np.ndarray, weights: Floats, sign: int) -> Floats:
+    """Outcomes of the missing rows that make each estimate largest (sign 1) or least, (missing, m)."""
+    if asked.choice is None:
+        return np.where(sign * weights > 0, *asked.limits[::-1])
+    return worst_outcomes(weights, asked.choice[lost], *_remainders(asked, lost), sign)
+
+
+def _one_by_one(plan: Plan, tested: np.ndarray, lost: np.ndarray, outcomes: Floats) -> Floats:
+    """Estimates, standard errors and degrees of freedom from the covariance of each completed table."""
+    numbers = np.full((3, len(tested)), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("once", UserWarning)  # a covariance may be repaired in every row
-        for row in np.flatnonzero(tested):
-            weight = by_cell[row, cells.cell[lost]] * cells.weight[lost]
-            if asked.choice is None:
-                values = np.where(sign * weight > 0, *asked.limits[::-1])
-            else:
-                values = worst_outcomes(weight, asked.choice[lost], remainder, complete, sign)
-            outcome = asked.outcome.copy()
-            outcome[lost] = values
+        for place, row in enumerate(tested):
+            outcome = plan.cells.outcome.copy()
+            outcome[lost] = outcomes[:, place]
             part = _part(plan, row)
-            completed = replace(part, cells=replace(cells, outcome=outcome))
+            completed = replace(part, cells=replace(plan.cells, outcome=outcome))
             found = infer(Fitted(completed, solve(completed, "native")), part.contrasts)
             df = np.nan if found.df is None else found.df[0]
-            numbers[:, row] = found.estimate[0], found.std_error[0], df
-    normal = plan.request.vcov == "survey"
-    error = np.where(plan.is_reference, np.nan, numbers[1])
-    return _Bound(numbers[0], error, None if normal else numbers[2])
+            numbers[:, place] = found.estimate[0], found.std_error[0], df
+    return numbers
 
 
 def _part(plan: Plan, row: int) -> Plan:
@@ -284,8 +280,7 @@ def _part(plan: Plan, row: int) -> Plan:
 
 def _remainders(asked: _Asked, lost: np.ndarray) -> tuple[Floats, np.ndarray]:
     """What the missing rows of each choice add up to, and whether its rows are all here, shape (missing,)."""
-    if asked.choice is None:
-        return np.zeros(len(lost)), np.ones(len(lost), dtype=bool)
+    assert asked.choice is not None
     given = np.bincount(asked.choice, np.where(asked.missing, 0.0, asked.outcome))
     size = np.bincount(asked.choice)
     return np.clip(1 - given, 0.0, 1.0)[asked.choice[lost]], (size == asked.n_profiles)[asked.choice[lost]]
@@ -296,50 +291,18 @@ def _counts(plan: Plan, asked: _Asked) -> dict[str, np.ndarray]:
     cells, request = plan.cells, plan.request
     touched = [np.nan_to_num(plan.contrasts[:, columns]).any(axis=1) for columns in plan.slices]
     inside = np.array([block.inside for block in plan.blocks])
+    used = cells.weight > 0
+    by_cell = [np.bincount(cells.cell, rows, cells.n_cells) for rows in (used & ~asked.missing, used)]
     counts = np.zeros((2, len(plan.contrasts)), dtype=np.int64)
+    shown_as = plan.keys[["feature", "level"]].astype(str).to_numpy()
     for name in request.features:
-        codes, levels = cells.code(name), cells.levels[name]
-        own = (plan.keys["feature"].astype(str) == request.label(name)).to_numpy()
-        for row in np.flatnonzero(own):
-            code = [str(level) for level in levels].index(str(plan.keys["level"].iloc[row]))
+        codes, levels = cells.code(name), [str(level) for level in cells.levels[name]]
+        for row in np.flatnonzero(shown_as[:, 0] == request.label(name)):
+            code = levels.index(shown_as[row, 1])
             part = np.array([flags[row] for flags in touched])
             here = (codes == code) & (inside[part] if part.any() else inside).any(axis=0)
-            rows = here[cells.cell] & (cells.weight > 0)
-            counts[:, row] = (rows & ~asked.missing).sum(), rows.sum()
+            counts[:, row] = [shown[here].sum() for shown in by_cell]
     return {"n_answered": counts[0], "n_asked": counts[1]}
-
-
-def _numbers(
-    plan: Plan, asked: _Asked, answered: pd.DataFrame, least: _Bound, largest: _Bound
-) -> dict[str, np.ndarray]:
-    """Bounds with their interval, and tipping shares, each (m,)."""
-    request, null = plan.request, plan.request.h0 or 0.0
-    df = None if least.df is None or largest.df is None else np.fmin(least.df, largest.df)
-    found, error = answered["estimate"].to_numpy(), answered["std_error"].to_numpy()
-    # Where the estimate has no standard error, as in a single cluster, neither have its bounds.
-    none = np.isnan(error) & ~np.isnan(found)
-    low, high = (np.where(none, np.nan, bound.std_error) for bound in (least, largest))
-    lower, upper = covering_interval(least.estimate, largest.estimate, low, high, request.alpha, df)
-    if request.verb in MEANS:
-        lower, upper = np.maximum(lower, asked.limits[0]), np.minimum(upper, asked.limits[1])
-    own = inference(found, error, request.alpha, null, _df(answered))
-    worst = [inference(b.estimate, b.std_error, request.alpha, null, b.df) for b in (least, largest)]
-    tested = (own.lower > null) | (own.upper < null)
-    nearer = np.where(found >= null, own.lower, own.upper)
-    tipping = tipping_share(nearer, worst[0].lower, worst[1].upper, null)
-    tipping = np.where(tested, tipping, np.nan)
-    moved = tipping_share(found, least.estimate, largest.estimate, null)
-    return {
-        "bound_lower": least.estimate,
-        "bound_upper": largest.estimate,
-        "bound_lower_error": low,
-        "bound_upper_error": high,
-        "ci_lower": lower,
-        "ci_upper": upper,
-        "tipping_estimate": np.where(np.isnan(error), np.nan, moved),
-        "tipping_interval": tipping,
-        "conclusion": conclusions(tested, tipping),
-    }
 
 
 def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any]:
@@ -347,25 +310,19 @@ def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any
     used = np.logical_or.reduce([block.inside for block in plan.blocks])[plan.cells.cell]
     used &= plan.cells.weight > 0
     unit = asked.choice if asked.choice is not None else np.arange(len(used))
+    n_asked, n_missing = (int((np.bincount(unit, rows) > 0).sum()) for rows in (used, used & asked.missing))
     return {
         "verb": request.verb,
         "formula": str(request.formula),
         "id": request.id,
         "vcov": request.vcov,
+        "by": list(request.by),
         "alpha": request.alpha,
         "null": request.h0 or 0.0,
         "forced": asked.choice is not None,
+        "counted": "profiles" if asked.choice is None else "choices",
         "limits": list(asked.limits),
         "direction": direction,
-        "n_asked": len(np.unique(unit[used])),
-        "n_missing": len(np.unique(unit[used & asked.missing])),
+        "n_asked": n_asked,
+        "n_missing": n_missing,
     }
-
-
-def _notes(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    unit = "choices" if settings["forced"] else "profiles"
-    answered = settings["n_asked"] - settings["n_missing"]
-    return (
-        f"{answered:,} of {settings['n_asked']:,} {unit} were answered.",
-        ASSUMED[settings["direction"]],
-    )

@@ -2,15 +2,151 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
-from ..numerics.intervals import check_alpha
+from ..numerics.intervals import UNBOUNDED, check_alpha, inference
 from ..numerics.types import Codes, Floats
+from ..results import Result
 
 _HALVINGS = 60  # of an interval of width below 2, so the critical value is exact to rounding
+Direction = Literal["for", "against"]
+ASSUMED = {
+    None: "Nothing is assumed about missing answers.",
+    "for": "Missing answers, taken together, are assumed to move no estimate down.",
+    "against": "Missing answers, taken together, are assumed to move no estimate up.",
+}
+
+
+def answered(n_answered: int, n_asked: int, counted: str, who: str = "") -> str:
+    """Say how many of the choices, ratings or labels (``counted``) were answered."""
+    return f"{who}{': ' * bool(who)}{n_answered:,} of {n_asked:,} {counted} were answered."
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """m estimates with standard errors; every array has shape (m,)."""
+
+    estimate: Floats
+    std_error: Floats
+    df: Floats | None = None  # degrees of freedom of Student's t; None for the normal distribution
+
+
+@dataclass(frozen=True)
+class Ends:
+    """m estimates with their intervals, of the answers given or of a worst completion.
+
+    Every array has shape (m,).
+    """
+
+    estimate: Floats
+    std_error: Floats
+    lower: Floats
+    upper: Floats
+
+
+def only_missing(result: Result, keys: Sequence[str]) -> Result:
+    """The rows of judges (``keys``) with missing answers, by ``extra["answered"]``; InputError for none."""
+    counts = result.extra["answered"]
+    some = counts[counts["n_answered"] < counts["n_asked"]]
+    pairs = pd.MultiIndex.from_frame(some[list(keys)].astype("string"))
+    kept = pd.MultiIndex.from_frame(result.frame[list(keys)].astype("string")).isin(pairs)
+    if not kept.any():
+        raise InputError(" ".join(result.notes[:-1]))
+    return replace(result, frame=result.frame[kept].reset_index(drop=True))
+
+
+def check_direction(direction: str | None) -> None:
+    """Refuse an assumption about missing answers that there is not."""
+    if direction not in ASSUMED:
+        raise InputError(f"direction is {direction!r}; give 'for', 'against' or None.")
+
+
+def nearest(given: Floats, least: Floats, largest: Floats, end: Direction) -> Codes:
+    """Which number is a bound if missing answers move none down ("for") or none up ("against"), shape (m,).
+
+    0 is the least of all completions, 1 the estimate from the answers given, 2 the largest. The estimate is
+    the bound unless it lies outside; without an answer the bound stays that of all completions.
+    """
+    none = 0 if end == "for" else 2
+    inside = np.where(given < least, 0, np.where(given > largest, 2, 1))
+    return np.where(np.isnan(given), none, inside).astype(np.int64)
+
+
+def assuming(
+    given: Numbers, least: Numbers, largest: Numbers, direction: Direction | None
+) -> tuple[Numbers, Numbers]:
+    """Bounds where missing answers move no estimate down ("for") or none up ("against")."""
+    if direction is None:
+        return least, largest
+    chosen = nearest(given.estimate, least.estimate, largest.estimate, direction)
+    three = (least, given, largest)
+    dfs = [one.df for one in three if one.df is not None]
+    known = Numbers(
+        np.choose(chosen, [one.estimate for one in three]),
+        np.choose(chosen, [one.std_error for one in three]),
+        np.choose(chosen, dfs) if len(dfs) == len(three) else None,
+    )
+    return (known, largest) if direction == "for" else (least, known)
+
+
+def columns_by_errors(
+    given: Numbers,
+    least: Numbers,
+    largest: Numbers,
+    alpha: float,
+    null: float = np.nan,
+    support: tuple[Floats | float, Floats | float] = UNBOUNDED,
+) -> dict[str, Floats | np.ndarray]:
+    """Columns of a table of bounds, each (m,), with intervals of estimates and multiples of their errors."""
+    # Where the estimate has no standard error, as in a single cluster, neither have its bounds.
+    none = np.isnan(given.std_error) & ~np.isnan(given.estimate)
+
+    def ends(of: Numbers, std_error: Floats) -> Ends:
+        found = inference(of.estimate, std_error, alpha, 0.0, of.df)
+        return Ends(of.estimate, std_error, found.lower, found.upper)
+
+    low, high = (ends(of, np.where(none, np.nan, of.std_error)) for of in (least, largest))
+    df = None if least.df is None or largest.df is None else np.fmin(least.df, largest.df)
+    limits = covering_interval(low.estimate, high.estimate, low.std_error, high.std_error, alpha, df)
+    covering = np.maximum(limits[0], support[0]), np.minimum(limits[1], support[1])
+    return bound_columns(ends(given, given.std_error), low, high, covering, null)
+
+
+def bound_columns(
+    given: Ends,
+    least: Ends,
+    largest: Ends,
+    covering: tuple[Floats, Floats],
+    null: Floats | float,
+) -> dict[str, Floats | np.ndarray]:
+    """Columns of a table of bounds, each (m,): bounds, covering interval, tipping shares, conclusions.
+
+    ``null`` is NaN where there is no value to compare with, and so no conclusion.
+    """
+    tested = (given.lower > null) | (given.upper < null)
+    nearer = np.where(given.estimate >= null, given.lower, given.upper)
+    tipping = tipping_share(nearer, least.lower, largest.upper, null)
+    tipping = np.where(tested, tipping, np.nan)
+    moved = tipping_share(given.estimate, least.estimate, largest.estimate, null)
+    return {
+        "bound_lower": least.estimate,
+        "bound_upper": largest.estimate,
+        "bound_lower_error": least.std_error,
+        "bound_upper_error": largest.std_error,
+        "ci_lower": covering[0],
+        "ci_upper": covering[1],
+        "tipping_estimate": np.where(np.isnan(given.std_error) & np.isnan(given.lower), np.nan, moved),
+        "tipping_interval": tipping,
+        "conclusion": conclusions(tested, tipping),
+    }
 
 
 def covering_interval(
@@ -64,6 +200,19 @@ def covering_interval(
     >>> lower.round(3).tolist(), upper.round(3).tolist()
     ([0.367], [0.633])
     """
+    critical = critical_value(lower, upper, lower_error, upper_error, alpha, df)
+    return lower - critical * lower_error, upper + critical * upper_error
+
+
+def critical_value(
+    lower: Floats,
+    upper: Floats,
+    lower_error: Floats,
+    upper_error: Floats,
+    alpha: float = 0.05,
+    df: Floats | None = None,
+) -> Floats:
+    """Standard errors between each bound and the limit of the covering interval, (m,); see there."""
     check_alpha(alpha)
     size = np.maximum.reduce([np.abs(lower), np.abs(upper), lower_error, upper_error])
     if (lower > upper + 1e-9 * size).any():
@@ -77,7 +226,7 @@ def covering_interval(
         middle = (short + long) / 2
         covers = _cdf(middle + apart, df) - _cdf(-middle, df) >= 1 - alpha
         short, long = np.where(covers, short, middle), np.where(covers, middle, long)
-    return lower - long * lower_error, upper + long * upper_error
+    return np.where(np.isnan(larger), np.nan, long)
 
 
 def _quantile(share: float, df: Floats | None) -> Floats:
@@ -131,14 +280,14 @@ def conclusions(tested: np.ndarray, tipping: Floats) -> np.ndarray:
 
 
 def worst_outcomes(
-    weight: Floats, choice: Codes, remainder: Floats, complete: np.ndarray, sign: int
+    weights: Floats, choice: Codes, remainder: Floats, complete: np.ndarray, sign: int
 ) -> Floats:
-    """Outcomes of n missing rows that make a linear estimate largest (sign 1) or least (sign -1).
+    """Outcomes of n missing rows that make each of m linear estimates largest (sign 1) or least (sign -1).
 
     Parameters
     ----------
-    weight : ndarray, shape (n,)
-        Change of the estimate for a unit of each row's outcome.
+    weights : ndarray, shape (n, m)
+        Change of each estimate for a unit of each row's outcome.
     choice : ndarray of int, shape (n,)
         Choice that each row belongs to.
     remainder : ndarray, shape (n,)
@@ -150,13 +299,22 @@ def worst_outcomes(
 
     Returns
     -------
-    ndarray, shape (n,)
+    ndarray, shape (n, m)
         In each choice the whole remainder is in one row, or in none.
     """
-    order = np.lexsort((-sign * weight, choice))
-    first = np.append(True, choice[order][1:] != choice[order][:-1])[: len(order)]
-    best = order[first]
-    kept = complete[best] | (sign * weight[best] > 0)
-    outcome = np.zeros(len(weight))
-    outcome[best] = np.where(kept, remainder[best], 0.0)
-    return outcome
+    outcomes = np.zeros_like(weights)
+    if not len(choice):
+        return outcomes
+    order = np.argsort(choice, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(choice[order]) != 0))
+    gain = sign * weights[order]
+    best = np.repeat(
+        np.maximum.reduceat(gain, starts, axis=0), np.diff(np.append(starts, len(order))), axis=0
+    )
+    # Of rows that are equally good the first gets the remainder.
+    equal = (gain == best).cumsum(axis=0)
+    before = np.repeat(equal[starts] - (gain == best)[starts], np.diff(np.append(starts, len(order))), axis=0)
+    first = (gain == best) & (equal - before == 1)
+    kept = first & (complete[order, None] | (gain > 0))
+    outcomes[order] = np.where(kept, remainder[order, None], 0.0)
+    return outcomes

@@ -229,8 +229,7 @@ class Levels(Dots):
         for position, (name, number) in enumerate(zip(self.series, self.places, strict=True)):
             one = here[(here["series"] == name) & ~here["reference"]]
             y = one["row"].map(y_of_row).to_numpy(float) + (position - (n_series - 1) / 2) * self.step
-            small = n_series > 7
-            draw_dots(axes, one, y, look, number, size=2.8 if small else 4.6, line=0.8 if small else 1.3)
+            self._draw_series(axes, one, y, look, number)
         for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
             axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
         for row in set(rows) - set(here.loc[np.isfinite(here["estimate"].to_numpy(float)), "row"]):
@@ -251,6 +250,11 @@ class Levels(Dots):
         tidy(axes)
         if self.aside:
             self._draw_aside(axes, panel, y_of_row, look)
+
+    def _draw_series(self, axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
+        """Draw the rows of one series in a panel."""
+        small = len(self.series) > 7
+        draw_dots(axes, one, y, look, place, size=2.8 if small else 4.6, line=0.8 if small else 1.3)
 
     def _draw_aside(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:
         """Write the texts of the rows at the right of a panel."""

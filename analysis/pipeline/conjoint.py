@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from ..conjoint.verbs.people import PairCounts, people_diffs
 from ..frames.cells import is_repeat
 from ..results import Result, Step, stack
 from ..vocabulary import HUMAN
+from .bounds import bounds_steps
 from .corrections import check_sources, title_of
 from .run import (
     BOOTSTRAPPED,
@@ -30,6 +31,8 @@ from .run import (
     FitOptions,
     Group,
     Plan,
+    arguments_of,
+    free,
     name_groups,
     resampled_unit,
     settings_of,
@@ -86,7 +89,8 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
     ]
     compared = people_steps(study, answered, options)
     corrected = correction_steps(study, split, options)
-    return Plan((*corrected, *steps, *compared.steps), (*notes, *compared.notes))
+    bounded = bounds_steps(study, split, options)
+    return Plan((*corrected, *steps, *compared.steps, *bounded), (*notes, *compared.notes))
 
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:
@@ -124,7 +128,7 @@ def fit_group(
             "choose another refusal policy."
         )
     verb = getattr(conjoint, analysis.verb)
-    arguments = _arguments(study, analysis, group.kind, options)
+    arguments = arguments_of(study, analysis, group.kind, options)
     if analysis.verb not in COUNTS:
         arguments["engine"] = options.engine
         if analysis.verb != "cj_anova":
@@ -138,20 +142,6 @@ def fit_group(
     return name_groups(frame, group), estimates
 
 
-def _arguments(study: Study, analysis: Analysis, kind: str, options: FitOptions) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
-    vcov = options.vcov or study.clusters.vcov
-    if analysis.verb not in COUNTS:
-        arguments["id"] = None if is_independent(vcov) else list(options.id or study.clusters.of(kind))
-        if analysis.verb != "cj_anova":
-            arguments["vcov"] = vcov
-    if analysis.by:
-        arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
-    if analysis.verb == "mm":
-        arguments["h0"] = analysis.h0
-    return arguments
-
-
 def _bootstrap(
     verb: Callable[..., Estimates],
     rows: pd.DataFrame,
@@ -160,7 +150,7 @@ def _bootstrap(
     group: Group,
     options: FitOptions,
 ) -> conjoint.Bootstrap:
-    arguments = _arguments(study, analysis, group.kind, options)
+    arguments = arguments_of(study, analysis, group.kind, options)
     for errors in ("id", "vcov"):
         arguments.pop(errors)
     return conjoint.bootstrap(
@@ -205,7 +195,7 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
     repeats = sum(group.repeats for group in split if group.kind == HUMAN and not group.variant)
     return tuple(
         Step(
-            _free(f"{part.name}_corrected", taken),
+            free(f"{part.name}_corrected", taken),
             title_of(part.title),
             partial(_correct, study, part, choices, repeats, options),
             required=part is parts[0],
@@ -225,7 +215,7 @@ def _correct(
         found = verb(
             rows,
             analysis.formula,
-            **_arguments(study, analysis, HUMAN, options),
+            **arguments_of(study, analysis, HUMAN, options),
             alpha=options.alpha,
             correct=PPI,
             human=options.sources.human,
@@ -256,17 +246,10 @@ def people_analyses(study: Study) -> list[Analysis]:
         )
         if not candidates or difference in verbs:
             continue
-        first, name = candidates[0], _free(f"{verb}_people", taken)
+        first, name = candidates[0], free(f"{verb}_people", taken)
         changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
         compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
     return compared
-
-
-def _free(name: str, taken: Container[str]) -> str:
-    """A name for a result that no other has."""
-    while name in taken:
-        name += "_2"
-    return name
 
 
 def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Plan:

@@ -28,9 +28,11 @@ from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.data.answered import Answered, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
+from ..correction.bounds import only_missing
 from ..raters.agreement import agreement
 from ..raters.descriptive import (
     biases,
+    bounds,
     correlations,
     dimension_correlations,
     distributions,
@@ -57,14 +59,15 @@ def plan_ratings(
 ) -> Plan:
     """Plan the analyses that a study and its judgments allow, in the order of a report."""
     options, scales = options.with_draws(RATING_DRAWS), scales_of(study)
-    for name in dimension_names(judgments):  # refuses ratings off the scale before anything is computed
-        read_ratings(judgments, dimension=name, scale=scales.get(str(name)))
+    names = dimension_names(judgments)  # ratings off the scale are refused before anything is computed
+    read = [read_ratings(judgments, dimension=name, scale=scales.get(str(name))) for name in names]
     kinds = set(judgments["judge_kind"].astype(str))
     both = kinds >= {HUMAN, "model"}
     planned = [*_corrected(study, judgments, items, options)]
     planned.append(Step("coverage", "Judges, items and ratings", partial(coverage, judgments)))
     if study.response.form == "ratings":
         planned += _descriptive(study, judgments, items, options, both)
+        planned += _bounded(study, judgments, items, options) if any(len(r.unanswered) for r in read) else ()
     common: dict[str, Any] = {"items": items, "cluster": study.cluster, **options.drawn}
     call: Callable[[], Result] = partial(agreement, judgments, scale=scales, **common)
     planned.append(Step("agreement", "Agreement of people, and of people with each model", call))
@@ -130,6 +133,19 @@ def _descriptive(
     if both:
         compared = "How models differ from people"
         yield Step("biases", compared, partial(_biases, study, judgments, items, where))
+
+
+def _bounded(
+    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
+) -> Iterator[Step]:
+    """What missing ratings may do to the means, of those with missing ratings."""
+    where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scales_of(study)}
+    by = tuple(stratum.id for stratum in study.strata[:1])
+
+    def call() -> Result:
+        return only_missing(bounds(judgments, items, by=by, **where), ["dimension", "group"])
+
+    yield Step("means_bounds", "Mean ratings: bounds", call)
 
 
 def _one_scale(study: ItemStudy) -> Sequence[float] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -278,3 +278,25 @@ def run(steps: Iterable[Step], progress: Callable[[str], None] | None = None) ->
             continue
         fitted.results.append(Named(step.name, step.title, result, time.perf_counter() - start))
     return fitted
+
+
+def arguments_of(study: Study, analysis: Analysis, kind: str, options: FitOptions) -> dict[str, Any]:
+    """What a verb is called with besides rows and formula: clusters, standard errors, groups, null value."""
+    arguments: dict[str, Any] = {}
+    vcov = options.vcov or study.clusters.vcov
+    if analysis.verb not in COUNTS:
+        arguments["id"] = None if is_independent(vcov) else list(options.id or study.clusters.of(kind))
+        if analysis.verb != "cj_anova":
+            arguments["vcov"] = vcov
+    if analysis.by:
+        arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
+    if analysis.verb == "mm":
+        arguments["h0"] = analysis.h0
+    return arguments
+
+
+def free(name: str, taken: Container[str]) -> str:
+    """A name for a result that no other has."""
+    while name in taken:
+        name += "_2"
+    return name

@@ -4,6 +4,7 @@ from ..results import Result
 from .agreement import agreement
 from .descriptive import (
     biases,
+    bounds,
     correlations,
     coverage,
     dimension_correlations,
@@ -27,6 +28,7 @@ __all__ = [
     "alt_test",
     "alt_test_power",
     "biases",
+    "bounds",
     "correlations",
     "coverage",
     "dimension_correlations",

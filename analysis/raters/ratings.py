@@ -149,6 +149,25 @@ class Ratings:
         """The ratings where ``kept``, shape (n,), is true, in the same categories."""
         return _coded(self, self.frame[kept].reset_index(drop=True), self.category[kept])
 
+    def completed(self, value: float) -> Ratings:
+        """The ratings with every unanswered judgment at one value of the scale."""
+        lost = self.unanswered
+        if lost.empty:
+            return self
+        keys = ["judge", "item", "sample"]
+        answered = pd.MultiIndex.from_frame(lost[keys]).isin(pd.MultiIndex.from_frame(self.frame[keys]))
+        lost = lost[~answered].drop_duplicates(keys).assign(value=value)
+        frame = pd.concat([self.frame, lost], ignore_index=True)
+        category = np.append(self.category, np.full(len(lost), self.categories.index(value)))
+        return _coded(replace(self, unanswered=self.unanswered[:0]), frame, category)
+
+    def valued(self, value: Floats, scale: Sequence[float]) -> Ratings:
+        """The same answers with other values, shape (n,), on a scale."""
+        categories = tuple(float(one) for one in scale)
+        category = np.searchsorted(np.array(categories), value).astype(np.int64)
+        coded = replace(self, categories=categories, scale=categories, numeric=True)
+        return _coded(coded, self.frame.assign(value=value), category)
+
     def note(self, text: str) -> str:
         """A note with the dimension in front."""
         return f"{self.dimension}: {text}" if self.dimension else text

@@ -71,6 +71,7 @@ CONJOINT = (
     *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
     "people",
     OF_CONJOINTS,
+    "bounds",
 )
 FURTHER_EFFECTS = "further_amce"
 

@@ -222,12 +222,13 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import Names
     from conjury.analysis.report.data import CORRECTIONS, labels_of
+    from conjury.analysis.report.exhibits.bounds import summary as of_bounds
     from conjury.analysis.report.exhibits.corrections import summary
 
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if work.groups and result.kind not in ("people", *CORRECTIONS)
+        if work.groups and result.kind not in ("people", "bounds", *CORRECTIONS)
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:
@@ -237,5 +238,7 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
         absent = len(work.groups) - estimated[name] if name in estimated else 0
         left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
         result = fitted.by_name.get(name)
-        gain = f". {summary(result, names)}" if result and result.kind in CORRECTIONS else ""
-        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{gain}")
+        said = ""
+        if result and result.kind in ("bounds", *CORRECTIONS):
+            said = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"
+        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{said}")

@@ -16,6 +16,7 @@ from made_up_results import (
     ATTRIBUTES,
     GROUPS,
     amce_frame,
+    bounded,
     corrected,
     difference_frame,
     engines_summary,
@@ -273,6 +274,13 @@ def mixed() -> Result:
     return Result(frame.assign(odds_ratio=np.exp(frame["estimate"])), "mixed", settings={"by": []})
 
 
+def rates() -> Result:
+    keys = {"class": ("harmful", "safe"), "language": ("en", "es")}
+    methods = ("naive", "human", "rogan_gladen", "efficient", "mle")
+    frame = intervals({**keys, "method": methods}, n_labelled=40, n_unlabelled=400)
+    return Result(frame, "rates", settings={"by": ["language"], "alpha": 0.05})
+
+
 def published_scores() -> Result:
     frame = pd.DataFrame({"metric": ["accuracy", "accuracy", "macro_f1"], "printed": [0.1, 0.4, 0.3]})
     return Result(frame.assign(recomputed=[0.11, 0.4, 0.32], aligned=[0.12, 0.41, 0.33]), "published_scores")
@@ -296,6 +304,13 @@ BENCHMARK: dict[str, Made] = {
     "scores": benchmark.scores,
     "scores, policies": (benchmark.harm, {"part": "policies"}),
     "scores, recalls": (benchmark.harm, {"part": "recalls"}),
+    "bounds, scores": lambda: bounded(
+        benchmark.scores().frame.query("missing == 'wrong' and judge_kind == 'model'").assign(null=0.1),
+        ("judge",),
+        null=None,
+        counted="labels",
+        by=["language"],
+    ),
     "passes": benchmark.passes,
     "confusion": lambda: benchmark.confusion(benchmark.LABELS[:6], benchmark.FEW),
     "by_label": lambda: benchmark.by_label(benchmark.LABELS[:5], benchmark.FEW),
@@ -308,10 +323,12 @@ BENCHMARK: dict[str, Made] = {
     "errors": lengths,
     "mixed": mixed,
     "published_scores": published_scores,
+    "rates": rates,
 }
 RATINGS: dict[str, Made] = {
     "means": means,
     "means, radar": (means, {"part": "radar"}),
+    "bounds, ratings": lambda: bounded(means().frame, ("group",), null=None, counted="judgments"),
     "prediction_powered_items": few.means_of,
     "prediction_powered_items, strata": lambda: few.means_of(DIMENSIONS, strata=True, models=2),
     "prediction_powered_items, dimensions": lambda: few.means_of(DIMENSIONS),
@@ -419,6 +436,8 @@ CONJOINT: dict[str, Made] = {
     "prediction_powered, groups": lambda: corrected(
         difference_frame().query("judge == 'human'"), by=["identity"]
     ),
+    "bounds": lambda: bounded(HUMAN),
+    "bounds, judges": lambda: bounded(amce_frame({f"model_{k}": [""] for k in range(12)})),
     "frequencies": conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs"),
     "interaction": (conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}),
     "contrast": conjoint(contrasts(), "contrast"),

@@ -83,6 +83,34 @@ def corrected(frame: pd.DataFrame, models: tuple[str, ...] = ("model_x",), **set
     return Result(found, "prediction_powered", ("One model was <slow>.",), {**known, **settings}, extra)
 
 
+def bounded(frame: pd.DataFrame, keys: tuple[str, ...] = ("judge", "prompt"), **settings: Any) -> Result:
+    """Estimates with bounds around them, wider from judge to judge; one conclusion in three holds."""
+    place = frame.groupby(list(keys), sort=False, observed=True).ngroup()
+    half = np.where(frame["std_error"].isna(), 0.0, 0.02 + 0.01 * place)
+    rows = np.arange(len(frame))
+    tested = frame["std_error"].notna().to_numpy()
+    turns = tested & (rows % 3 > 0)
+    known = frame.drop(columns=[name for name in frame if name.startswith("boot_")])
+    table = known.assign(
+        bound_lower=frame["estimate"] - half,
+        bound_upper=frame["estimate"] + half,
+        ci_lower=frame["lower"] - half,
+        ci_upper=frame["upper"] + half,
+        tipping_estimate=0.5,
+        tipping_interval=np.where(turns, (1 + rows) / (2 + len(rows)), np.nan),
+        conclusion=np.where(turns, "turns", np.where(tested, "holds", "none")),
+    )
+    before = list(table.columns).index("estimate")
+    table.insert(before, "n_answered", 90 - 5 * place)
+    table.insert(before + 1, "n_asked", 100)
+    counts = table[list(keys)].drop_duplicates().astype("string").reset_index(drop=True)
+    counts = counts.assign(n_answered=900 - 50 * counts.index, n_asked=1000)
+    whole = counts.iloc[[0]].assign(**{keys[0]: "complete", "n_answered": 1000})
+    extra = {"answered": pd.concat([counts, whole], ignore_index=True)}
+    base = {"alpha": 0.05, "null": 0.0, "counted": "choices", "direction": None}
+    return Result(table, "bounds", ("One model was silent.",), {**base, **settings}, extra)
+
+
 def engines_summary() -> pd.DataFrame:
     return pd.DataFrame(
         {

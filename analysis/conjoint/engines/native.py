@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -39,6 +39,23 @@ def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | Non
         return _heteroskedastic(plan, fits, kind)
     vcov = _crossed(plan, fits, kind)
     return vcov, None if kind == "survey" else _least_df(plan, fits)
+
+
+@dataclass(frozen=True)
+class OneWay:
+    """What errors by one column of clusters need besides the scores of these."""
+
+    scale: np.ndarray  # (K,): root of the small-sample factor of each coefficient
+    df: Df | None  # degrees of freedom of contrasts; None for the normal distribution
+
+
+def one_way(plan: Plan, fits: list[Regression]) -> OneWay | None:
+    """Factors of errors by one column of clusters; None where errors need all coefficients together."""
+    kind, cells = plan.request.vcov, plan.cells
+    if kind not in ("survey", "CR0", "CR1", "CR1S") or len(cells.clusterings) > 1 or cells.strata is not None:
+        return None
+    df = None if kind == "survey" else _least_df(plan, fits)
+    return OneWay(_scale(plan, fits, kind, cells.clusters), df)
 
 
 def influence(

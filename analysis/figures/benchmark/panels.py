@@ -18,6 +18,7 @@ METRICS = {
     "recall": "Recall",
     "precision": "Precision",
     "specificity": "Specificity",
+    "share": "Share of answers",
     "mcc": "Matthews correlation",
     "log_loss": "Log-loss",
     "auc": "AUC",

@@ -4,11 +4,13 @@ from .biases import biases
 from .correlations import correlations
 from .dimension_correlations import dimension_correlations
 from .means import coverage, distributions, means, rating_lines
+from .missing import bounds
 from .prediction_powered import prediction_powered
 from .tier_accuracy import tier_accuracy
 
 __all__ = [
     "biases",
+    "bounds",
     "correlations",
     "coverage",
     "dimension_correlations",

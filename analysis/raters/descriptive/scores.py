@@ -139,7 +139,7 @@ def item_scores(
     wanted = list(dict.fromkeys([*columns, *names_of(cluster)]))
     ratings = read_dimensions(judgments, dimensions, items=items, columns=wanted, scale=scale, numeric=True)
     strata, known = _strata(ratings, wanted)
-    groups, kinds = _groups(ratings)
+    groups, kinds = groups_among(ratings)
     if people and HUMAN not in groups:
         raise InputError("judgments: no rating by people is left to compare with; add rows of kind human.")
     if people and set(kinds) == {HUMAN}:
@@ -181,7 +181,7 @@ def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.Data
     return first[list(columns)], [str(name) for name in first["item"]]
 
 
-def _groups(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
+def groups_among(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
     """Names of groups and their kinds: people together, panels where there are several, models."""
     found = dict.fromkeys(pair for one in ratings for pair in zip(one.groups, one.kinds, strict=True))
     panels = [group for group, kind in found if kind == HUMAN]

@@ -2,6 +2,7 @@
 
 from . import (
     agreement,
+    bounds,
     cards,
     conjoint,
     corrections,
@@ -24,6 +25,7 @@ __all__ = [
     "Kind",
     "Laid",
     "agreement",
+    "bounds",
     "cards",
     "conjoint",
     "corrections",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ...figures.conjoint.corrections import sources
@@ -13,6 +15,7 @@ from ...figures.conjoint.effects import series_in_words, stacked
 from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_of, models_in_words
 from ...figures.labels import Labels, Names
 from ...figures.raters.corrections import PANEL, ROW, dimension_in_words, in_words
+from ...figures.rates import method_in_words
 from ...results import Result
 from ...vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
 from ..data import CORRECTIONS, OF_CONJOINTS, OF_ITEMS, ReportData
@@ -21,13 +24,16 @@ from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     Bounds,
     batches,
+    estimate_cell,
     estimates_table,
+    interval,
     number,
+    spread,
     styled_table,
     whole,
 )
 from .conjoint import by_of
-from .registry import Drawn, Exhibit, Laid, exhibit, level
+from .registry import Drawn, Exhibit, Laid, exhibit, figure_and_tables, level
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -332,3 +338,51 @@ def _gains(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
         "would be as precise without models."
     )
     return styled_table(pd.DataFrame(rows), groups="Attribute", note=note)
+
+
+def _moved(result: Result, names: Names) -> str:
+    """How far the correction moves the rate that the judge reports, where it moves most."""
+    keys = [*(result.settings.get("by") or []), "class"]
+    wide = result.frame.pivot_table(index=keys, columns="method", sort=False, observed=True)
+    estimate = wide["estimate"]
+    if not {"naive", "rogan_gladen"} <= set(estimate):
+        return ""
+    moved = (estimate["rogan_gladen"] - estimate["naive"]).dropna()
+    if moved.empty:
+        return ""
+    where = moved.abs().round(9).idxmax()  # two classes move alike: the first is named
+    row = wide.loc[where]
+    texts = [names.of(key, value) for key, value in zip(keys[:-1], np.atleast_1d(where)[:-1], strict=True)]
+    what = plain(", ".join([names.of("label", np.atleast_1d(where)[-1]), *texts]))
+    reported, corrected = (number(row["estimate", name]) for name in ("naive", "rogan_gladen"))
+    known = interval(row["lower", "rogan_gladen"], row["upper", "rogan_gladen"])
+    return (
+        f"The correction moves the rate of *{what}* most: the judge reports {reported}, and the Rogan-Gladen "
+        f"estimate is {corrected} {known}."
+    )
+
+
+@figure_and_tables(
+    "rates",
+    lead="{figure} shows rates of classes as the judge reports them and as corrected, {table} the numbers.",
+    figure="Points: shares of units with each class",
+    lines="lines: {level} intervals",
+    reading=_moved,
+    method=(
+        "Rates are corrected by units that people labelled. Rogan-Gladen rates assume that the judge "
+        "misclassifies other units as it does these; the human, efficient and maximum likelihood rates that "
+        "both are from one population."
+    ),
+    headline=lambda result, _, report: _moved(result, report.names),
+)
+def rates(result: Result, names: Names) -> list[GT]:
+    """Rates by method, classes as columns."""
+    frame, by = result.frame, list(result.settings.get("by") or [])
+    rows = {names.column(column): frame[column].map(partial(names.of, column)) for column in by}
+    rows["Method"] = frame["method"].map(method_in_words)
+    classes = frame["class"].map(partial(names.of, "label"))
+    shown = spread(frame, rows, classes, partial(estimate_cell, digits=3))
+    counts = frame[[*by, "n_labelled", "n_unlabelled"]].drop_duplicates()
+    labelled, other = (int(counts[name].sum()) for name in ("n_labelled", "n_unlabelled"))
+    note = f"{whole(labelled)} units were labelled by people, {whole(other)} by the judge alone."
+    return [styled_table(shown, groups=next(iter(rows)) if by else None, note=note)]

@@ -237,3 +237,28 @@ def test_what_cannot_be_bounded_is_refused(choices, change, message):
     call = {"estimator": amce, "data": choices, "formula": "chosen ~ tone"} | change
     with pytest.raises(InputError, match=message):
         bounds(**call)
+
+
+@pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
+@pytest.mark.parametrize("vcov", ["survey", "CR0", "CR1", "CR1S"])
+@pytest.mark.parametrize(
+    ("verb", "options"), [(amce, {"weights": "weight"}), (mm, {}), (amce_diffs, {"by": "topic"})]
+)
+def test_errors_of_bounds_are_those_of_the_estimator_on_each_completed_table(
+    unanswered, monkeypatch, verb, options, vcov
+):
+    call = {"data": unanswered, "formula": "chosen ~ tone + length", "id": "pair_id", "vcov": vcov, **options}
+    quick = bounds(verb, **call).frame
+    monkeypatch.setattr("conjury.analysis.conjoint.engines.native.one_way", lambda plan, fits: None)
+    pd.testing.assert_frame_equal(quick, bounds(verb, **call).frame)
+    assert quick["bound_lower_error"].notna().sum() >= 2
+
+
+@pytest.mark.filterwarnings("ignore:No estimate for tone=rude")
+def test_without_an_answer_to_a_level_monotone_missingness_leaves_its_bounds(choices):
+    silent = choices.assign(rating=choices["rating"].mask(choices["tone"] == "rude"))
+    for direction in ("for", "against"):
+        found = bounds(mm, silent, "rating ~ tone", limits=(1, 5), direction=direction).frame
+        row = found.set_index("level").loc["rude"]
+        assert row[NUMBERS].tolist() == [1, 5]
+        assert np.isnan(row["estimate"])

@@ -13,6 +13,7 @@ import pytest
 import snapshots
 from made_up_results import (
     amce_frame,
+    bounded,
     corrected,
     difference_frame,
     write_diagnosed,
@@ -21,7 +22,7 @@ from made_up_results import (
     write_simulated_results,
 )
 
-from conjury.analysis.raters import agreement, correlations
+from conjury.analysis.raters import agreement, correlations, coverage
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
 
@@ -97,6 +98,28 @@ def corrections_of_labels(folder: Path) -> Path:
     return write_items(folder, results, study="multiturn")
 
 
+def unanswered_choices(folder: Path) -> Path:
+    effects = bounded(amce_frame(), verb="amce", formula="chosen ~ slur + identity + curse", id="pair_id")
+    means = amce_frame({"model_x": ["baseline"]}).assign(statistic="mm")
+    results = {"amce_bounds": effects, "mm_bounds": bounded(means, verb="mm", null=0.5)}
+    further = bounded(amce_frame({"model_x": [""]}), verb="amce")
+    return write_items(folder, {**results, "amce_slur_bounds": further}, study="moderation")
+
+
+def unanswered_ratings(folder: Path) -> Path:
+    frame = ratings.means().frame.assign(std_error=0.02)
+    asked = {"statistic": "mean", "counted": "judgments", "draws": 200}
+    found = bounded(frame, ("group",), null=1.0, **asked)
+    return write_items(folder, {"coverage": coverage(ratings.table()), "means_bounds": found}, study="oogiri")
+
+
+def unanswered_labels(folder: Path) -> Path:
+    scores = labels.scores(by=()).frame.query("missing == 'wrong' and judge_kind == 'model'")
+    scores = scores.query("metric == 'accuracy'").assign(null=0.1)
+    found = bounded(scores, ("judge",), null=None, counted="labels", by=[], draws=200)
+    return write_items(folder, {"by_label": labels.by_label(), "scores_bounds": found}, study="multiturn")
+
+
 DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "moderation": ("moderation", write_results),
     "conjoint_simulated": ("conjoint", write_simulated_results),
@@ -109,6 +132,9 @@ DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "multiturn": ("multiturn", items_with_labels),
     "harm_or_humor_simulated": ("harm_or_humor", items_in_modalities),
     "benchmark": ("benchmark", items_with_labels),
+    "conjoint_unanswered": ("conjoint", unanswered_choices),
+    "raters_unanswered": ("raters", unanswered_ratings),
+    "benchmark_unanswered": ("benchmark", unanswered_labels),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,15 +14,18 @@ from made_up_results import (
     COMPARED,
     LEVEL_WITH_MARKUP,
     amce_frame,
+    bounded,
     difference_frame,
     record,
     write_diagnosed,
+    write_items,
     write_manifest,
     write_results,
     write_simulated_results,
 )
 from snapshots import shown
 
+from conjury.analysis.correction import rates
 from conjury.analysis.figures.labels import Labels
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
@@ -236,3 +240,33 @@ def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> No
 def test_p_values_and_stars_follow_one_rule() -> None:
     texts = {p: (p_value(p), stars(p)) for p in (0.0004, 0.001, 0.04, 0.5)}
     assert list(texts.values()) == [("<0.001", "***"), ("0.001", "**"), ("0.040", "*"), ("0.500", "")]
+
+
+def test_rates_are_shown_as_reported_and_corrected_by_each_method(tmp_path: Path) -> None:
+    known = ["good"] * 10 + ["bad"] * 10 + [None] * 100
+    judged = ["good"] * 9 + ["bad"] * 9 + ["good"] * 2 + ["good"] * 62 + ["bad"] * 38
+    result = rates(pd.DataFrame({"label": known, "judged": judged}))
+    text = shown(Report(write_items(tmp_path, {"rates": result}), about="items"), "rates")
+    moved = (
+        "The correction moves the rate of *Bad* most: the judge reports 0.380, and the Rogan-Gladen estimate"
+    )
+    assert moved in text
+    assert "Rogan-Gladen | 0.400" in text
+    assert "20 units were labelled by people, 100 by the judge alone." in text
+
+
+def test_the_exhibit_of_bounds_names_the_smallest_tipping_share_or_that_nothing_turns(tmp_path: Path) -> None:
+    turning = bounded(amce_frame({"model_x": [""]}), verb="amce")
+    holding = replace(turning, frame=turning.frame.replace({"conclusion": {"turns": "holds"}}))
+    unsure = replace(turning, frame=turning.frame.assign(conclusion="none"))
+    said = {
+        "one": (turning, "Of 6 intervals from the answers given that exclude 0, 4 would contain it"),
+        "two": (holding, "All 6 intervals that exclude 0 would do so whatever the missing answers"),
+        "three": (unsure, "No interval from the answers given excludes 0."),
+    }
+    for name, (result, sentence) in said.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        text = shown(Report(write_items(folder, {"coverage": result, "bounds": result})), "bounds")
+        assert sentence in text
+        assert "Of 2 judges, 1 lacks answers: Model x gave 900 of 1,000 choices (90.0%)" in text

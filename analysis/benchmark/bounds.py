@@ -1,0 +1,299 @@
+"""What unanswered units may do to the scores of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from conjury.inference.errors import InputError, listed
+
+from ..correction.bounds import (
+    ASSUMED,
+    Direction,
+    Ends,
+    answered,
+    bound_columns,
+    check_direction,
+    critical_value,
+    nearest,
+    only_missing,
+)
+from ..numerics.intervals import vary
+from ..numerics.types import Codes, Floats
+from ..results import Result, Step, analysis
+from .data.scoring import Cell, Scored
+from .intervals import Plan, bounds_of, cluster_codes, n_distinct
+from .metrics import contributions, is_linear, is_share, metric, random_expectation, rests_on
+from .parse_status import MISSING, STUDY, check_policies, outcome
+from .scores import default_metrics, drawn_margins
+
+if TYPE_CHECKING:
+    from .data.answered import Answered
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A score from the answers given and in its two worst completions, each (1 + B,): itself, then draws."""
+
+    given: Floats
+    least: Floats
+    largest: Floats
+    share: bool  # whether it is a share of units
+    n_given: int  # clusters with an answer that counts, and clusters that count
+    n_asked: int
+
+
+def bounds(
+    scored: Scored,
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    missing: str = STUDY,
+    direction: Direction | None = None,
+    null: float | None = None,
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> Result:
+    """Bound the scores of every judge over everything that the missing answers could have been.
+
+    Accuracy, balanced accuracy, recall, specificity and the share of units that get a label are sums of what
+    each unit contributes, so their least and largest value over all completions are exact. Precision, F1 and
+    Matthews correlation have denominators that depend on the answers; they are not bounded.
+
+    Parameters
+    ----------
+    scored : Scored
+    by, draws, seed, alpha, cluster
+        As in `scores`.
+    metrics : sequence of str, optional
+        ``accuracy, balanced_accuracy, specificity`` (mean of the classes), ``recall_X, specificity_X`` and
+        ``share_X`` (of units answered with class X); by default those of `scores` among them.
+    missing : {"study", "missing"}
+        Which answers are missing: those that `Scored.policy` leaves out (the others count as it says), or all
+        without a label.
+    direction : {"for", "against"}, optional
+        Assume that missing answers, taken together, move no score down ("for") or none up ("against"). One of
+        the bounds is then the score of the answers given.
+    null : float, optional
+        The value that scores are compared with, by default that of random answers; shares have none.
+
+    Returns
+    -------
+    Result
+        Kind "bounds": ``judge, judge_kind, prompt, task, [by], metric, n_answered, n_asked`` (answers that
+        the score rests on)``, null``, and the numbers of `conjury.analysis.conjoint.bounds`. Limits are
+        percentiles, or Wilson's at 0 and 1, as in `scores`, at the level of Imbens and Manski.
+        ``extra["answered"]`` counts answers by judge, prompt and task. A judge without any answer to a task
+        has no rows, and a note.
+
+    Raises
+    ------
+    InputError
+        For a metric that is not linear in the answers, or that does not exist.
+
+    References
+    ----------
+    Manski, C. F. (2003). Partial Identification of Probability Distributions. Springer. doi:10.1007/b97478
+
+    Imbens, G. W., Manski, C. F. (2004). Confidence intervals for partially identified parameters.
+    Econometrica 72(6), 1845-1857. doi:10.1111/j.1468-0262.2004.00555.x
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": list("abcd"),
+    ...     "dimension": "harm", "value": ["yes", "yes", "no", None]})
+    >>> gold = pd.DataFrame({"item_id": list("abcd"), "label_set": "harm", "label": ["yes", "no"] * 2})
+    >>> found = bounds(score(judged, gold), metrics=["accuracy"], draws=0).frame
+    >>> found[["n_answered", "n_asked", "bound_lower", "bound_upper"]].values.tolist()
+    [[3.0, 4.0, 0.25, 0.5]]
+    """
+    check_direction(direction)
+    if missing not in (STUDY, MISSING):
+        raise InputError(f"missing is '{missing}'; use {STUDY} or {MISSING}, since a wrong answer is known.")
+    check_policies(missing)
+    plan = Plan(draws, seed, alpha, cluster)
+    rows: list[dict[str, Any]] = []
+    found: list[_Drawn] = []
+    counts = _answered(scored, missing)
+    silent = counts[counts["n_answered"] == 0]
+    for cell in scored.cells(by):
+        for row, drawn in _of_judge(cell, metrics, scored, missing, plan):
+            rows.append(row)
+            found.append(drawn)
+    frame = pd.DataFrame(rows)
+    usual = frame.pop("null").to_numpy(float)
+    nulls = usual if null is None else np.full(len(frame), float(null))
+    frame = frame.assign(null=nulls, **_columns(found, direction, nulls, alpha))
+    quiet = pd.MultiIndex.from_frame(silent[["judge", "prompt", "task"]])
+    kept = ~pd.MultiIndex.from_frame(frame[["judge", "prompt", "task"]]).isin(quiet)
+    asked, given = int(counts["n_asked"].sum()), int(counts["n_answered"].sum())
+    settings = {
+        "by": list(by),
+        "missing": missing,
+        **vars(plan),
+        "null": null,
+        "direction": direction,
+        "counted": "labels",
+        "n_asked": asked,
+        "n_missing": asked - given,
+    }
+    notes = (
+        answered(given, asked, "labels"),
+        *(_silent(row) for row in silent.to_dict("records")),
+        ASSUMED[direction],
+    )
+    return Result(
+        frame[kept].reset_index(drop=True),
+        "bounds",
+        notes,
+        settings,
+        {"answered": counts},
+    )
+
+
+def _of_judge(
+    cell: Cell, metrics: Sequence[str] | None, scored: Scored, missing: str, plan: Plan
+) -> Iterator[tuple[dict[str, Any], _Drawn]]:
+    """The scores of a cell, with what names them."""
+    codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+    weights, level = plan.weights(n_clusters), cell.codes("level")
+    answers, kept = outcome(cell.frame, cell.classes, missing, scored.policy)
+    margins = partial(drawn_margins, cell=cell, weights=weights)
+    given = margins(level[kept], answers[kept], codes=codes[kept])
+    labels = (cell.classes, cell.levels)
+    gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
+    for name in _bounded(cell, metrics):
+        of = rests_on(name, level, answers, cell.class_of, *labels)
+        ends = [given, given]
+        if not kept[of].all():
+            filled = _worst(name, level, answers, kept, cell)
+            ends = [margins(level, one, codes=codes) for one in filled]
+        null = (
+            np.nan if name.startswith("share_") else random_expectation(name, gold, cell.levels, cell.classes)
+        )
+        counted = {"n_answered": int((kept & of).sum()), "n_asked": int(of.sum())}
+        least, largest = (metric(name, one, *labels) for one in ends)
+        clusters = n_distinct(codes[kept & of]), n_distinct(codes[of])
+        drawn = _Drawn(metric(name, given, *labels), least, largest, is_share(name), *clusters)
+        yield {**cell.keys, "metric": name, **counted, "null": null}, drawn
+
+
+def _bounded(cell: Cell, metrics: Sequence[str] | None) -> list[str]:
+    """The metrics that are asked for, or the linear ones among those of `scores`."""
+    if metrics is None:
+        return [name for name in default_metrics(cell) if is_linear(name)]
+    known = [name for name in metrics if not is_linear(name)]
+    if known:
+        raise InputError(
+            f"{listed(known)}: the answers to other units decide what an answer contributes, so worst cases "
+            "of single answers do not bound it; use accuracy, balanced_accuracy, specificity, recall_X, "
+            "specificity_X or share_X."
+        )
+    return list(metrics)
+
+
+def _worst(
+    name: str, level: Codes, answers: Codes, kept: NDArray[np.bool_], cell: Cell
+) -> tuple[Codes, Codes]:
+    """Answers with every missing one as it makes a metric least, and largest."""
+    adds = contributions(name, level, cell.class_of, cell.classes, cell.levels)
+    least, largest = adds.argmin(axis=1)[level], adds.argmax(axis=1)[level]
+    return np.where(kept, answers, least), np.where(kept, answers, largest)
+
+
+def _columns(
+    found: Sequence[_Drawn], direction: Direction | None, null: Floats, alpha: float
+) -> dict[str, Floats | NDArray[Any]]:
+    """Columns of the table, each (m,)."""
+    assumed = [_assuming(one, direction) for one in found]
+    low, high = (
+        [_Side(d, one.n_asked, one.share) for one, d in zip(assumed, drawn, strict=True)]
+        for drawn in ([one.least for one in assumed], [one.largest for one in assumed])
+    )
+    usual = np.full(len(found), alpha)
+    given = _ends([_Side(one.given, one.n_given, one.share) for one in assumed], usual)
+    least, largest = _ends(low, usual, whole=True), _ends(high, usual, whole=True)
+    errors = (least.std_error, largest.std_error)
+    level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, alpha))
+    covering = _ends(low, level, whole=True).lower, _ends(high, level, whole=True).upper
+    return vars(given) | bound_columns(given, least, largest, covering, null)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A score in the sample and the draws, (1 + B,), the clusters that it rests on, whether it is a share."""
+
+    drawn: Floats
+    n_clusters: int
+    share: bool
+
+
+def _assuming(one: _Drawn, direction: Direction | None) -> _Drawn:
+    """The score with the bound that an assumption about missing answers gives."""
+    if direction is None:
+        return one
+    chosen = int(nearest(one.given[:1], one.least[:1], one.largest[:1], direction)[0])
+    known = (one.least, one.given, one.largest)[chosen]
+    least, largest = (known, one.largest) if direction == "for" else (one.least, known)
+    return replace(one, least=least, largest=largest)
+
+
+def _ends(sides: Sequence[_Side], alpha: Floats, *, whole: bool = False) -> Ends:
+    """Intervals as in `scores`; of ``whole`` tables a score that all draws agree on is its own limit."""
+    rows = []
+    for side, level in zip(sides, alpha, strict=True):
+        found = bounds_of(side.drawn, float(level), share=side.share, n_clusters=side.n_clusters)
+        row = [found.estimate, found.std_error, found.lower, found.upper]
+        draws = side.drawn[1:][np.isfinite(side.drawn[1:])]
+        if whole and side.n_clusters > 1 and len(draws) > 1 and not vary(draws):
+            row[1] = 0.0
+            row[2:] = [found.estimate if np.isnan(limit) else limit for limit in row[2:]]
+        rows.append(row)
+    estimate, std_error, lower, upper = np.array(rows, dtype=float).T
+    return Ends(estimate, std_error, lower, upper)
+
+
+def _answered(scored: Scored, missing: str) -> pd.DataFrame:
+    """Answers that count and those asked for, by judge, prompt and task."""
+    rows = []
+    for cell in scored.cells():
+        _, kept = outcome(cell.frame, cell.classes, missing, scored.policy)
+        rows.append({**cell.keys, "n_answered": int(kept.sum()), "n_asked": len(kept)})
+    return pd.DataFrame(rows)
+
+
+def _silent(row: Mapping[Any, Any]) -> str:
+    who = " ".join(filter(None, (row["judge"], row["prompt"])))
+    return (
+        f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so nothing is known of its "
+        "scores. It was excluded."
+    )
+
+
+@analysis("benchmark", order=25, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored = answered.plain_scores
+    counts = _answered(scored, STUDY)
+    if (counts["n_answered"] < counts["n_asked"]).any():
+        _, _, by = answered.splits[0]
+        yield Step(
+            "scores_bounds",
+            "Scores of judges: bounds",
+            partial(_of_missing, scored, by, drawn),
+        )
+
+
+def _of_missing(scored: Scored, by: Sequence[str], drawn: Mapping[str, Any]) -> Result:
+    """Bounds of the judges with missing answers."""
+    result = bounds(scored, by=by, **drawn)
+    return only_missing(result, ["judge", "prompt", "task"])

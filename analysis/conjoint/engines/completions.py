@@ -1,0 +1,87 @@
+"""Estimates, with standard errors, of tables whose missing outcomes are filled in: many tables at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ...numerics.linear import Regression, one_thread
+from ..plan import Plan
+from .native import OneWay
+
+_AT_ONCE = 32  # tables; each takes a number for every cluster
+
+
+def solve_completed(
+    plan: Plan,
+    fits: list[Regression],
+    errors: OneWay,
+    rows: np.ndarray,
+    missing: np.ndarray,
+    outcomes: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimate one contrast in each of t completed tables.
+
+    Weights of rows, and so the inverse cross products, are the same in all tables.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the whole table, with outcome 0 in the L missing rows.
+    fits : list of Regression
+        Those of the plan; their outcomes are not used.
+    errors : OneWay
+        How standard errors are scaled.
+    rows : ndarray of int, shape (t,)
+        Contrast of each table.
+    missing : ndarray of int, shape (L,)
+        The missing rows.
+    outcomes : ndarray, shape (L, t)
+        Their outcomes in each table.
+
+    Returns
+    -------
+    tuple of ndarray, shape (t,)
+        Estimates and standard errors.
+    """
+    cells, clusters = plan.cells, plan.cells.clusters
+    into_cells = _sums(cells.cell[missing], cells.weight[missing], cells.n_cells)
+    into_clusters = _sums(clusters.code[missing], cells.weight[missing], clusters.n)
+    weights, totals = cells.entries(clusters.code, clusters.n).matrices()
+    found = np.empty((2, len(rows)))
+    with one_thread():
+        for first in range(0, len(rows), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            filled, contrasts = outcomes[:, part], np.nan_to_num(plan.contrasts[rows[part]])
+            completed = cells.cell_total[:, None] + into_cells @ filled
+            estimate, slope, mean = _solve(plan, fits, errors.scale, contrasts, completed)
+            sums = totals @ slope - weights @ mean
+            sums += into_clusters @ (slope[cells.cell[missing]] * filled)
+            found[:, part] = estimate, np.sqrt((sums**2).sum(axis=0))
+    return found[0], found[1]
+
+
+def _solve(
+    plan: Plan, fits: list[Regression], scale: np.ndarray, contrasts: np.ndarray, totals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Estimates (t,); the error gets ``slope`` times the outcome less ``mean`` from a row, both (C, t)."""
+    weight = plan.cells.cell_weight[:, None]
+    estimate, slope, mean = np.zeros(len(contrasts)), np.zeros_like(totals), np.zeros_like(totals)
+    for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
+        own = contrasts[:, columns]
+        used = np.flatnonzero(own.any(axis=1))
+        if not len(used):
+            continue
+        design, outcome = block.design, totals[:, used]
+        coef = fit.bread @ (design.T @ outcome)
+        coef += fit.bread @ (design.T @ (outcome - weight * (design @ coef)))
+        estimate[used] += np.einsum("tk,kt->t", own[used], coef)
+        added = design @ (fit.bread @ (own[used] * scale[columns]).T)
+        slope[:, used] += added
+        mean[:, used] += added * (design @ coef)
+    return estimate, slope, mean
+
+
+def _sums(place: np.ndarray, weight: np.ndarray, size: int) -> csr_array:
+    """Weighted sums of L numbers by place, as a matrix of shape (size, L)."""
+    return csr_array((weight, (place, np.arange(len(place)))), shape=(size, len(place)))

@@ -1,0 +1,109 @@
+"""What missing choices may do to the analyses of a conjoint study, as steps; none where all are answered."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.study.base import RESERVED_TABLES
+from conjury.inference.tables.schema import KEYS
+
+from .. import conjoint
+from ..results import Result, Step, stack
+from .run import FitOptions, Group, arguments_of, free, name_groups
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import Study
+    from conjury.inference.study.parts import Analysis
+
+BOUNDED = ("amce", "mm")
+CHOICE = [name for name in KEYS["choices"] if name != "position"]  # columns that name a choice
+
+
+def bounds_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Iterator[Step]:
+    """Plan the bounds of each analysis of effects and means in which answers are missing.
+
+    The refusal policy decides what is missing: an answer that counts as not chosen is none.
+    """
+    taken = {part.name for part in study.analyses} | set(RESERVED_TABLES)
+    for part in study.analyses:
+        if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):
+            yield Step(
+                free(f"{part.name}_bounds", taken),
+                f"{part.title}: bounds",
+                partial(_bound_all, study, part, split, options),
+            )
+
+
+def _lacks_some(study: Study, analysis: Analysis, group: Group) -> bool:
+    """Whether some answers of a group are missing, and others are not."""
+    lost = group.choices[study.outcome].isna()
+    if not lost.any() or lost.all():
+        return False
+    lost = analysis.select(group.choices)[study.outcome].isna()
+    return bool(lost.any() and not lost.all())
+
+
+def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:
+    """Bound one analysis of every group with missing answers; groups that have no bounds are noted."""
+    frames: list[pd.DataFrame] = []
+    notes: list[str] = []
+    counts: list[dict[str, Any]] = []
+    settings: dict[str, Any] = {}
+    clusters: list[str] = []
+    for group in split:
+        rows = analysis.select(_needed(study, analysis, group, options))
+        lost = rows[study.outcome].isna().to_numpy(dtype=bool)
+        found = None
+        if lost.any() and not lost.all():
+            try:
+                found = _bounds(study, analysis, group, rows, options)
+            except InputError as error:
+                notes.append(f"{group.name}: {error} It was excluded.")
+        names = {"judge": group.judge, "prompt": group.prompt, "variant": group.variant}
+        if found is None:
+            n_asked = len(rows.drop_duplicates([key for key in CHOICE if key in rows]))
+            counts.append(names | {"n_answered": 0 if lost.all() else n_asked, "n_asked": n_asked})
+            if lost.all():
+                notes.append(
+                    f"{group.name}: no choice was answered, so nothing is known of its means and effects."
+                )
+            continue
+        settings = dict(found.settings)
+        clusters.append(settings["id"] or "")
+        n_given, n_asked = settings["n_asked"] - settings["n_missing"], settings["n_asked"]
+        counts.append(names | {"n_answered": n_given, "n_asked": n_asked})
+        frames.append(name_groups(found.frame, group))
+    if not frames:
+        raise InputError(" ".join(notes))
+    table = pd.DataFrame(counts)
+    total, given = int(table["n_asked"].sum()), int(table["n_answered"].sum())
+    settings["id"] = " or ".join(filter(None, dict.fromkeys(clusters))) or None
+    settings |= {"exclude": analysis.exclude, "n_asked": total, "n_missing": total - given}
+    return Result(stack(frames), "bounds", tuple(notes), settings, {"answered": table})
+
+
+def _needed(study: Study, analysis: Analysis, group: Group, options: FitOptions) -> pd.DataFrame:
+    """The columns of a group's choices that bounds need."""
+    wanted = {study.outcome, "status", "position", *CHOICE, *analysis.features, *analysis.exclude}
+    wanted |= set(options.id or study.clusters.of(group.kind))
+    return group.choices[[name for name in group.choices if name in wanted]]
+
+
+def _bounds(
+    study: Study, analysis: Analysis, group: Group, rows: pd.DataFrame, options: FitOptions
+) -> Result:
+    """Bounds of one analysis of one group."""
+    if study.refusal != "missing":  # refusals are answers, whatever their status
+        rows = rows.drop(columns="status")
+    arguments = arguments_of(study, analysis, group.kind, options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the analysis itself has noted them
+        return conjoint.bounds(
+            getattr(conjoint, analysis.verb), rows, analysis.formula, **arguments, alpha=options.alpha
+        )

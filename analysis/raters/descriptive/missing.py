@@ -1,0 +1,240 @@
+"""What unanswered judgments may do to mean ratings, proportions and shares of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.errors import InputError, did_you_mean, listed
+
+from ...correction.bounds import (
+    ASSUMED,
+    Direction,
+    Numbers,
+    answered,
+    assuming,
+    check_direction,
+    columns_by_errors,
+)
+from ...numerics.intervals import SHARE
+from ...results import Result
+from ...vocabulary import HUMAN
+from ..ratings import Judgments, Ratings, read_dimensions
+from ..scales import names_of
+from .means import means
+from .scores import groups_among, ordered
+
+Statistic = Literal["mean", "proportion", "share"]
+OF = {"mean": [], "proportion": ["at_least"], "share": ["label"]}  # key columns that a statistic adds
+
+
+def bounds(
+    judgments: Judgments,
+    items: pd.DataFrame | None = None,
+    *,
+    statistic: Statistic = "mean",
+    at_least: float | Sequence[float] | None = None,
+    by: str | Sequence[str] = (),
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    scale: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+    overall: bool = False,
+    direction: Direction | None = None,
+    null: float | None = None,
+    alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 1,
+) -> Result:
+    """Bound mean ratings and shares over everything that the missing answers could have been.
+
+    A missing answer is a judgment that was asked for and has no usable value: refused, unparsed or empty,
+    and not marked as excluded. Means are those of `means`: an item's value is the mean over raters, and of
+    each over samples, and items count alike. With every missing answer at the lower end of the scale they
+    are as small as they can be, with every one at the upper end as large. Intervals cover the mean over all
+    judgments asked for, wherever it lies between the bounds (Imbens and Manski 2004).
+
+    Parameters
+    ----------
+    judgments, items, by, dimensions, cluster, overall, alpha, draws, seed
+        As in `means`.
+    statistic : {"mean", "proportion", "share"}
+        Mean rating; share of ratings of ``at_least`` so much; share of each label.
+    at_least : float or sequence of float, optional
+        Of "proportion".
+    scale : sequence of float, or mapping of dimensions to sequences, optional
+        The ratings that are allowed, whose ends limit missing answers; needed for "mean", unless the coded
+        ratings have it.
+    direction : {"for", "against"}, optional
+        Assume that missing answers, taken together, move no mean down ("for") or none up ("against"). One of
+        the bounds is then the estimate from the answers given.
+    null : float, optional
+        The value with which numbers are compared. Without one there are no conclusions that could turn.
+
+    Returns
+    -------
+    Result
+        Kind "bounds": ``dimension, group, *by``, ``at_least`` or ``label``, ``n_answered, n_asked``
+        (judgments), and the numbers of `conjury.analysis.conjoint.bounds`. ``extra["answered"]`` counts
+        judgments by dimension and group. Groups without any answer have no rows, and a note.
+
+    Raises
+    ------
+    InputError
+        For what `means` refuses, a scale that is not stated, or a label or rating that does not occur.
+
+    References
+    ----------
+    Manski, C. F. (2003). Partial Identification of Probability Distributions. Springer. doi:10.1007/b97478
+
+    Imbens, G. W., Manski, C. F. (2004). Confidence intervals for partially identified parameters.
+    Econometrica 72(6), 1845-1857. doi:10.1111/j.1468-0262.2004.00555.x
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": list("abcd"),
+    ...     "value": [4, 3, 2, None]})
+    >>> found = bounds(table, scale=range(5), draws=0).frame
+    >>> found[["n_answered", "n_asked", "estimate", "bound_lower", "bound_upper"]].values.tolist()
+    [[3.0, 4.0, 3.0, 2.25, 3.25]]
+    """
+    by = names_of(by)
+    check_direction(direction)
+    numeric = None if statistic == "share" else True
+    columns = list(dict.fromkeys([*by, *names_of(cluster)]))
+    coded = read_dimensions(judgments, dimensions, items=items, columns=columns, scale=scale, numeric=numeric)
+    drawn: dict[str, Any] = {"by": by, "cluster": cluster, "overall": overall}
+    drawn |= {"alpha": alpha, "draws": draws, "seed": seed}
+    counts, silent = _answered(coded)
+    frames = []
+    for key, values in _values(coded, statistic, at_least):
+        found = _of(values, items, direction, np.nan if null is None else null, drawn)
+        frames.append(found.assign(**key))
+    frame = pd.concat(frames, ignore_index=True)
+    keys = ["dimension", "group", *by, *OF[statistic]]
+    pairs = pd.MultiIndex.from_frame(silent[["dimension", "group"]].astype(str))
+    kept = ~pd.MultiIndex.from_frame(frame[["dimension", "group"]].astype(str)).isin(pairs)
+    frame = ordered(frame[kept].reset_index(drop=True), [name for name in keys if name != "at_least"])
+    asked, lost = int(counts["n_asked"].sum()), int((counts["n_asked"] - counts["n_answered"]).sum())
+    settings = {
+        "statistic": statistic,
+        "by": by,
+        "cluster": cluster,
+        "alpha": alpha,
+        "draws": draws,
+        "seed": seed,
+        "null": null,
+        "direction": direction,
+        "counted": "judgments",
+        "n_asked": asked,
+        "n_missing": lost,
+    }
+    notes = (
+        answered(asked - lost, asked, "judgments"),
+        *(_silent(row) for row in silent.to_dict("records")),
+        ASSUMED[direction],
+    )
+    order = [*keys, "n_answered", "n_asked"]
+    frame = frame[[*order, *(name for name in frame if name not in order)]]
+    return Result(frame, "bounds", notes, settings, {"answered": counts})
+
+
+def _values(
+    coded: Sequence[Ratings], statistic: str, at_least: float | Sequence[float] | None
+) -> Iterator[tuple[dict[str, Any], list[Ratings]]]:
+    """What is averaged, with what names it: ratings, or 1 and 0 for those of ``at_least`` or of a label."""
+    if statistic not in OF:
+        raise InputError(f"statistic is {statistic!r}{did_you_mean(statistic, OF)}; use {listed(OF)}.")
+    if (at_least is None) == (statistic == "proportion"):
+        raise InputError("at_least goes with statistic='proportion'; give both or neither.")
+    if statistic == "mean":
+        unknown = next((one for one in coded if one.scale is None), None)
+        if unknown is not None:
+            what = f" of '{unknown.dimension}'" if unknown.dimension else ""
+            raise InputError(
+                f"The scale{what} is not stated, so nothing limits a missing rating; give scale=, such as "
+                "scale=range(5)."
+            )
+        yield {}, list(coded)
+        return
+    if at_least is not None:
+        for least in np.atleast_1d(np.asarray(at_least, dtype=float)):
+            yield (
+                {"at_least": float(least)},
+                [one.valued((one.value >= least).astype(float), SHARE) for one in coded],
+            )
+        return
+    for label in dict.fromkeys(str(name) for one in coded for name in one.categories):
+        having = [one for one in coded if label in map(str, one.categories)]
+        yield (
+            {"label": label},
+            [
+                one.valued(np.where(one.frame["value"].astype(str) == label, 1.0, 0.0), SHARE)
+                for one in having
+            ],
+        )
+
+
+def _of(
+    values: Sequence[Ratings],
+    items: pd.DataFrame | None,
+    direction: Direction | None,
+    null: float,
+    drawn: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Means of the answers given, with bounds: a row for each dimension, group and stratum."""
+    ends = {one.dimension: (min(one.categories), max(one.categories)) for one in values}
+    filled = [[one.completed(ends[one.dimension][end]) for one in values] for end in (0, 1)]
+    given, low, high = (means(part, items, **drawn).frame for part in (values, *filled))
+    keys = ["dimension", "group", *drawn["by"]]
+    low, high, given = (table.astype(dict.fromkeys(keys, "string")) for table in (low, high, given))
+    given = high[keys].merge(given, on=keys, how="left", validate="one_to_one")
+    n_answered = given["n_ratings"].fillna(0).to_numpy(np.int64)
+    n_asked = high["n_ratings"].to_numpy(np.int64)
+    complete, known = n_answered == n_asked, _numbers(given)
+    least, largest = (_filled(table, known, complete, bool(drawn["draws"])) for table in (low, high))
+    least, largest = assuming(known, least, largest, direction)
+    limits = [np.array([ends[str(name)][end] for name in high["dimension"]]) for end in (0, 1)]
+    found = columns_by_errors(known, least, largest, drawn["alpha"], null, (limits[0], limits[1]))
+    table = high[keys].assign(n_answered=n_answered, n_asked=n_asked)
+    return table.assign(**given[["estimate", "std_error", "lower", "upper"]], **found)
+
+
+def _numbers(table: pd.DataFrame) -> Numbers:
+    return Numbers(table["estimate"].to_numpy(float), table["std_error"].to_numpy(float))
+
+
+def _filled(table: pd.DataFrame, given: Numbers, complete: NDArray[np.bool_], drawn: bool) -> Numbers:
+    """Numbers of a completed table: those given where nothing is missing, no error where all are alike."""
+    found = _numbers(table)
+    alike = np.isnan(found.std_error) & (table["n_clusters"] > 1).to_numpy() & drawn
+    return Numbers(
+        np.where(complete, given.estimate, found.estimate),
+        np.where(complete, given.std_error, np.where(alike, 0.0, found.std_error)),
+    )
+
+
+def _answered(coded: Sequence[Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Judgments answered and asked for by dimension and group; and the rows of groups without an answer."""
+    rows = []
+    for one in coded:
+        whole = one.completed(one.categories[0])
+        for name, _ in zip(*groups_among([whole]), strict=True):
+            counts = [
+                int((part.is_human if name == HUMAN else part.frame["group"] == name).sum())
+                for part in (one, whole)
+            ]
+            rows.append((one.dimension, name, *counts))
+    counted = pd.DataFrame(rows, columns=["dimension", "group", "n_answered", "n_asked"])
+    return counted, counted[counted["n_answered"] == 0]
+
+
+def _silent(row: Mapping[Any, Any]) -> str:
+    about = f" of '{row['dimension']}'" if row["dimension"] else ""
+    return (
+        f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so nothing is known of "
+        "their mean. It was excluded."
+    )

@@ -1,0 +1,209 @@
+"""The exhibit of missing answers: how many, what they could do to each number, which conclusions turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ...figures.bounds import bounds_in_words, drawn_rows
+from ...figures.labels import Names, series_labels
+from ...figures.registry import Style
+from ...figures.theme import LIGHT
+from ...results import Result
+from ..data import ReportData
+from ..methods import describe_analysis, plain
+from ..tables import interval, number, styled_table, whole
+from .registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ...pipeline.manifest import Recorded
+
+MOST_NAMED = 4  # judges whose answers are counted in the text
+COUNTED = {"choices": "choices", "judgments": "ratings", "labels": "labels", "profiles": "profiles"}
+WORST = {
+    "choices": "in a forced choice the outcomes of all profiles move together",
+    "judgments": "missing ratings are at the lower or the upper end of the scale",
+    "labels": "missing labels are those with which a score is least or largest",
+    "profiles": "missing outcomes are at the least or the largest possible value",
+}
+
+
+def method(record: Recorded, report: ReportData) -> str:
+    """How bounds were computed; in full for the first of them."""
+    settings, first = dict(record.settings), report.of_kind("bounds")[0]
+    described = describe_analysis(settings) if settings.get("verb") else settings_text(settings)
+    if record.name != first.name:
+        return f"{described} Bounds are computed as those of *{plain(first.title)}*.".strip()
+    worst = WORST[str(settings.get("counted") or "choices")]
+    return " ".join(
+        filter(
+            None,
+            [
+                described,
+                "Bounds are the least and the largest value of an estimate over everything that the missing "
+                f"answers could have been; {worst} [@horowitz2000]. Covering intervals contain the value "
+                "among all tasks asked, answered or not, wherever it lies between the bounds [@imbens2004].",
+            ],
+        )
+    )
+
+
+def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+    """Which conclusions turn; empty where none does."""
+    return turning(result, report) if (result.frame["conclusion"] == "turns").any() else ""
+
+
+@exhibit("bounds", method=method, headline=_headline)
+def bounds(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How many answers are missing and what they could do; figure and tables of the first of its kind."""
+    records, verb = report.of_kind("bounds"), record.settings.get("verb")
+    alike = [one for one in records if one.settings.get("verb") == verb]
+    title, is_first = plain(record.title), record.name == alike[0].name
+    text = " ".join(filter(None, [answered(result, report.names), turning(result, report)]))
+    heading = f"### {title}" if len(records) > 1 else ""
+    if not is_first:
+        return Exhibit(f"{text} The numbers are in the table `{record.name}` of the folder.", heading=heading)
+    told = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
+    shown = drawn_rows(told)
+    some = ""
+    if len(shown) < len(told):
+        some = f" They show those with the smallest shares of answers; `{record.name}` in the folder has all."
+    caption = (
+        f"{title}. Dots are estimates from the answers given, with {level(record)} intervals. Bars are "
+        "bounds over everything that the missing answers could have been. Dashed lines are "
+        f"{level(record)} intervals that cover the value among all tasks asked."
+    )
+    tables = [_table(part, str(name), record) for name, part in shown.groupby("series", sort=False)]
+    lead = f"{text}\n\n{{figure}} shows estimates with their bounds, and {{table}} the numbers.{some}"
+    return Exhibit(lead, [Drawn(result, caption)], [Laid(tables, f"{title}.")], heading=heading)
+
+
+def summary(result: Result) -> str:
+    """How many answers were given, and how many conclusions turn, in one sentence."""
+    settings, conclusion = result.settings, result.frame["conclusion"]
+    asked, lost = (int(settings[name]) for name in ("n_asked", "n_missing"))
+    counted = COUNTED[str(settings["counted"])]
+    text = f"{whole(asked - lost)} of {whole(asked)} {counted} were answered"
+    tested, turns = int((conclusion != "none").sum()), int((conclusion == "turns").sum())
+    return f"{text}; {turns} of {tested} conclusions turn in the worst case." if tested else f"{text}."
+
+
+def answered(result: Result, names: Names) -> str:
+    """How many answers were given of those asked for: of one judge, or of those with the most missing."""
+    counted = COUNTED[str(result.settings.get("counted") or "choices")]
+    counts = result.extra["answered"]
+    if "group" in counts:
+        who = pd.Series(names.all("judge", counts["group"]), index=counts.index)
+    else:
+        said = {"judge": "judge", "prompt": "prompts"}
+        who = series_labels(
+            counts, None, lambda column, name: names.of(said[column], name) if column in said else name
+        )
+    each = counts.assign(who=who).groupby("who", sort=False)[["n_answered", "n_asked"]].sum()
+    lacking = each[each["n_answered"] < each["n_asked"]]
+    share = (lacking["n_answered"] / lacking["n_asked"]).sort_values(kind="stable")
+    named = [_of(str(name), lacking.loc[name], counted) for name in share.index[:MOST_NAMED]]
+    if len(each) == 1:
+        total = each.iloc[0]
+        return f"{_share(total, counted)} were answered."
+    more = " and so on" if len(lacking) > MOST_NAMED else ""
+    rest = "; the others answered all" if len(lacking) < len(each) else ""
+    by_prompt = "judge" in counts and len(each) > counts["judge"].nunique()
+    sets = "series of answers (by judge and prompt)" if by_prompt else "judges"
+    return (
+        f"Of {len(each)} {sets}, {len(lacking)} {'lacks' if len(lacking) == 1 else 'lack'} answers: "
+        f"{'; '.join(named)}{more}{rest}."
+    )
+
+
+def _of(who: str, row: pd.Series, counted: str) -> str:
+    return f"{plain(who)} gave {_share(row, counted)}"
+
+
+def _share(row: pd.Series, counted: str) -> str:
+    """Answered of asked, with the share: 28,463 of 30,000 choices (94.9%)."""
+    share = number(100 * row["n_answered"] / row["n_asked"], 1)
+    return f"{whole(row['n_answered'])} of {whole(row['n_asked'])} {counted} ({share}%)"
+
+
+def turning(result: Result, report: ReportData) -> str:
+    """Which conclusions turn in the worst case, and the smallest tipping share: up to two sentences."""
+    frame = result.frame
+    tested = frame["conclusion"] != "none"
+    null = _null(result)
+    if not tested.any():
+        has_null = "null" in frame or result.settings.get("null") is not None
+        return f"No interval from the answers given excludes {null}." if has_null else ""
+    turns = frame["conclusion"] == "turns"
+    n = int(tested.sum())
+    if not turns.any():
+        what = "The interval that excludes" if n == 1 else f"All {n} intervals that exclude"
+        return f"{what} {null} would do so whatever the missing answers would have been."
+    told = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
+    shares = frame["tipping_interval"].where(turns).to_numpy(float)
+    first = int(np.nanargmin(shares))
+    named = ", ".join(filter(None, told[["panel", "row", "series"]].astype(str).iloc[first]))
+    given = "from the answers given that"
+    exclude = f"interval {given} excludes" if n == 1 else f"intervals {given} exclude"
+    return (
+        f"Of {n} {exclude} {null}, {int(turns.sum())} would contain it in the worst case. The smallest "
+        f"tipping share is {percent(shares[first])} (*{plain(named)}*): the interval reaches {null} if that "
+        "share of the missing answers goes the worst way and the others are as those given."
+    )
+
+
+def _null(result: Result) -> str:
+    """The value with which numbers are compared, in words."""
+    given = result.settings.get("null")
+    if given is None:
+        return "the value of random answers"
+    return f"{float(given):g}"
+
+
+def percent(share: float) -> str:
+    """A share in percent; small ones with a digit more."""
+    return f"{number(100 * share, 1 if share < 0.0995 else 0)}%"
+
+
+def _table(told: pd.DataFrame, who: str, record: Recorded) -> GT:
+    """Answers, estimates, bounds, covering intervals and tipping shares of one judge."""
+    rows = told.to_dict("records")
+    columns = {
+        "panel": told["panel"],
+        "Row": told["row"],
+        "Answered": [f"{whole(row['n_answered'])} of {whole(row['n_asked'])}" for row in rows],
+        "Answers given": [_estimate(row["estimate"], row["lower"], row["upper"]) for row in rows],
+        "Bounds": [interval(row["bound_lower"], row["bound_upper"]) for row in rows],
+        f"{level(record)} interval that covers": [interval(row["ci_lower"], row["ci_upper"]) for row in rows],
+        "Tipping share": [_tipping(row["conclusion"], row["tipping_interval"]) for row in rows],
+    }
+    shown = pd.DataFrame(columns).rename(columns={"Row": _row_name(told)})
+    if (shown["Tipping share"] == "").all():
+        shown = shown.drop(columns="Tipping share")
+    reference = (told["estimate"] == 0) & told["lower"].isna() & told["bound_upper"].eq(0)
+    shown.loc[reference.to_numpy(), "Answers given"] = "reference"
+    shown.loc[reference.to_numpy(), "Bounds"] = ""
+    note = (
+        "Tipping share: smallest share of the missing answers that, going the worst way, turns a conclusion "
+        "from the interval of the answers given; 'none' where no answers do."
+    )
+    groups = "panel" if shown["panel"].astype(bool).any() else None
+    shown = shown if groups else shown.drop(columns="panel")
+    notes = [f"{plain(who)}." if who else "", note if "Tipping share" in shown else ""]
+    return styled_table(shown, groups=groups, note=" ".join(filter(None, notes)))
+
+
+def _row_name(told: pd.DataFrame) -> str:
+    return "Level" if "feature" in told else "Judge" if "metric" in told else "Items"
+
+
+def _estimate(estimate: float, lower: float, upper: float) -> str:
+    return " ".join(filter(None, [number(estimate), interval(lower, upper)]))
+
+
+def _tipping(conclusion: str, share: float) -> str:
+    return {"turns": percent(share), "holds": "none"}.get(conclusion, "")

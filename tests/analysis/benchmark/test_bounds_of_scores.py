@@ -1,0 +1,123 @@
+"""Bounds of scores over what missing labels could have been."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark import bounds, score, scores
+from conjury.inference.errors import InputError
+
+CLASSES = ["a", "b", "c"]
+LOST = 3
+METRICS = [
+    *("accuracy", "balanced_accuracy", "specificity", "recall_b", "specificity_c", "share_a"),
+]
+
+
+def labels(values: list[str | None], gold: list[str], **more: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    items = [f"i{k:02d}" for k in range(len(gold))]
+    judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": items, "dimension": "kind"})
+    table = pd.DataFrame({"item_id": items, "label_set": "kind", "label": gold})
+    return judged.assign(value=values, **more), table
+
+
+@pytest.fixture(scope="module")
+def answered() -> tuple[list[str | None], list[str]]:
+    rng = np.random.default_rng(5)
+    gold = [*"aaabbcabcb"]
+    values: list[str | None] = [str(name) for name in rng.choice(CLASSES, len(gold))]
+    for at in (1, 4, 8):
+        values[at] = None
+    return values, gold
+
+
+@pytest.mark.parametrize("covers", [None, {"a": ["a", "c"], "b": ["b"]}])
+def test_bounds_are_the_extremes_of_all_completions(answered, covers) -> None:
+    values, gold = answered
+    names = CLASSES if covers is None else ["a", "b"]
+    values = [None if value is None else value if value in names else "a" for value in values]
+    metrics = [*METRICS[:4], "specificity_b", "share_a"] if covers else METRICS
+    metrics += ["recall_c"]
+    kind = {"classes": names, "covers": covers}
+    found = bounds(score(*labels(values, gold), **kind), metrics=metrics, draws=0).frame
+    every = []
+    for filled in itertools.product(names, repeat=LOST):
+        rest = iter(filled)
+        whole = [next(rest) if value is None else value for value in values]
+        scored = score(*labels(whole, gold), **kind)
+        every.append(scores(scored, metrics=metrics, missing=["wrong"], draws=0).frame)
+    each = np.array([table.loc[table["judge"] == "gpt", "estimate"] for table in every])
+    np.testing.assert_allclose(found["bound_lower"], each.min(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found["bound_upper"], each.max(axis=0), atol=1e-12)
+    assert (found["bound_upper"] > found["bound_lower"]).all()
+    assert found["n_answered"].tolist()[0] == 7
+
+
+def test_scores_of_the_answers_given_are_those_of_scores_and_nothing_missing_leaves_their_intervals() -> None:
+    rng = np.random.default_rng(2)
+    gold = [str(name) for name in rng.choice(CLASSES, 60)]
+    values = [str(name) if rng.random() < 0.7 else "a" for name in gold]
+    whole = bounds(score(*labels(values, gold)), draws=200).frame
+    usual = scores(score(*labels(values, gold)), missing=["missing"], draws=200).frame
+    usual = usual[usual["judge"] == "gpt"].set_index("metric").loc[whole["metric"]]
+    for name in ("estimate", "std_error", "lower", "upper"):
+        np.testing.assert_allclose(whole[name], usual[name])
+    np.testing.assert_allclose(whole["ci_lower"], whole["lower"], atol=1e-9)
+    np.testing.assert_allclose(whole["ci_upper"], whole["upper"], atol=1e-9)
+
+
+def test_answers_that_the_study_counts_as_wrong_are_not_missing(answered) -> None:
+    values, gold = answered
+    status = ["ok" if value is not None else "refused" for value in values]
+    status[1] = "unparsed"
+    scored = score(*labels(values, gold, status=status), policy={"refused": "wrong"})
+    found = bounds(scored, metrics=["accuracy"], draws=0).frame.iloc[0]
+    assert (found["n_answered"], found["n_asked"]) == (9, 10)
+    assert found["bound_upper"] - found["bound_lower"] == pytest.approx(0.1)
+    every = bounds(scored, metrics=["accuracy"], missing="missing", draws=0).frame.iloc[0]
+    assert every["n_answered"] == 7
+
+
+def test_the_tipping_share_moves_an_accuracy_to_that_of_random_answers() -> None:
+    gold = ["a", "b"] * 20
+    values: list[str | None] = [*gold[:24], *("b" if name == "a" else "a" for name in gold[24:30])]
+    values += [None] * 10
+    row = bounds(score(*labels(values, gold)), metrics=["accuracy"], draws=400).frame.iloc[0]
+    assert row["null"] == 0.5
+    assert (row["estimate"], row["bound_lower"], row["bound_upper"]) == pytest.approx((0.8, 0.6, 0.85))
+    assert row["conclusion"] == "turns"
+    assert np.isnan(row["tipping_estimate"])
+    limits = row["lower"], 0.6 - 1.96 * row["bound_lower_error"]
+    assert row["tipping_interval"] == pytest.approx((limits[0] - 0.5) / (limits[0] - limits[1]), abs=0.1)
+    assert 0 < row["tipping_interval"] < 1
+
+
+def test_a_direction_leaves_one_bound_at_the_score_of_the_answers_given(answered) -> None:
+    values, gold = answered
+    scored = score(*labels(values, gold))
+    free = bounds(scored, draws=100).frame
+    up, down = (bounds(scored, draws=100, direction=name).frame for name in ("for", "against"))
+    np.testing.assert_allclose(up["bound_lower"], free["estimate"].clip(free["bound_lower"], None))
+    np.testing.assert_allclose(down["bound_upper"], free["estimate"].clip(free["bound_lower"], None))
+    np.testing.assert_allclose(up["bound_upper"], free["bound_upper"])
+
+
+def test_a_judge_without_an_answer_has_a_note_and_no_rows(answered) -> None:
+    values, gold = answered
+    judged, table = labels(values, gold)
+    both = pd.concat([judged, judged.assign(judge_id="silent", value=None)], ignore_index=True)
+    found = bounds(score(both, table), draws=0)
+    assert set(found.frame["judge"]) == {"gpt"}
+    assert "silent: none of 10 labels of 'kind' was given" in found.notes[1]
+    assert found.notes[0] == "7 of 20 labels were answered."
+
+
+def test_metrics_whose_denominators_depend_on_answers_are_refused(answered) -> None:
+    with pytest.raises(InputError, match="macro_f1, precision_a: the answers to other units decide"):
+        bounds(score(*labels(*answered)), metrics=["macro_f1", "precision_a"])
+    with pytest.raises(InputError, match="missing is 'wrong'; use study or missing"):
+        bounds(score(*labels(*answered)), missing="wrong")

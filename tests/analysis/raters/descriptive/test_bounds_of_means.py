@@ -1,0 +1,120 @@
+"""Bounds of mean ratings and shares over what missing judgments could have been."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.correction import covering_interval
+from conjury.analysis.raters import bounds, means
+from conjury.inference.errors import InputError
+
+SCALE = (0.0, 1.0, 2.0, 3.0)
+NUMBERS = ["bound_lower", "bound_upper"]
+
+
+@pytest.fixture(scope="module")
+def ratings() -> pd.DataFrame:
+    """Three people and a model rate six items in two topics; four ratings are missing."""
+    rows = list(itertools.product(["ann", "bob", "eve", "gpt"], [f"i{k}" for k in range(6)]))
+    table = pd.DataFrame(rows, columns=["judge_id", "item_id"])
+    kind = np.where(table["judge_id"] == "gpt", "model", "human")
+    value = np.random.default_rng(3).integers(0, 4, len(table)).astype(float)
+    table = table.assign(judge_kind=kind, value=value, topic=np.where(table["item_id"] < "i3", "x", "y"))
+    lost = [0, 7, 13, 19]
+    return table.assign(value=table["value"].mask(table.index.isin(lost)))
+
+
+def completions(table: pd.DataFrame, values):
+    lost = np.flatnonzero(table["value"].isna())
+    for filled in itertools.product(values, repeat=len(lost)):
+        whole = table["value"].copy()
+        whole.iloc[lost] = filled
+        yield table.assign(value=whole)
+
+
+@pytest.mark.parametrize("by", [(), ("topic",)])
+def test_bounds_are_the_extremes_of_all_completions(ratings, by) -> None:
+    found = bounds(ratings, scale=SCALE, by=by, draws=0).frame
+    every = np.array(
+        [means(t, scale=SCALE, by=by, draws=0).frame["estimate"] for t in completions(ratings, (0.0, 3.0))]
+    )
+    np.testing.assert_allclose(found["bound_lower"], every.min(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found["bound_upper"], every.max(axis=0), atol=1e-12)
+    usual = means(ratings, scale=SCALE, by=by, draws=0).frame
+    np.testing.assert_allclose(found["estimate"], usual["estimate"])
+    assert found["n_asked"].sum() - found["n_answered"].sum() == 4
+
+
+def test_shares_of_labels_and_proportions_are_bounded_by_completions(ratings) -> None:
+    labelled = ratings.assign(value=ratings["value"].map(dict(zip(SCALE, "wxyz", strict=True))))
+    share = bounds(labelled, statistic="share", draws=0).frame.query("label == 'z'")
+    high = bounds(ratings, scale=SCALE, statistic="proportion", at_least=3, draws=0).frame
+    every = np.array(
+        [
+            means(t.assign(value=(t["value"] == 3).astype(float)), draws=0).frame["estimate"]
+            for t in completions(ratings, (0.0, 3.0))
+        ]
+    )
+    for table in (share, high):
+        np.testing.assert_allclose(table["bound_lower"], every.min(axis=0), atol=1e-12)
+        np.testing.assert_allclose(table["bound_upper"], every.max(axis=0), atol=1e-12)
+
+
+def test_covering_intervals_are_those_of_imbens_and_manski(ratings) -> None:
+    found = bounds(ratings, scale=SCALE, draws=300).frame
+    errors = [found["bound_lower_error"].to_numpy(), found["bound_upper_error"].to_numpy()]
+    lower, upper = covering_interval(*(found[name].to_numpy() for name in NUMBERS), *errors)
+    np.testing.assert_allclose(found["ci_lower"], np.maximum(lower, 0))
+    np.testing.assert_allclose(found["ci_upper"], np.minimum(upper, 3))
+
+
+def test_the_tipping_share_moves_a_mean_to_the_null_value() -> None:
+    values = [3.0] * 6 + [1.0] * 2 + [np.nan] * 2
+    table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": range(10), "value": values})
+    row = bounds(table, scale=SCALE, null=2.25, draws=0).frame.iloc[0]
+    assert (row["estimate"], row["bound_lower"]) == pytest.approx((2.5, 2.0))
+    assert np.isnan(row["tipping_estimate"])  # without draws there is no interval, and so no conclusion
+    row = bounds(table, scale=SCALE, null=2.25, draws=100).frame.iloc[0]
+    # 2.25 = (8 * 2.5 + 2 (1 - s) 2.5) / 10
+    assert row["tipping_estimate"] == pytest.approx(0.5)
+    assert bounds(table, scale=SCALE, draws=100).frame.iloc[0]["conclusion"] == "none"
+
+
+def test_constant_answers_and_silent_groups_have_bounds_or_a_note(ratings) -> None:
+    constant = ratings.assign(value=ratings["value"].mask(ratings["value"].notna(), 2.0))
+    found = bounds(constant, scale=SCALE, draws=50).frame
+    assert found["estimate"].tolist() == [2, 2]
+    assert (found["bound_lower"] < 2).all()
+    silent = ratings.assign(value=ratings["value"].mask(ratings["judge_id"] == "gpt"))
+    result = bounds(silent, scale=SCALE, draws=50)
+    assert result.frame["group"].tolist() == ["human"]
+    assert any("gpt: none of 6 judgments was answered" in note for note in result.notes)
+    assert result.extra["answered"]["n_answered"].tolist() == [15, 0]
+
+
+def test_where_nothing_is_missing_intervals_are_those_of_means() -> None:
+    table = pd.DataFrame(
+        {"judge_id": "gpt", "judge_kind": "model", "item_id": range(8), "value": [0, 1, 2, 3, 1, 1, 2, 0]}
+    )
+    found = bounds(table, scale=SCALE, draws=100).frame
+    assert found[["ci_lower", "ci_upper"]].to_numpy() == pytest.approx(found[["lower", "upper"]].to_numpy())
+    usual = means(table, scale=SCALE, draws=100).frame
+    assert found[["lower", "upper"]].to_numpy() == pytest.approx(usual[["lower", "upper"]].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scale": None}, "The scale is not stated, so nothing limits a missing rating"),
+        ({"statistic": "proportion"}, "at_least goes with statistic='proportion'"),
+        ({"statistic": "median"}, "statistic is 'median' .did you mean 'mean'"),
+        ({"direction": "up"}, "direction is 'up'"),
+    ],
+)
+def test_what_cannot_be_bounded_is_refused(ratings, change, message) -> None:
+    with pytest.raises(InputError, match=message):
+        bounds(ratings, **({"scale": SCALE} | change))
