@@ -1,4 +1,4 @@
-"""What missing answers may do: estimates from the answers given, their bounds, intervals that cover."""
+"""What missing answers may do: estimates from the answers given, their bounds, intervals around these."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = Non
         table,
         rows=_rows(told, frame),
         xlabel=f"{label}\nDots: answers given, with {level} intervals; bars: bounds over all missing "
-        f"answers; dashed: {level} intervals that cover",
+        f"answers; dashed: {level} intervals around the bounds",
         what=f"{label}, from the answers given. {_bounded(told)}",
         places=_places(told, column, style),
         baseline=_baselines(told, result),

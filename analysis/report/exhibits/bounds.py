@@ -178,7 +178,9 @@ def _table(told: pd.DataFrame, who: str, record: Recorded) -> GT:
         "Answered": [f"{whole(row['n_answered'])} of {whole(row['n_asked'])}" for row in rows],
         "Answers given": [_estimate(row["estimate"], row["lower"], row["upper"]) for row in rows],
         "Bounds": [interval(row["bound_lower"], row["bound_upper"]) for row in rows],
-        f"{level(record)} interval that covers": [interval(row["ci_lower"], row["ci_upper"]) for row in rows],
+        f"{level(record)} interval around the bounds": [
+            interval(row["ci_lower"], row["ci_upper"]) for row in rows
+        ],
         "Tipping share": [_tipping(row["conclusion"], row["tipping_interval"]) for row in rows],
     }
     shown = pd.DataFrame(columns).rename(columns={"Row": _row_name(told)})
