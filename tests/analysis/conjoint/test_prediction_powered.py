@@ -320,7 +320,7 @@ def only_apart(choices):
         (None, {"tuning": "best"}, "tuning is 'best'"),
         (None, {"folds": 0}, "folds is 0"),
         (None, {"engine": "statsmodels"}, "computed by the engine native"),
-        (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'dsl' or"),
+        (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'covariate' or 'dsl' or"),
         (None, {"correct": "dsl"}, "needs the column 'sampling_probability'"),
         (None, {"correct": None, "human": "human"}, "human goes with correct='ppi'"),
         (only_apart, {}, "answered none of the tasks that people answered.*--tasks panel"),
