@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...conjoint.prediction_powered.covariate import BY_LEVEL, COVARIATE
 from ...figures.conjoint.corrections import CORRECTED, GAIN, PEOPLE, sources
 from ...figures.conjoint.effects import SERIES, series_in_words, stacked
 from ...figures.labels import Labels, Names
@@ -45,6 +46,14 @@ def method(record: Recorded, report: ReportData) -> str:
     described = describe_analysis(settings)
     if record.name != first.name:
         return f"{described} Estimates are corrected as those of *{plain(first.title)}*."
+    if settings.get("correct") == COVARIATE:
+        slopes = "a slope for each level" if settings.get("slopes") == BY_LEVEL else "one slope"
+        return (
+            f"{described} Estimates are adjusted by covariates: what the models' answers predict from the "
+            f"other profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn apart, "
+            "so that estimates are about people, whatever the models answer; models affect their precision "
+            "only. The gain is the variance without models divided by that with models."
+        )
     return " ".join(
         [
             described,
