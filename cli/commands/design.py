@@ -192,6 +192,10 @@ def _add_people(study: Study, out: Path | None, plan: PeoplePlan | None, survey:
         console.print(
             f"Next: conjury parse {named}, which adds sampling probabilities to the models' choices"
         )
+    else:
+        console.print(
+            f"Next: conjury collect {named} --judge JUDGE, which asks a model about these tasks and others"
+        )
 
 
 def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:

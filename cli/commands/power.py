@@ -159,6 +159,10 @@ def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Writte
 
 
 def _check_files(study: str, written: Written) -> None:
+    from conjury.inference.tables.files import check_ending
+
+    if written.out is not None:
+        check_ending(written.out)
     figure = written.figure
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")
