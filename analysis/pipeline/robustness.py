@@ -142,8 +142,8 @@ def _widest(errors: pd.DataFrame) -> pd.DataFrame:
     clustered = errors[errors["method"].isin(["survey", "CR1", "CR2"])]
     if clustered.empty:
         raise InputError(
-            "No clusters have standard errors; name a column with two values or more as `unit` of `bootstrap` "
-            "in the study file, such as pair_id for models."
+            "No clusters have standard errors; name a column with two or more values as `unit` of `bootstrap`"
+            " in the study file, such as pair_id for models."
         )
     crossed = clustered["clusters"].str.count(",")
     last = clustered.loc[crossed == crossed.max(), "choice"].iloc[-1]

@@ -70,6 +70,7 @@ FROM_OTHER_PROFILE = (
     "the share of the variance of people's answers that the attributes of the other profile explain; further "
     "tasks of the model add to it with correct='ppi' alone."
 )
+_ROUNDING = 1e-9  # of a model's largest answer; what it predicts varies by no less
 _NEVER = 7.0  # pairs of equal profiles that are expected, from which their absence is no chance
 
 
@@ -168,6 +169,8 @@ def covariates(request: Request, tasks: Tasks, weight: np.ndarray) -> tuple[np.n
         known = ~np.isnan(answers)
         fit = least_squares(pairs, known.astype(float), np.where(known, answers, 0.0))
         value = design @ fit.coef[1 + design.shape[1] :]
+        if np.ptp(value) < _ROUNDING * max(np.abs(answers[known]).max(initial=0.0), 1e-300):
+            continue
         own = value[other[:n]] - _expected(value, profile, other, first)[:n]
         found[number, both] = own[both]
     mean = found[:, both] @ weight[both] / max(weight[both].sum(), 1e-300)
