@@ -85,11 +85,15 @@ def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
 
     _check_costs(model, asked)
     loaded = _load(study, model)
+    if model.strata is not None and model.strata not in loaded.tables["choices"]:
+        raise InputError(
+            f"--strata {model.strata}: the choices have no column {model.strata}; name an attribute."
+        )
     analysis = analysis_of_effects(study)
     found, notes = _corrected(study, analysis, loaded, model, asked.alpha)
     cost_pair = asked.cost_pair
     if cost_pair is None:
-        cost_pair, told = _cost_in_run(loaded, str(model.with_model))
+        cost_pair, told = _cost_in_run(loaded.paths, str(model.with_model))
         notes += told
     if model.budget is not None and (asked.cost_person is None or cost_pair is None):
         raise InputError("--budget needs costs; give --cost-per-respondent and --cost-per-pair.")
@@ -190,7 +194,7 @@ def _corrected(
     return found, notes
 
 
-def _cost_in_run(loaded: Loaded, model: str) -> tuple[float | None, list[str]]:
+def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[str]]:
     """What a pair cost in the run beside the choices, all prompts, samples and repeats included, with notes.
 
     Pairs with an answer whose cost is not stated do not count.
@@ -198,7 +202,7 @@ def _cost_in_run(loaded: Loaded, model: str) -> tuple[float | None, list[str]]:
     from conjury.inference.tables.columns import responses_beside
     from conjury.inference.tables.files import read_table
 
-    for path in loaded.paths:
+    for path in paths:
         file = responses_beside(path)
         if file is None:
             continue
