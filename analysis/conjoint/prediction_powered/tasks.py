@@ -210,7 +210,8 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
             raise InputError(f"There is no column {name!r}; name another id.")
         people = tasks.human[name].astype("string")
         others = tasks.other[name].astype("string")
-        if others.nunique() <= len(tasks.models) and not others.isin(people).any():
+        known = others.drop_duplicates()
+        if known.count() <= len(tasks.models) and not known.isin(people.drop_duplicates()).any():
             others = "pair " + tasks.other[PAIR].astype("string")
         codes, values = pd.factorize(pd.concat([people, others]), sort=True, use_na_sentinel=False)
         found[name] = Clusters(codes.astype(np.int64), len(values))
