@@ -89,7 +89,6 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/collecting.py
 	$(BIN)/python benchmarks/run.py --size
 	$(BIN)/python benchmarks/agreement.py
-	$(BIN)/python benchmarks/corrections.py
 	$(BIN)/python benchmarks/benchmark_metrics.py
 	$(BIN)/python benchmarks/raters.py ordinal
 	$(BIN)/python benchmarks/raters.py dimensions

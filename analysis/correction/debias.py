@@ -20,7 +20,7 @@ prediction-powered inference. doi:10.48550/arXiv.2505.20178
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -92,26 +92,6 @@ class Sources:
     of_fold: np.ndarray
     n_labelled: int  # clusters of people, G_L
     n_unlabelled: int  # fewest clusters of the other tasks
-
-    def contrasted(self, contrasts: np.ndarray) -> Sources:
-        """The same for contrasts (q, m) of the estimates."""
-        across = contrasts.T
-        return replace(
-            self,
-            human=self.human @ across,
-            labelled=self.labelled @ across,
-            unlabelled=self.unlabelled @ across,
-            influences=[
-                replace(
-                    one,
-                    human=one.human @ across,
-                    labelled=one.labelled @ across,
-                    unlabelled=one.unlabelled @ across,
-                )
-                for one in self.influences
-            ],
-            of_fold=self.of_fold @ across,
-        )
 
 
 @dataclass(frozen=True)
@@ -371,12 +351,17 @@ def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
     return np.asarray(unit[:, None] * inner * unit)
 
 
-def correlation(sources: Sources) -> np.ndarray:
-    """Multiple correlation of people's with the models' influence on each estimate, shape (m,)."""
+def correlation(sources: Sources, contrasts: np.ndarray | None = None) -> np.ndarray:
+    """Multiple correlation of people's with the models' influence on each estimate, shape (m,).
+
+    With contrasts (q, m) it is that on each contrast, shape (q,).
+    """
     j, m = sources.labelled.shape
+    across = np.eye(m) if contrasts is None else contrasts.T
+    m = across.shape[1]
     cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
     for one in sources.influences:
-        human, models = one.summed(one.human), one.summed(one.labelled)
+        human, models = one.summed(one.human) @ across, one.summed(one.labelled) @ across
         cov += one.sign * np.einsum("gm,gjm->mj", human, models)
         var += one.sign * np.einsum("gjm,gkm->mjk", models, models)
         spread += one.sign * np.einsum("gm,gm->m", human, human)

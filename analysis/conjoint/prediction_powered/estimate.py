@@ -57,6 +57,7 @@ from .tasks import (
     determined,
     make_plan_of,
     named,
+    needed,
     plans_of,
     stacked,
     tasks_of,
@@ -122,6 +123,8 @@ def estimate_prediction_powered(
     # Repeats are known by columns that no formula names
     choices = None if correct != BOTH else whole_table(data).reset_index(drop=True)
     frame = frame_of(request, data if choices is None else choices, whole=True)
+    if choices is None:
+        frame = needed(request, frame)
     alone = correct == COVARIATE
     tasks = tasks_of(request, frame, sources, choices, everything=alone or correct == DSL, compared=not alone)
     adjusted: Adjustment | None = None
@@ -320,7 +323,7 @@ def _gains(plan: Plan, given: Sources, found: Debiased, models: Sequence[str]) -
     human, total = (variances(contrasts, part) for part in (found.vcov_human, found.vcov))
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = np.where(tested & (human > 0) & (total > 0), human / total, np.nan)
-    rho = np.where(tested, correlation(given.contrasted(contrasts)), np.nan)
+    rho = np.where(tested, correlation(given, contrasts), np.nan)
     # A row takes of a model's difference in this row what its own coefficients take, on average
     taken = np.einsum("mk,kjl,ml->mj", contrasts, found.weights, contrasts)
     taken = taken / np.where(tested, (contrasts**2).sum(axis=1), np.nan)[:, None]

@@ -13,7 +13,7 @@ from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
 from ...correction.items import doubt_of, refuse_chosen
 from ...correction.sources import Judged, Tuned, check_overlap, people_and_models, sampling_weights
-from ...frames.cells import Cells
+from ...frames.cells import Cells, needed_columns
 from ...frames.variables import factor_codes, listed
 from ...numerics.linear import Regression
 from ...numerics.panel import Clusters
@@ -24,6 +24,7 @@ from ..reliability.repeats import first_answers
 from ..request import Request
 
 PAIR = "pair_id"
+NAMED_IN = ("judge_id", "panel", "judge_kind")
 REMEDIES = (("them", "panel"), ("more tasks", "all"))
 # Up to so many clusters of people have CR2 errors; with more, decomposing each costs more than it changes
 MOST_REDUCED = 200
@@ -85,7 +86,15 @@ class Tasks:
 def named(table: pd.DataFrame, sources: ModelSources) -> tuple[np.ndarray, np.ndarray]:
     """Flag the rows of people and those of models."""
     human, model = sources.get("human", "human"), sources.get("model", "model")
-    return people_and_models(table, human, model, ("judge_id", "panel", "judge_kind"))
+    return people_and_models(table, human, model, NAMED_IN)
+
+
+def needed(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a table that a correction reads, so that others are not copied."""
+    formula = request.formula
+    names = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
+    names += [*NAMED_IN, PAIR, "position", SAMPLING, PROBABILITY, *needed_columns(list(frame.columns))]
+    return frame[[name for name in dict.fromkeys(names) if name in frame]]
 
 
 def tasks_of(
@@ -205,6 +214,7 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
     if tasks.weight is not None and PAIR not in names:
         names.append(PAIR)
     found = {}
+    pairs = Clusters.numbered(tasks.key_of_other // 2)
     for name in names:
         if name not in tasks.human:
             raise InputError(f"There is no column {name!r}; name another id.")
@@ -212,7 +222,10 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
         others = tasks.other[name].astype("string")
         known = others.drop_duplicates()
         if known.count() <= len(tasks.models) and not known.isin(people.drop_duplicates()).any():
-            others = "pair " + tasks.other[PAIR].astype("string")
+            codes, values = pd.factorize(people, sort=True, use_na_sentinel=False)
+            both = np.concatenate([codes, len(values) + pairs.code])
+            found[name] = Clusters(both.astype(np.int64), len(values) + pairs.n)
+            continue
         codes, values = pd.factorize(pd.concat([people, others]), sort=True, use_na_sentinel=False)
         found[name] = Clusters(codes.astype(np.int64), len(values))
     return found

@@ -194,7 +194,7 @@ def test_a_text_that_people_and_model_share_neither_biases_effects_nor_shortens_
     ratio = {}
     for rho in (0.0, 0.95):
         moved, inside, widths = [], [], []
-        for seed in range(20):
+        for seed in range(15):
             found = adjusted(panel_and_model(seed, people=people, other=0, rho=rho))
             rows = found.frame["std_error"].notna()
             tables = [one.frame[rows] for one in (found.human, found)]
