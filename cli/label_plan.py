@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conjury.inference.study.models import Study
     from conjury.inference.study.parts import Analysis
 
+MOST_STRATA = 30  # in a printed table
 SHOWN = (25, 50, 100, 200, 400, 800, 1600)  # numbers of people
 
 
@@ -47,10 +48,14 @@ class WithModel:
     budget: Annotated[
         float | None, typer.Option(help="With --with: total cost, split between people and the model.")
     ] = None
+    strata: Annotated[
+        str | None,
+        typer.Option(help="With --with: column of profiles whose levels make the strata of people's tasks."),
+    ] = None
 
     def check_absent(self) -> None:
         """Refuse the other options where --with is missing."""
-        for name in ("data", "results", "budget"):
+        for name in ("data", "results", "budget", "strata"):
             if getattr(self, name) is not None:
                 raise InputError(f"--{name} is an option of --with; name a model or omit it.")
 
@@ -75,36 +80,51 @@ def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
     """Measure how the model's answers go with people's, and print how many people are needed."""
     from conjury.analysis.correction import label_plan
     from conjury.analysis.pipeline.robustness import analysis_of_effects
+    from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import write_table
 
+    _check_costs(model, asked)
     loaded = _load(study, model)
+    if model.strata is not None and model.strata not in loaded.tables["choices"]:
+        raise InputError(
+            f"--strata {model.strata}: the choices have no column {model.strata}; name an attribute."
+        )
     analysis = analysis_of_effects(study)
     found, notes = _corrected(study, analysis, loaded, model, asked.alpha)
     cost_pair = asked.cost_pair
     if cost_pair is None:
-        cost_pair = _cost_in_run(loaded, str(model.with_model))
-        if cost_pair is not None:
-            notes.append(f"A pair of the model counts as {cost_pair:.4g}, which it cost in the run.")
+        cost_pair, told = _cost_in_run(loaded.paths, str(model.with_model))
+        notes += told
     if model.budget is not None and (asked.cost_person is None or cost_pair is None):
         raise InputError("--budget needs costs; give --cost-per-respondent and --cost-per-pair.")
+    people = asked.respondents or study.design.respondents
     plan = label_plan(
         found,
-        sorted({*SHOWN, asked.respondents or study.design.respondents}),
+        sorted({*SHOWN, people}),
         effect=asked.effects,
         power=asked.power,
         other=asked.pairs,
         cost_person=asked.cost_person,
         cost_task=cost_pair,
         budget=model.budget,
+        choices=loaded.tables["choices"],
+        strata=model.strata,
         alpha=asked.alpha,
     )
-    keys = ["feature", "level"]
+    strata = plan.extra.get("strata")
+    if strata is not None:
+        strata = strata[strata["people"] == people].reset_index(drop=True)
     if asked.out is not None:
+        keys = ["feature", "level"]
         rows = plan.extra["rows"][[*keys, "rho", "rho_lower", "rho_upper", "saving_limit"]]
         write_table(plan.frame.merge(rows, on=keys, how="left"), asked.out)
+        if strata is not None:
+            write_table(strata, companion(asked.out, "strata"))
     if asked.figure is not None:
         _draw(study, plan, asked.figure)
     _print(study, analysis, plan, asked)
+    if strata is not None:
+        _print_strata(study, str(model.strata), strata, asked)
     console = wide_console()
     for note in dict.fromkeys([*plan.notes, *notes]):
         console.print(f"Note: {note}")
@@ -112,6 +132,20 @@ def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
         console.print(f"All levels and numbers of people in {asked.out}")
     if asked.figure is not None:
         console.print(f"Figure in {asked.figure}")
+
+
+def _check_costs(model: WithModel, asked: Asked) -> None:
+    """Refuse a budget that buys nobody, or anybody."""
+    if model.budget is None:
+        return
+    if not 0 <= model.budget < math.inf:
+        raise InputError(f"--budget is {model.budget:g}; give a cost of 0 or more.")
+    if asked.cost_person == 0:
+        raise InputError(
+            "--cost-per-respondent is 0, so --budget buys any number of people; give their cost."
+        )
+    if asked.cost_person is not None and model.budget < 2 * asked.cost_person:
+        raise InputError(f"--budget {model.budget:g} pays fewer than two people; give a larger one.")
 
 
 def _load(study: Study, model: WithModel) -> Loaded:
@@ -160,28 +194,39 @@ def _corrected(
     return found, notes
 
 
-def _cost_in_run(loaded: Loaded, model: str) -> float | None:
-    """What a pair cost in the run beside the choices, all prompts, samples and repeats included."""
-    from conjury.inference.tables.columns import companion
+def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[str]]:
+    """What a pair cost in the run beside the choices, all prompts, samples and repeats included, with notes.
+
+    Pairs with an answer whose cost is not stated do not count.
+    """
+    from conjury.inference.tables.columns import responses_beside
     from conjury.inference.tables.files import read_table
 
-    for path in loaded.paths:
-        responses = next(
-            (
-                file
-                for file in (path.with_name("responses.parquet"), companion(path, "responses"))
-                if file.is_file()
-            ),
-            None,
-        )
-        if responses is None:
+    for path in paths:
+        file = responses_beside(path)
+        if file is None:
             continue
-        table = read_table(responses, "responses")
+        table = read_table(file, "responses")
         own = table[(table["judge_id"].astype("string") == model).to_numpy(bool)]
-        if len(own) and "cost" in own and own["cost"].notna().all():
-            pairs = own["task_id"].astype("string").str.removesuffix("_swapped").nunique()
-            return float(own["cost"].sum()) / pairs
-    return None
+        if own.empty or "cost" not in own or own["cost"].isna().all():
+            continue
+        pair = own["task_id"].astype("string").str.removesuffix("_swapped")
+        stated = ~pair.isin(pair[own["cost"].isna()])
+        pairs = pair[stated].nunique()
+        if not pairs:
+            return None, [
+                f"Each pair has an answer of {model} without a cost in {file.name}, so that the price of a "
+                "pair is not known; give it with --cost-per-pair."
+            ]
+        cost = float(own["cost"][stated].sum()) / pairs
+        told = [f"A pair of the model counts as {cost:.4g}, which it cost in the run."]
+        if pairs < pair.nunique():
+            told.append(
+                f"{pair.nunique() - pairs:,} of {pair.nunique():,} pairs have an answer of {model} without a "
+                "cost and do not count in this price."
+            )
+        return cost, told
+    return None, []
 
 
 def _draw(study: Study, plan: Result, file: Path) -> None:
@@ -278,6 +323,40 @@ def _print_split(study: Study, plan: Result, hardest: pd.DataFrame, asked: Asked
         other = "unlimited" if math.isinf(own["other"]) else f"{own['other']:,.0f}"
         table.add_row(label, f"{own['people']:,.0f}", other, *shown)
     console.print(table)
+
+
+def _print_strata(study: Study, column: str, strata: pd.DataFrame, asked: Asked) -> None:
+    """Print how many tasks to give to people in each stratum, the largest shares first."""
+    from conjury.inference.design.sampling import BETWEEN
+    from conjury.inference.tables.columns import companion
+
+    console = wide_console()
+    people = int(strata["people"].iloc[0])
+    console.print(
+        f"\nTasks of {people:,} people by {study.feature_labels.get(column, column)} of both profiles"
+    )
+    heads = ["tasks of\nmodel", "of both", "residual\nsd", "share", "tasks for\npeople"]
+    table = _table(["Stratum"], heads)
+    labels = study.level_labels.get(column, {})
+    ordered = strata.sort_values("share", ascending=False, kind="stable")
+    for row in ordered.head(MOST_STRATA).to_dict("records"):
+        table.add_row(
+            " | ".join(labels.get(level, level) for level in str(row["stratum"]).split(BETWEEN)),
+            f"{row['tasks_model']:,}",
+            f"{row['tasks_both']:,}",
+            f"{row['residual_sd']:.3f}",
+            f"{row['share']:.1%}",
+            f"{row['tasks']:,.0f}",
+        )
+    console.print(table)
+    if len(ordered) > MOST_STRATA:
+        console.print(f"and {len(ordered) - MOST_STRATA:,} strata with smaller shares")
+    file = "FILE" if asked.out is None else companion(asked.out, "strata")
+    written = "" if asked.out is not None else " (--out writes FILE)"
+    console.print(
+        f"Next: conjury design {study.here} --people {people} --sample strata --strata {column} --allocation "
+        f"{file} --out FOLDER{written}"
+    )
 
 
 def _is(frame: pd.DataFrame, row: Any) -> pd.Series[bool]:

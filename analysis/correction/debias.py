@@ -20,7 +20,8 @@ prediction-powered inference. doi:10.48550/arXiv.2505.20178
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -52,11 +53,31 @@ class Influence:
     fold: np.ndarray  # (U,)
     unlabelled: np.ndarray  # (G, J, m): the models on the other tasks
 
+    @cached_property
+    def shared(self) -> Clusters:
+        """The clusters with labelled rows, G_L, numbered; of units."""
+        return Clusters.numbered(self.cluster)
+
     def summed(self, of_units: np.ndarray) -> np.ndarray:
-        """Sum values of units (U, ...) by cluster, shape (G, ...)."""
-        total = np.zeros((len(self.unlabelled), *of_units.shape[1:]))
-        np.add.at(total, self.cluster, of_units)
+        """Sum values of units (U, ...) by cluster with labelled rows, shape (G_L, ...)."""
+        total = np.zeros((self.shared.n, *of_units.shape[1:]))
+        np.add.at(total, self.shared.code, of_units)
         return total
+
+    @cached_property
+    def beside(self) -> np.ndarray:
+        """The models on the other tasks, of clusters with labelled rows, (G_L, J, m)."""
+        return np.asarray(self.unlabelled[np.unique(self.cluster)])
+
+    @cached_property
+    def apart(self) -> np.ndarray:
+        """The models on the other tasks, of all other clusters, (G - G_L, J, m)."""
+        return np.delete(self.unlabelled, np.unique(self.cluster), axis=0)
+
+    @cached_property
+    def own_variance(self) -> np.ndarray:
+        """What clusters without labelled rows add to the variance of each difference, (m, J, J)."""
+        return np.asarray(np.einsum("gjm,gkm->mjk", self.apart, self.apart))
 
 
 @dataclass(frozen=True)
@@ -71,26 +92,6 @@ class Sources:
     of_fold: np.ndarray
     n_labelled: int  # clusters of people, G_L
     n_unlabelled: int  # fewest clusters of the other tasks
-
-    def contrasted(self, contrasts: np.ndarray) -> Sources:
-        """The same for contrasts (q, m) of the estimates."""
-        across = contrasts.T
-        return replace(
-            self,
-            human=self.human @ across,
-            labelled=self.labelled @ across,
-            unlabelled=self.unlabelled @ across,
-            influences=[
-                replace(
-                    one,
-                    human=one.human @ across,
-                    labelled=one.labelled @ across,
-                    unlabelled=one.unlabelled @ across,
-                )
-                for one in self.influences
-            ],
-            of_fold=self.of_fold @ across,
-        )
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,11 @@ def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
     )
     labelled = sum(one.sign * _gram(one.summed(_units(one, held))) for one in sources.influences)
     total = sum(
-        one.sign * _gram(one.summed(_units(one, held)) + np.einsum("gjl,ijl->gi", one.unlabelled, mean))
+        one.sign
+        * (
+            _gram(one.summed(_units(one, held)) + _weighted(one.beside, mean))
+            + _gram(_weighted(one.apart, mean))
+        )
         for one in sources.influences
     )
     human = sum(one.sign * _gram(one.summed(one.human)) for one in sources.influences)
@@ -230,8 +235,14 @@ def _units(one: Influence, held: Sequence[np.ndarray]) -> np.ndarray:
     found = one.human.copy()
     for fold, weights in enumerate(held):
         own = one.fold == fold
-        found[own] -= np.einsum("ujl,ijl->ui", one.labelled[own], weights)
+        found[own] -= _weighted(one.labelled[own], weights)
     return found
+
+
+def _weighted(influence: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Influence of units (U, J, m) with weights (m, J, m), shape (U, m)."""
+    columns = weights.shape[1] * weights.shape[2]
+    return np.asarray(influence.reshape(-1, columns) @ weights.reshape(-1, columns).T)
 
 
 def _gram(values: np.ndarray) -> np.ndarray:
@@ -253,7 +264,7 @@ def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarr
     cov, var, spread = _own_moments(sources, left_out)
     if tuning == "scalar":
         cov, var, spread = cov.sum(0, keepdims=True), var.sum(0, keepdims=True), spread.sum(keepdims=True)
-    inverse = np.array([_inverse(*one) for one in zip(var, spread, strict=True)])
+    inverse = _inverses(var, spread)
     found = np.einsum("mjk,mk->mj", inverse, cov)
     if left_out is not None:
         found *= _shrinkage(np.einsum("mj,mj->m", found, cov), spread, _kept(sources, left_out), j)[:, None]
@@ -281,17 +292,17 @@ def _kept(sources: Sources, left_out: int) -> int:
 
 
 def _differences(one: Influence, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Influence by cluster on people's estimates, (G, m), and on the models' differences, (G, J, m).
+    """Influence by cluster with labelled rows on people's estimates and on differences, (G_L, [J,] m).
 
     The labelled part is scaled up for the fold that is left out.
     """
     if left_out is None:
-        return one.summed(one.human), one.unlabelled - one.summed(one.labelled)
+        return one.summed(one.human), one.beside - one.summed(one.labelled)
     kept = one.fold != left_out
     scale = float(np.sqrt(len(kept) / kept.sum()))
     human = one.summed(one.human * kept[:, None]) * scale
     labelled = one.summed(one.labelled * kept[:, None, None]) * scale
-    return human, one.unlabelled - labelled
+    return human, one.beside - labelled
 
 
 def _own_moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -301,7 +312,7 @@ def _own_moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np
     for one in sources.influences:
         human, difference = _differences(one, left_out)
         cov -= one.sign * np.einsum("gm,gjm->mj", human, difference)
-        var += one.sign * np.einsum("gjm,gkm->mjk", difference, difference)
+        var += one.sign * (one.own_variance + np.einsum("gjm,gkm->mjk", difference, difference))
         spread += one.sign * np.einsum("gm,gm->m", human, human)
     return cov, var, spread
 
@@ -314,8 +325,16 @@ def _moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.nda
         human, difference = _differences(one, left_out)
         flat = difference.reshape(len(difference), -1)
         cov -= one.sign * (human.T @ flat)
-        var += one.sign * _gram(flat)
+        var += one.sign * (_gram(flat) + _gram(one.apart.reshape(-1, j * m)))
     return cov, var
+
+
+def _inverses(matrices: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Inverses of m covariances (m, J, J), as of `_inverse`."""
+    if matrices.shape[1] == 1:
+        known = matrices > _ROUNDING * spread[:, None, None]
+        return np.where(known, 1.0 / np.where(known, matrices, 1.0), 0.0)
+    return np.array([_inverse(*one) for one in zip(matrices, spread, strict=True)])
 
 
 def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
@@ -332,18 +351,21 @@ def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
     return np.asarray(unit[:, None] * inner * unit)
 
 
-def correlation(sources: Sources) -> np.ndarray:
-    """Multiple correlation of people's with the models' influence on each estimate, shape (m,)."""
+def correlation(sources: Sources, contrasts: np.ndarray | None = None) -> np.ndarray:
+    """Multiple correlation of people's with the models' influence on each estimate, shape (m,).
+
+    With contrasts (q, m) it is that on each contrast, shape (q,).
+    """
     j, m = sources.labelled.shape
+    across = np.eye(m) if contrasts is None else contrasts.T
+    m = across.shape[1]
     cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
     for one in sources.influences:
-        human, models = one.summed(one.human), one.summed(one.labelled)
+        human, models = one.summed(one.human) @ across, one.summed(one.labelled) @ across
         cov += one.sign * np.einsum("gm,gjm->mj", human, models)
         var += one.sign * np.einsum("gjm,gkm->mjk", models, models)
         spread += one.sign * np.einsum("gm,gm->m", human, human)
-    explained = np.einsum(
-        "mj,mjk,mk->m", cov, np.array([_inverse(*own) for own in zip(var, spread, strict=True)]), cov
-    )
+    explained = np.einsum("mj,mjk,mk->m", cov, _inverses(var, spread), cov)
     with np.errstate(invalid="ignore", divide="ignore"):
         rho = np.sqrt(np.clip(explained / spread, 0.0, 1.0))
     return np.where(spread > 0, rho if j > 1 else np.copysign(rho, cov[:, 0]), np.nan)

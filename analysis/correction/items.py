@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import SAMPLING
 
 from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
@@ -23,6 +25,7 @@ from ..vocabulary import CORRECTED_BY_MODELS
 from .debias import Sources, Tuning, correlation, debias, joint_df, units_of
 from .sources import weight_columns
 
+UNLIKE = 1e-6  # p value below which tasks or items are no random sample
 MOVED = 1e-4  # p value below which a note is given that a model answers labelled rows otherwise than others
 _AT = 1e-9  # shares that differ by less are equal
 
@@ -195,6 +198,32 @@ def unlike(labelled: Estimated, other: Estimated, cluster: np.ndarray, cluster_o
     variance = first.variance + second.variance
     df = joint_df(variance, first.variance, first.df, float(second.df[0]))
     return inference(labelled.estimate - other.estimate, np.sqrt(variance), df=df).p
+
+
+def refuse_chosen(
+    model: str, doubt: Floats, cluster: np.ndarray, labelled: np.ndarray, other: np.ndarray, what: str
+) -> None:
+    """Refuse labelled rows about which a model is far less or more certain than about others.
+
+    ``doubt`` (n,) is sqrt(p (1 - p)) of its probability p, NaN where it is missing; ``labelled`` and
+    ``other`` are numbers of rows.
+    """
+    parts = [weighted_mean(doubt[rows, None], np.ones(len(rows))) for rows in (labelled, other)]
+    if min(part.used.sum() for part in parts) < 2:
+        return
+    if unlike(parts[0], parts[1], cluster[labelled], cluster[other])[0] < UNLIKE:
+        certain = "less" if parts[0].estimate > parts[1].estimate else "more"
+        raise InputError(
+            f"{model} is far {certain} certain about the labelled {what} than about others, so these were "
+            f"not chosen at random; give the probability of choosing each in a column {SAMPLING!r}."
+        )
+
+
+def doubt_of(probability: pd.Series[Any]) -> Floats:
+    """Standard deviation sqrt(p (1 - p)) of a choice with probability p, (n,), NaN where p is none."""
+    p = pd.to_numeric(probability.astype(object), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    p = np.where((p >= 0) & (p <= 1), p, np.nan)
+    return np.asarray(np.sqrt(p * (1 - p)))
 
 
 def are_unlike(

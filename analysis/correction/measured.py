@@ -66,6 +66,11 @@ def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other: flo
             f"A result of kind {measured.kind!r} has no rho; give one of a verb with correct='ppi', or "
             "a table with the columns rho and sd."
         )
+    if made.get("correct") == "covariate":
+        raise InputError(
+            "A result with correct='covariate' has no rho of people's and the model's answers; give one with "
+            "correct='ppi'."
+        )
     tested = (gains["rho"].notna() & human["std_error"].gt(0)).to_numpy()
     if not tested.any():
         raise InputError("No estimate has a rho; the model's or people's answers do not vary.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..results import Result, stack
 from .measured import Measured, measured_of
 from .planning import Costs, largest_ratio, split_budget
 from .sources import low_correlation
+from .strata import precision_gain, strata_plan
 
 PEOPLE = (25, 50, 100, 200, 400, 800, 1600)
 FEW = 30  # people from whom rho is too uncertain to rely on
@@ -35,6 +36,9 @@ def label_plan(
     cost_person: float | None = None,
     cost_task: float | None = None,
     budget: float | None = None,
+    choices: pd.DataFrame | None = None,
+    strata: str | None = None,
+    cost_strata: Mapping[str, float] | None = None,
     alpha: float = 0.05,
 ) -> Result:
     """Plan how many people to ask where a model answers their tasks and others.
@@ -80,7 +84,10 @@ def label_plan(
         1 / (1 - rho^2), and ``price_limit``, the cost of a model's task over that of a person's from which
         the model does not pay), ``needed`` (people for the power, from people alone and corrected) and
         ``split`` (people, other tasks and standard error of the best split of the budget by estimate; in
-        the row ``overall`` the one split whose mean variance ratio is smallest).
+        the row ``overall`` the one split whose mean variance ratio is smallest) and ``strata`` (for each
+        stratum the tasks of the models, those that people answered too, the standard deviation of people's
+        answers around the prediction from the models, its share of people's tasks, and ``tasks`` at each
+        number of people).
 
     Raises
     ------
@@ -95,9 +102,17 @@ def label_plan(
     freedom are those measured, in proportion to the number of people. A budget is split as in two-phase
     sampling.
 
+    Shares of strata are those of Neyman: in proportion to the tasks of the models, times the standard
+    deviation of what they leave unexplained, over the square root of the cost. They make the variance of the
+    mean residual least, on which corrected estimates rest; that of each effect may be least at somewhat other
+    shares. Standard errors and widths above are for tasks that are a random sample.
+
     References
     ----------
     Cochran, W. G. (1977). Sampling Techniques, 3rd edition, chapter 12. Wiley.
+
+    Neyman, J. (1934). On the two different aspects of the representative method. Journal of the Royal
+    Statistical Society 97(4), 558-625. doi:10.2307/2342192
 
     Angelopoulos, A. N., Eisenstein, J., Berant, J., Agarwal, A., Fisch, A. (2025). Cost-optimal active AI
     model evaluation. doi:10.48550/arXiv.2506.07949
@@ -128,6 +143,12 @@ def label_plan(
     if budget is not None and costs is not None:
         extra["split"] = _split(known, budget, costs, alpha)
         notes += _price_notes(known, costs)
+    if strata is not None:
+        extra["strata"] = _strata(measured, choices, strata, sizes, known.tasks, cost_strata)
+        notes.append(
+            f"With the planned shares of strata the residual of the models is as precise as with "
+            f"{precision_gain(extra['strata']):.2f} times as many tasks in proportion to those of the models."
+        )
     settings = {
         "alpha": alpha,
         "power": power,
@@ -136,6 +157,7 @@ def label_plan(
         "people": known.people,
         "model": list(known.models),
         "budget": budget,
+        "strata": strata,
         **(asdict(costs) if costs else {}),
     }
     return Result(frame, "label_plan", tuple(notes), settings, extra)
@@ -168,6 +190,23 @@ def _costs(person: float | None, task: float | None, tasks: float, budget: float
     if budget is not None and budget < 2 * person:
         raise InputError(f"A budget of {budget:g} pays fewer than two people; give a larger one.")
     return Costs(person, task, tasks)
+
+
+def _strata(
+    measured: Result | pd.DataFrame,
+    choices: pd.DataFrame | None,
+    strata: str,
+    sizes: np.ndarray,
+    tasks: float,
+    costs: Mapping[str, float] | None,
+) -> pd.DataFrame:
+    """Share people's tasks out among strata."""
+    if choices is None or isinstance(measured, pd.DataFrame):
+        raise InputError(
+            "strata are planned from answers; give the choices, and the result of a verb with correct='ppi'."
+        )
+    outcome, made = str(measured.frame["outcome"].iloc[0]), measured.settings
+    return strata_plan(choices, strata, outcome, made["human"], made["model"], list(sizes), tasks, costs)
 
 
 def _frame(

@@ -217,10 +217,10 @@ def _correct(
             analysis.formula,
             **arguments_of(study, analysis, HUMAN, options),
             alpha=options.alpha,
-            correct=PPI,
+            correct=options.sources.correct,
             human=options.sources.human,
             model=options.sources.model,
-            seed=options.seed,
+            **({"seed": options.seed} if options.sources.correct == PPI else {}),
         )
     given = found.provenance.extra
     people = Group("", ", ".join(given["human"]), "", HUMAN, rows, repeats)

@@ -19,7 +19,7 @@ from conjury.inference.readers.judgments import (
     scales_of,
 )
 from conjury.inference.study.models import LINE, ItemStudy
-from conjury.inference.tables.columns import as_text, companion
+from conjury.inference.tables.columns import as_text, companion, responses_beside
 from conjury.inference.tables.files import read_table
 
 from .. import benchmark
@@ -263,8 +263,7 @@ def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
 
 def _responses(data: Sequence[Path]) -> pd.DataFrame | None:
     """Raw answers beside judgments, in NAME_responses or in responses.parquet; None without."""
-    candidates = [(companion(file, "responses"), file.with_name("responses.parquet")) for file in data]
-    beside = [next((path for path in pair if path.is_file()), None) for pair in candidates]
+    beside = [responses_beside(file) for file in data]
     found = [read_table(path) for path in dict.fromkeys(beside) if path is not None]
     return pd.concat(found, ignore_index=True) if found else None
 

@@ -140,6 +140,11 @@ def detectable(
 def _widest(errors: pd.DataFrame) -> pd.DataFrame:
     """Rows of the clustered choice that takes most columns as random; the last among equals."""
     clustered = errors[errors["method"].isin(["survey", "CR1", "CR2"])]
+    if clustered.empty:
+        raise InputError(
+            "No clusters have standard errors; name a column with two or more values as `unit` of `bootstrap`"
+            " in the study file, such as pair_id for models."
+        )
     crossed = clustered["clusters"].str.count(",")
     last = clustered.loc[crossed == crossed.max(), "choice"].iloc[-1]
     widest: pd.DataFrame = clustered[clustered["choice"] == last].reset_index(drop=True)

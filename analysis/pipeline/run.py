@@ -125,10 +125,14 @@ PART = "__"  # between the name of a result and that of a further table of it
 
 @dataclass(frozen=True)
 class Sources:
-    """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``."""
+    """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``.
+
+    ``correct`` is "ppi", with tasks of models beyond people's, or "covariate", without.
+    """
 
     human: tuple[str, ...] = ("human",)
     model: tuple[str, ...] = ("model",)
+    correct: str = "ppi"
 
 
 @dataclass(frozen=True)

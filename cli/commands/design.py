@@ -66,6 +66,13 @@ class People:
     strata: Annotated[
         str | None, typer.Option(help="Column of profiles whose levels make the strata of pairs.")
     ] = None
+    allocation: Annotated[
+        Path | None,
+        typer.Option(
+            help="Shares of strata among people's tasks, from `conjury power --with MODEL --strata COLUMN`; "
+            "by default all are sampled equally often."
+        ),
+    ] = None
     judge: Annotated[str | None, typer.Option(help="Model by whose uncertainty tasks are sampled.")] = None
     answers: Annotated[
         Path | None, typer.Option(help="Choices of this model; by default those of the run.")
@@ -118,6 +125,7 @@ def _check(drawing: Drawing, people: People) -> None:
         "--people-per-task": people.people_per_task,
         "--first-pairs": people.first_pairs,
         "--strata": people.strata,
+        "--allocation": people.allocation,
         "--judge": people.judge,
         "--answers": people.answers,
         "--floor": people.floor,
@@ -135,6 +143,8 @@ def _check(drawing: Drawing, people: People) -> None:
     unused = [name for name in ("--judge", "--answers", "--floor") if name in given]
     if unused and people.sample != "uncertainty":
         raise InputError(f"{unused[0]} is about --sample uncertainty; write that, or omit it.")
+    if people.allocation is not None and people.sample != "strata":
+        raise InputError("--allocation is about --sample strata; write that, or omit it.")
     if people.strata is not None and people.sample == "uniform":
         raise InputError("--strata has no use with --sample uniform; omit it, or write --sample strata.")
 
@@ -153,6 +163,7 @@ def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
         people.judge,
         people.answers,
         FLOOR if people.floor is None else people.floor,
+        people.allocation,
     )
 
 
@@ -180,6 +191,10 @@ def _add_people(study: Study, out: Path | None, plan: PeoplePlan | None, survey:
     elif folder.ledger.is_file():
         console.print(
             f"Next: conjury parse {named}, which adds sampling probabilities to the models' choices"
+        )
+    else:
+        console.print(
+            f"Next: conjury collect {named} --judge JUDGE, which asks a model about these tasks and others"
         )
 
 

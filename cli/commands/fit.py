@@ -25,6 +25,8 @@ Data = Annotated[
     typer.Option("--data", help="Tidy choices table: .parquet, .csv or .csv.gz; repeat it to stack several."),
 ]
 
+CORRECTIONS = ("ppi", "covariate")
+
 
 @dataclass(frozen=True)
 class Files:
@@ -85,7 +87,10 @@ class Correcting:
 
     correct: Annotated[
         str | None,
-        typer.Option(help="ppi: estimates among people, made more precise by the answers of models."),
+        typer.Option(
+            help="Estimates among people, made more precise by models: ppi, by their answers to people's "
+            "tasks and others; covariate, to people's tasks alone."
+        ),
     ] = None
     human: Annotated[
         list[str] | None,
@@ -106,10 +111,12 @@ class Correcting:
             if stray is not None:
                 raise InputError(f"--{stray} goes with --correct ppi; give both, or leave it out.")
             return None
-        if self.correct != "ppi":
-            raise InputError(f"--correct {self.correct}: there is no such correction; write ppi.")
+        if self.correct not in CORRECTIONS:
+            raise InputError(
+                f"--correct {self.correct}: there is no such correction; write {' or '.join(CORRECTIONS)}."
+            )
         given = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
-        return Sources(**given)
+        return Sources(**given, correct=self.correct)
 
 
 @grouped

@@ -136,6 +136,11 @@ def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Writte
     stray = next((name for name, value in measured.items() if value is not None), None)
     if stray is not None:
         raise InputError(f"{stray} is no option of --with, which measures how answers vary; omit it.")
+    for name, size, least in (("--pairs", sizes.pairs, 1), ("--respondents", sizes.respondents, 2)):
+        if size is not None and size < least:
+            raise InputError(f"{name} is {size}; give a whole number of {least} or more.")
+    if 0 in (sizes.effect or ()):
+        raise InputError("--effect is 0; give a number other than 0.")
     if tests.tests < 1:
         raise InputError(f"--tests is {tests.tests}; give a whole number above 0.")
     prices = find_prices(study, sizes.cost_per_pair, sizes.cost_per_respondent)
@@ -154,6 +159,10 @@ def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Writte
 
 
 def _check_files(study: str, written: Written) -> None:
+    from conjury.inference.tables.files import check_ending
+
+    if written.out is not None:
+        check_ending(written.out)
     figure = written.figure
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")

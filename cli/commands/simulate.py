@@ -80,7 +80,9 @@ class Pairs:
 def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None:
     """Draw choices, ratings or labels of people and models from the study's truth table."""
     from conjury.inference.study import Study, load_any_study
+    from conjury.inference.tables.files import check_ending
 
+    check_ending(out)
     known = load_any_study(study)
     of_ratings = {"--topics": answers.topics, "--repeats": answers.repeats}
     if isinstance(known, Study):

@@ -26,6 +26,8 @@ from ..design.sampling import (
     answer_uncertainty,
     equal_strata,
     inclusion_probabilities,
+    names_of_strata,
+    planned_sizes,
     strata_of_pairs,
     with_floor,
 )
@@ -41,6 +43,7 @@ from .past_runs import run_folder
 from .runs import RunFolder
 
 FLOOR = 0.2
+CHOICES = "the model's choices with --answers"
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ class PeoplePlan:
         Tasks are sampled from the first pairs of the design only, such as those that a model was asked about.
     strata : str, optional
         Column of profiles: a stratum of pairs are those whose two profiles have the same two levels.
+    allocation : Path, optional
+        With ``sample="strata"`` a table with the ``share`` of each ``stratum`` among people's tasks, as
+        ``conjury power --with MODEL --strata COLUMN`` writes it; by default shares are equal.
     judge : str, optional
         Model by whose uncertainty tasks are sampled.
     answers : Path, optional
@@ -83,6 +89,7 @@ class PeoplePlan:
     judge: str | None = None
     answers: Path | None = None
     floor: float = FLOOR
+    allocation: Path | None = None
 
 
 def add_people(
@@ -153,6 +160,9 @@ def add_people(
         if strata is None:
             raise InputError("--sample strata needs a column of profiles; name it with --strata.")
         size = equal_strata(strata)
+        if plan.allocation is not None:
+            named = names_of_strata(pairs, design.profiles, str(plan.strata))
+            size = planned_sizes(named, read_table(plan.allocation), str(plan.allocation))
     elif plan.sample == "uncertainty":
         source, answers = _answers_of(known, folder, plan)
         size = with_floor(answer_uncertainty(answers, names, strata, source), plan.floor)
@@ -305,9 +315,11 @@ def _facts(study: Study, design: DrawnDesign, plan: PeoplePlan) -> dict[str, Any
         facts["pairs"] = plan.pairs
     if plan.strata is not None:
         facts["strata"] = plan.strata
+    if plan.allocation is not None:
+        facts["allocation"] = _sha256(plan.allocation, "the shares of strata with --allocation")
     if plan.sample == "uncertainty":
         facts |= {"judge": plan.judge, "floor": plan.floor}
-        facts |= {} if plan.answers is None else {"answers": _sha256(plan.answers)}
+        facts |= {} if plan.answers is None else {"answers": _sha256(plan.answers, CHOICES)}
     return facts
 
 
@@ -318,9 +330,9 @@ def check_size(study: Study, plan: PeoplePlan, pairs: int | None = None) -> None
         sample_size(min(known, plan.pairs or known), plan.people, study.design.tasks, plan.each)
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, what: str) -> str:
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file; name the model's choices with --answers.")
+        raise InputError(f"{path}: there is no such file; name {what}.")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -233,8 +233,8 @@ class RunFolder:
         check_asked(tasks)
         if isinstance(study, ItemStudy):
             return _items(study, pairs, images, self._assigned(study) if tasks == "panel" else None)
-        if tasks == "panel" and self.design is None:
-            raise no_people()
+        if tasks != "models" and (self.design is None or self.design.panel is None):
+            raise no_people(tasks)
         design = self.design or self.draw(study, None, None, None, keep)
         check_restrictions(study, design, self.path)
         return _profiles(study, design, pairs, images, pictures, tasks)

@@ -167,11 +167,11 @@ def check_asked(which: str) -> None:
         raise InputError(f"--tasks {which}: write {', '.join(ASKED[:-1])} or {ASKED[-1]}.")
 
 
-def no_people() -> InputError:
+def no_people(which: str = "panel") -> InputError:
     """The error of a design without tasks of people."""
     return InputError(
-        "--tasks panel: the design has no tasks of people; draw them with `conjury design STUDY --people N`, "
-        "or take those of a survey with --panel FILE."
+        f"--tasks {which}: the design has no tasks of people; draw them with `conjury design STUDY --people "
+        "N`, or take those of a survey with --panel FILE."
     )
 
 

@@ -204,10 +204,11 @@ def described(panel: Panel) -> str:
     distinct = len(panel.distinct()) // len(POSITIONS)
     own = panel.tasks[~panel.tasks["repeat"].to_numpy(bool)].groupby("judge_id").size() // len(POSITIONS)
     tasks = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
+    shares = "with the planned share of each" if "allocation" in facts else "equally often in each"
     how = {
         "drawn": "drawn apart for each",
         "uniform": "sampled uniformly from the pairs of models",
-        "strata": f"sampled from the pairs of models, equally often in each stratum of {facts.get('strata')}",
+        "strata": f"sampled from the pairs of models, {shares} stratum of {facts.get('strata')}",
         "uncertainty": f"sampled from the pairs of models by the uncertainty of {facts.get('judge')}, with a "
         f"uniform share of {facts.get('floor', 0):g}",
         "imported": f"from {facts.get('choices')}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 LARGEST = 0.5  # uncertainty of an answer that has no preference, or of none at all
 SAMPLES = ("uniform", "strata", "uncertainty")
+BETWEEN = " | "  # the two levels in the name of a stratum
 
 
 def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
@@ -134,16 +137,57 @@ def with_floor(size: ArrayLike, floor: float) -> Floats:
 
 def strata_of_pairs(tasks: pd.DataFrame, profiles: pd.DataFrame, column: str) -> Integers:
     """Number the strata of pairs, shape (pairs,): the levels of both profiles in a column, in any order."""
+    codes = pd.Series(pd.factorize(profiles[_known(profiles, column)])[0], index=profiles["profile_id"])
+    levels = np.sort(_of_pairs(tasks, codes), axis=1)
+    return np.asarray(np.unique(levels, axis=0, return_inverse=True)[1].reshape(-1), dtype=np.int64)
+
+
+def names_of_strata(tasks: pd.DataFrame, profiles: pd.DataFrame, column: str) -> NDArray[np.object_]:
+    """Names of the strata of `strata_of_pairs`, shape (pairs,)."""
+    levels = profiles[_known(profiles, column)].astype("string").fillna("missing").astype(object)
+    return stratum_names(_of_pairs(tasks, levels.set_axis(profiles["profile_id"])))
+
+
+def stratum_names(levels: NDArray[Any]) -> NDArray[np.object_]:
+    """Name the stratum of each pair by the levels of its two profiles (pairs, 2), in alphabetical order."""
+    ordered = np.sort(levels.astype(str), axis=1).astype(object)
+    return np.asarray(ordered[:, 0] + BETWEEN + ordered[:, 1], dtype=object)
+
+
+def planned_sizes(strata: NDArray[np.object_], table: pd.DataFrame, source: str) -> Floats:
+    """Sizes with which strata have the shares of a table (``stratum, share``) in a sample, shape (pairs,)."""
+    absent = [name for name in ("stratum", "share") if name not in table]
+    if absent:
+        raise InputError(
+            f"{source}: there is no column '{absent[0]}'; give the strata that `conjury power --with MODEL "
+            "--strata COLUMN` writes."
+        )
+    own = table.drop_duplicates("stratum").astype({"stratum": str}).set_index("stratum")["share"]
+    found = pd.to_numeric(own, errors="coerce").reindex(strata).to_numpy(dtype=float, na_value=np.nan)
+    bad = ~(np.isfinite(found) & (found > 0))
+    if bad.any():
+        raise InputError(
+            f"{source}: stratum '{strata[bad][0]}' of the pairs has no share above 0; give one for each "
+            "stratum, with the same column as in --strata."
+        )
+    _, code = np.unique(strata.astype(str), return_inverse=True)
+    return np.asarray(found / np.bincount(code)[code], dtype=float)
+
+
+def _known(profiles: pd.DataFrame, column: str) -> str:
+    """The column of profiles that makes strata."""
     able = [str(name) for name in profiles if name != "profile_id"]
     if column not in able:
         raise InputError(
             f"--strata {column}: profiles have no such column{did_you_mean(column, able)}; use one of "
             f"{listed(able)}."
         )
-    codes = pd.Series(pd.factorize(profiles[column])[0], index=profiles["profile_id"].to_numpy())
-    levels = codes.loc[tasks["profile_id"].to_numpy()].to_numpy().reshape(-1, len(POSITIONS))
-    levels = np.sort(levels, axis=1)
-    return np.asarray(np.unique(levels, axis=0, return_inverse=True)[1].reshape(-1), dtype=np.int64)
+    return column
+
+
+def _of_pairs(tasks: pd.DataFrame, values: pd.Series[Any]) -> NDArray[Any]:
+    """Values of both profiles of each pair, shape (pairs, 2), from values by profile."""
+    return np.asarray(values.loc[tasks["profile_id"].to_numpy()].to_numpy().reshape(-1, len(POSITIONS)))
 
 
 def equal_strata(strata: Integers) -> Floats:

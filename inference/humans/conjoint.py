@@ -215,7 +215,7 @@ def draft_study(survey: Survey, name: str, source: str) -> str:
         },
         "judges": [{"id": "human", "label": "Respondents", "kind": "human"}],
         "clusters": {"human": "judge_id", "model": "pair_id"},
-        "bootstrap": {"unit": "judge_id"},
+        "bootstrap": {"unit": "pair_id"},
         "analyses": [
             {"name": "amce", "verb": "amce", "title": "Effects of all attributes", "formula": formula},
             {"name": "mm", "verb": "mm", "title": "Marginal means", "formula": formula, "h0": 0.5},

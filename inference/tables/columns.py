@@ -72,6 +72,7 @@ NAMES = {  # role -> name of the companion, of NAME and of the ending of the tab
     "perturbed": "{name}.perturbed{ending}",
     "refused": "{name}.refused{ending}",
     "responses": "{name}_responses{ending}",
+    "strata": "{name}_strata{ending}",
     "levels": "{name}.levels.json",
     "sheet": "{name}.html",
 }
@@ -85,6 +86,12 @@ def companion(path: str | Path, role: str) -> Path:
     ending = found.group() if found else path.suffix
     name = path.name.removesuffix(ending)
     return path.with_name(NAMES[role].format(name=name, ending=ending))
+
+
+def responses_beside(path: str | Path) -> Path | None:
+    """Find the raw answers of a table: NAME_responses beside it, or responses.parquet in its folder."""
+    candidates = (companion(path, "responses"), Path(path).with_name("responses.parquet"))
+    return next((file for file in candidates if file.is_file()), None)
 
 
 def load_levels(path: str | Path) -> dict[str, list[str]]:

@@ -184,6 +184,11 @@ def _suffix(path: Path) -> str:
     raise InputError(f"{path}: tables are files that end in {', '.join(SUFFIXES)}; convert or rename it.")
 
 
+def check_ending(path: str | Path) -> None:
+    """Refuse a file that is no table by its ending, before what goes into it is computed."""
+    _suffix(Path(path))
+
+
 def _check_file(path: Path) -> None:
     require_file(path)
     try:

@@ -191,3 +191,13 @@ def test_negative_weights_and_wrong_outcomes_are_refused_by_the_functions(made: 
         amce(data, "chosne ~ topic")
     with pytest.raises(InputError, match=r"'user' contains text \('.*' in row 1\)"):
         amce(data, "user ~ topic")
+
+
+def test_the_name_of_a_simulated_table_is_refused_before_it_is_drawn(
+    refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*arguments: object, **options: object) -> None:
+        raise AssertionError("nothing is drawn")
+
+    monkeypatch.setattr("conjury.inference.simulation.conjoint.simulate.simulate", never)
+    assert "tables are files that end in .parquet" in refused("simulate moderation --out a.txt")

@@ -86,7 +86,7 @@ def test_reports_on_effects_and_on_the_correction_show_it(
         ("--correct ppi --model gemini", f"--model gemini: {NO_SUCH}; {THERE}"),
         ("--correct ppi --model people", "--model people: the choices say that this is people; "),
         ("--correct ppi --human gpt4o", "--human gpt4o: the choices say that this is a model; "),
-        ("--correct rogan", "--correct rogan: there is no such correction; write ppi."),
+        ("--correct rogan", "--correct rogan: there is no such correction; write ppi or covariate."),
         ("--model gpt4o", "--model goes with --correct ppi; give both, or leave it out."),
         (f"{PPI} --engine statsmodels", "The engine statsmodels computes no correction by models; "),
         (f"{PPI} --outcome probability", "--correct needs choices of people, and --outcome probability is "),

@@ -53,6 +53,8 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:
     ran("design", study, "--pairs 30")
+    before = plain(ran("design", study, "--people 5 --sample uniform --out before"))
+    assert "--judge JUDGE, which asks a model about these tasks and others" in before
     ran("collect", study, "--judge judge --backend simulated --prompt plain")
     by = f"design {study} --people 5 --sample uncertainty --judge judge"
     assert "uncertainty is known by stratum only" in refused(by)
@@ -72,6 +74,7 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
         ("--people 5 --strata size", "--strata is about tasks that are sampled; add --sample"),
         ("--people 5 --sample uniform --judge judge", "--judge is about --sample uncertainty"),
         ("--people 5 --sample uniform --strata size", "--strata has no use with --sample uniform"),
+        ("--people 5 --sample uniform --allocation a.csv", "--allocation is about --sample strata"),
         ("--people 5 --panel people.parquet", "--panel takes tasks as they are, so --people has no use"),
         ("--panel people.parquet --floor 0.1", "--panel takes tasks as they are, so --floor has no use"),
         ("--people 5 --repeats 0.1", "--repeats is not for"),
@@ -96,6 +99,9 @@ def test_simulated_people_need_tasks(
     assert "--pairs has no use with --run" in plain(refused(asked, "--pairs 3"))
     assert "--tasks panel: the design has no tasks of people" in plain(
         refused("collect", study, "--judge judge --backend simulated --tasks panel")
+    )
+    assert "--tasks all: the design has no tasks of people" in plain(
+        refused("collect", study, "--judge judge --backend simulated --tasks all")
     )
     assert "--tasks people: write models, panel or all" in plain(
         refused("collect", study, "--judge judge --backend simulated --tasks people")

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import power
+from conjury.cli.label_plan import _cost_in_run
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables.files import write_table
@@ -167,6 +168,72 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     assert "--icc is no option of --with" in refused(f"{command} --icc 0.1")
     both_judged(study, 5)
     assert "rho is measured among 5 people, so it is uncertain" in " ".join(ran(command).split())
+
+
+@pytest.mark.long
+def test_tasks_of_people_are_shared_out_among_strata_and_drawn(
+    ran: Told, refused: Told, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conjury.cli.commands.card._draw", lambda *arguments: [])
+    both_judged(study, 40)
+    command = "power moderation --with gpt4o --data choices.parquet --effect 0.05 --respondents 20"
+    out = " ".join(ran(f"{command} --strata reply --out plan.csv").split())
+    assert "Tasks of 20 people by Reply of both profiles" in out
+    assert "Reply agrees | Reply disagrees" in out
+    design = (
+        "conjury design moderation --people 20 --sample strata --strata reply --allocation plan_strata.csv"
+    )
+    assert f"Next: {design} --out FOLDER" in out
+    strata = pd.read_csv("plan_strata.csv").set_index("stratum")
+    assert strata["share"].sum() == pytest.approx(1)
+    assert strata["tasks"].sum() == pytest.approx(300)
+    drawn = f"{design.removeprefix('conjury ')} --pairs 1000 --out run"
+    assert "with the planned share of each stratum of reply" in " ".join(ran(drawn).split())
+    tasks = pd.read_csv("run/design/panel_tasks.csv").query("position == 'A' and repeat == False")
+    assert len(tasks) == 300
+    weighted = (1 / tasks["sampling_probability"]).sum()
+    assert weighted == pytest.approx(1000, rel=0.1)
+    assert "the choices have no column mood" in refused(f"{command} --strata mood")
+    assert "name the shares of strata with --allocation" in refused(drawn.replace("plan_", "no_"))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "cost", "note"),
+    [
+        (4, 0.002, "10 of 40 pairs have an answer of gpt4o without a cost and do not count"),
+        (1, None, "Each pair has an answer of gpt4o without a cost in choices_responses.parquet"),
+    ],
+)
+def test_pairs_without_a_stated_cost_do_not_count_in_the_price(
+    tmp_path: Path, lacking: int, cost: float | None, note: str
+) -> None:
+    responses = pd.DataFrame({"task_id": [f"pair_{number}" for number in range(40)], "cost": 0.002})
+    responses["cost"] = responses["cost"].mask(responses.index % lacking == 0)
+    again = responses.head(1).assign(task_id="pair_0_swapped", cost=0.002)
+    table = pd.concat([responses, again], ignore_index=True).assign(judge_id="gpt4o", judge_kind="model")
+    empty = dict.fromkeys(["model_returned", "logprobs", "error", "created"])
+    table = table.assign(study="s", prompt_id="p", sample=1, text="A", finish_reason="stop", **empty)
+    table["request_key"] = [f"k{number}" for number in range(len(table))]
+    write_table(table, tmp_path / "choices_responses.parquet")
+    found, notes = _cost_in_run([tmp_path / "choices.parquet"], "gpt4o")
+    assert found == (None if cost is None else pytest.approx(cost))
+    assert notes[-1].startswith(note)
+    assert _cost_in_run([tmp_path / "other.parquet"], "gpt4o") == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ("--respondents 1", "--respondents is 1; give a whole number of 2 or more"),
+        ("--pairs 0", "--pairs is 0; give a whole number of 1 or more"),
+        ("--effect 0", "--effect is 0; give a number other than 0"),
+        ("--budget -5", "--budget is -5; give a cost of 0 or more"),
+        ("--budget 50 --cost-per-respondent 0", "--cost-per-respondent is 0, so --budget buys any number"),
+        ("--budget 5", "--budget 5 pays fewer than two people"),
+    ],
+)
+def test_errors_of_a_plan_name_options(refused: Told, options: str, remedy: str) -> None:
+    assert remedy in refused(f"power moderation --with gpt4o --data choices.parquet {options}")
 
 
 @pytest.mark.parametrize(

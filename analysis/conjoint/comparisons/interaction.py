@@ -18,6 +18,7 @@ from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
 from ..prediction_powered import estimate_prediction_powered, make_plan_of, taken_from
+from ..prediction_powered.covariate import COVARIATE
 from ..prediction_powered.estimate import DSL
 from ..prediction_powered.tasks import SOURCES
 from ..request import Request, make_request
@@ -58,8 +59,8 @@ def interaction(
         Over which AMIEs average: the shares of levels in the data (taken as known), equal
         shares, or ``{feature: {level: share}}`` for both features.
     **options
-        As in `amce`: ``weights, vcov, engine, family, alpha, reference``, and ``correct="ppi"`` with its
-        sources.
+        As in `amce`: ``weights, vcov, engine, family, alpha, reference``, and ``correct="ppi"``,
+        "covariate" or "dsl" with its sources.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def interaction(
         return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
 
     found: Estimates
-    if check_correct(correct, sources, SOURCES, (PPI, DSL)):
+    if check_correct(correct, sources, SOURCES, (PPI, COVARIATE, DSL)):
         found = estimate_prediction_powered(request, data, correct, sources, make_plan)
     else:
         reported = make_plan(request, frame_of(request, data))

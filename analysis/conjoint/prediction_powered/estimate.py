@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -44,6 +44,7 @@ from ..reliability.swapping_errors import (
 )
 from ..request import Request
 from ..run import Data, estimate, frame_of
+from .covariate import COVARIATE, FROM_OTHER_PROFILE, Adjustment, adjusted_plans, adjusted_sources
 from .tasks import (
     PAIR,
     SOURCES,
@@ -52,10 +53,13 @@ from .tasks import (
     ModelSources,
     Plans,
     Tasks,
+    coefficients_of,
     determined,
     make_plan_of,
     named,
+    needed,
     plans_of,
+    stacked,
     tasks_of,
 )
 
@@ -93,7 +97,7 @@ class PredictionPowered(Estimates):
 
 def estimate_as(request: Request, data: Data, correct: Correct | None, sources: ModelSources) -> Estimates:
     """Estimate what a request asks for, corrected as ``correct`` says."""
-    if correct in (PPI, DSL) or isinstance(correct, list | tuple):
+    if correct in (PPI, DSL, COVARIATE) or isinstance(correct, list | tuple):
         return estimate_prediction_powered(request, data, correct, sources)
     check_correct(None, sources, SOURCES)
     if correct is None:
@@ -119,13 +123,24 @@ def estimate_prediction_powered(
     # Repeats are known by columns that no formula names
     choices = None if correct != BOTH else whole_table(data).reset_index(drop=True)
     frame = frame_of(request, data if choices is None else choices, whole=True)
-    tasks = tasks_of(request, frame, sources, choices, everything=correct == DSL)
-    plans = plans_of(request, tasks, make_plan)
+    if choices is None:
+        frame = needed(request, frame)
+    alone = correct == COVARIATE
+    tasks = tasks_of(request, frame, sources, choices, everything=alone or correct == DSL, compared=not alone)
+    adjusted: Adjustment | None = None
     with one_thread():
+        if alone:
+            plans, adjusted = adjusted_plans(request, tasks, make_plan)
+        else:
+            plans = plans_of(request, tasks, make_plan)
         fits = fits_of(plans.human)
         _, df = covariance(plans.human, fits)
-        given = _sources(tasks, plans, fits, sources)
-        found = debias(given, sources.get("tuning", "coefficient"))
+        if adjusted is not None:
+            given = adjusted_sources(tasks, plans, fits, adjusted)
+            found = debias(given, "none")
+        else:
+            given = _sources(tasks, plans, fits, sources)
+            found = debias(given, sources.get("tuning", "coefficient"))
         if correct == DSL:
             found = _by_pseudo_outcomes(request, tasks, plans, given, found, sources, make_plan)
 
@@ -136,20 +151,23 @@ def estimate_prediction_powered(
         labelled, total = (variances(contrasts, part) for part in (found.vcov_labelled, found.vcov))
         return joint_df(total, labelled, of_people(contrasts), given.n_unlabelled - 1.0)
 
-    human = assemble(plans.human, Solution(_coefficients(fits), found.vcov_human, of_people))
+    human = assemble(plans.human, Solution(coefficients_of(fits), found.vcov_human, of_people))
     made = assemble(plans.human, Solution(found.estimate, found.vcov, corrected_df))
-    gains = _gains(plans.human, given, found, () if correct == DSL else tasks.models)
+    gains = _gains(plans.human, given, found, tasks.models if correct in (PPI, BOTH) else ())
     tau: dict[str, pd.DataFrame] = {}
     if choices is not None:
         people = choices[named(choices, sources)[0]]
         human, made, tau["tau"] = _stable(request, people, tasks, plans, found, human, made)
+    tuned = {
+        "tuning": sources.get("tuning", "coefficient"),
+        "folds": len(given.of_fold),
+        "seed": sources.get("seed", 1),
+    }
     extra = {
         "correct": correct,
         "human": _listed(sources.get("human", "human")),
         "model": list(tasks.models),
-        "tuning": sources.get("tuning", "coefficient"),
-        "folds": len(given.of_fold),
-        "seed": sources.get("seed", 1),
+        **({"slopes": adjusted.slopes} if adjusted else tuned),
         "n_people": given.n_labelled,
         "n_labelled": len(tasks.human),
         "n_other": int((~np.isin(tasks.key_of_other, tasks.key_of_human)).sum()),
@@ -158,7 +176,7 @@ def estimate_prediction_powered(
         made.frame,
         made.vcov,
         replace(made.provenance, extra={**made.provenance.extra, **extra}),
-        notes=_notes(given, gains, tasks),
+        notes=_notes(correct, given, gains, tasks),
         extra=tau,
         human=human,
         models=_models_alone(request, tasks, plans, make_plan),
@@ -171,15 +189,20 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 
 
 def _check(request: Request, correct: Correct, sources: ModelSources) -> None:
-    check_correct(correct, sources, SOURCES, (PPI, DSL, BOTH))
+    check_correct(correct, sources, SOURCES, (PPI, COVARIATE, DSL, BOTH))
+    stray = next((name for name in ("tuning", "folds", "seed") if name in sources), None)
+    if correct == COVARIATE and stray is not None:
+        raise InputError(f"correct='covariate' has no weights to tune; omit {stray}.")
     if correct == BOTH and request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
         raise InputError(f"{request.verb} takes no 'reliability'; use amce, mm, amce_diffs or mm_diffs.")
     if request.engine != "native" or request.strata:
         raise InputError("correct='ppi' is computed by the engine native, without strata; omit both.")
     if not request.clusters:
         raise InputError("correct='ppi' needs the clusters of people; give id, such as id='judge_id'.")
-    if correct == DSL and request.family != "gaussian":
-        raise InputError("correct='dsl' makes outcomes beyond 0 and 1; omit family, or use correct='ppi'.")
+    if correct in (DSL, COVARIATE) and request.family != "gaussian":
+        raise InputError(
+            f"correct={correct!r} has linear regressions alone; omit family, or use correct='ppi'."
+        )
 
 
 def _stable(
@@ -258,7 +281,7 @@ def _by_pseudo_outcomes(
     vcov = of_people + moved[~labelled].T @ moved[~labelled]
     return replace(
         found,
-        estimate=np.concatenate([fit.coef for fit in fits]),
+        estimate=coefficients_of(fits),
         vcov=vcov,
         vcov_labelled=of_people,
         weights=np.zeros_like(found.weights),
@@ -277,29 +300,20 @@ def _sources(tasks: Tasks, plans: Plans, fits: list[Regression], options: ModelS
     influences = [
         one.influence(
             influence(plans.human, fits, kind, one.units, one.labelled),
-            _stacked(known * influence(*own, kind, one.units, one.labelled) for own in labelled),
-            _stacked(known * influence(*own, "CR1" if kind == "CR2" else kind, one.other) for own in others),
+            stacked(known * influence(*own, kind, one.units, one.labelled) for own in labelled),
+            stacked(known * influence(*own, "CR1" if kind == "CR2" else kind, one.other) for own in others),
         )
         for one in clusterings
     ]
     return Sources(
-        _coefficients(fits),
-        np.array([known * _coefficients(own) for own in of_labelled]),
-        np.array([known * _coefficients(own) for own in of_other]),
+        coefficients_of(fits),
+        np.array([known * coefficients_of(own) for own in of_labelled]),
+        np.array([known * coefficients_of(own) for own in of_other]),
         influences,
-        _stacked(known * raw_influence(*own, fold) for own in labelled),
+        stacked(known * raw_influence(*own, fold) for own in labelled),
         clusterings[0].labelled.n,
         min(one.other.n for one in clusterings),
     )
-
-
-def _coefficients(fits: Sequence[Regression]) -> np.ndarray:
-    return np.concatenate([fit.coef for fit in fits])
-
-
-def _stacked(by_model: Iterable[np.ndarray]) -> np.ndarray:
-    """Influences (U, K) of J models as one array, (U, J, K)."""
-    return np.stack(list(by_model), axis=1)
 
 
 def _gains(plan: Plan, given: Sources, found: Debiased, models: Sequence[str]) -> pd.DataFrame:
@@ -309,7 +323,7 @@ def _gains(plan: Plan, given: Sources, found: Debiased, models: Sequence[str]) -
     human, total = (variances(contrasts, part) for part in (found.vcov_human, found.vcov))
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = np.where(tested & (human > 0) & (total > 0), human / total, np.nan)
-    rho = np.where(tested, correlation(given.contrasted(contrasts)), np.nan)
+    rho = np.where(tested, correlation(given, contrasts), np.nan)
     # A row takes of a model's difference in this row what its own coefficients take, on average
     taken = np.einsum("mk,kjl,ml->mj", contrasts, found.weights, contrasts)
     taken = taken / np.where(tested, (contrasts**2).sum(axis=1), np.nan)[:, None]
@@ -333,10 +347,11 @@ def _models_alone(request: Request, tasks: Tasks, plans: Plans, make_plan: MakeP
     return both[["judge", *both.columns.drop("judge")]]
 
 
-def _notes(given: Sources, gains: pd.DataFrame, tasks: Tasks) -> tuple[str, ...]:
+def _notes(correct: Correct, given: Sources, gains: pd.DataFrame, tasks: Tasks) -> tuple[str, ...]:
     unanswered = [
         f"{name} gave no usable answer in {count:,} rows; these are kept and count as its mean answer."
         for name, count in tasks.unanswered.items()
     ]
-    low = low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled)
-    return (*low, *unanswered, AT_MOST_HALF)
+    if correct == COVARIATE:
+        return (*unanswered, FROM_OTHER_PROFILE)
+    return (*low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled), *unanswered, AT_MOST_HALF)

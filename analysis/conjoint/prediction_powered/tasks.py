@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.schema import POSITIONS, SAMPLING
+from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
+from ...correction.items import doubt_of, refuse_chosen
 from ...correction.sources import Judged, Tuned, check_overlap, people_and_models, sampling_weights
-from ...frames.cells import Cells
+from ...frames.cells import Cells, needed_columns
 from ...frames.variables import factor_codes, listed
+from ...numerics.linear import Regression
 from ...numerics.panel import Clusters
 from ..estimands import PLANS
 from ..plan import Plan
@@ -22,6 +24,7 @@ from ..reliability.repeats import first_answers
 from ..request import Request
 
 PAIR = "pair_id"
+NAMED_IN = ("judge_id", "panel", "judge_kind")
 REMEDIES = (("them", "panel"), ("more tasks", "all"))
 # Up to so many clusters of people have CR2 errors; with more, decomposing each costs more than it changes
 MOST_REDUCED = 200
@@ -83,7 +86,15 @@ class Tasks:
 def named(table: pd.DataFrame, sources: ModelSources) -> tuple[np.ndarray, np.ndarray]:
     """Flag the rows of people and those of models."""
     human, model = sources.get("human", "human"), sources.get("model", "model")
-    return people_and_models(table, human, model, ("judge_id", "panel", "judge_kind"))
+    return people_and_models(table, human, model, NAMED_IN)
+
+
+def needed(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a table that a correction reads, so that others are not copied."""
+    formula = request.formula
+    names = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
+    names += [*NAMED_IN, PAIR, "position", SAMPLING, PROBABILITY, *needed_columns(list(frame.columns))]
+    return frame[[name for name in dict.fromkeys(names) if name in frame]]
 
 
 def tasks_of(
@@ -93,8 +104,12 @@ def tasks_of(
     choices: pd.DataFrame | None = None,
     *,
     everything: bool = False,
+    compared: bool = True,
 ) -> Tasks:
-    """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``."""
+    """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``.
+
+    Where answers are ``compared`` between tasks, models must have answered people's and others.
+    """
     for column in ("judge_id", "judge_kind", PAIR, "position"):
         if column not in frame:
             raise InputError(f"correct='ppi' needs the column {column!r} of the table `choices`; add it.")
@@ -111,13 +126,17 @@ def tasks_of(
     key[people | asked] = _keys(frame[people | asked])
     human, model = frame[people], frame[asked]
     models = tuple(model["judge_id"].astype(str).unique())
-    labelled, shown = np.zeros((2, int(key.max()) + 1), dtype=bool)
+    n_keys = 2 * (int(key.max()) // 2 + 1)
+    labelled, shown = np.zeros(n_keys, dtype=bool), np.zeros(n_keys, dtype=bool)
     labelled[key[people]], shown[key[asked]] = True, True
-    remedies = [f"ask it about {what} with `conjury collect --tasks {name}`" for what, name in REMEDIES]
-    check_overlap(models, labelled, shown, "tasks", (remedies[0], remedies[1]))
+    if compared:
+        remedies = [f"ask it about {what} with `conjury collect --tasks {name}`" for what, name in REMEDIES]
+        check_overlap(models, labelled, shown, "tasks", (remedies[0], remedies[1]))
     answers = _answers(model, key[asked], outcome, models, len(labelled))
     first = np.flatnonzero(~pd.Series(key[asked]).duplicated().to_numpy())
     weight = sampling_weights(human[SAMPLING]) if SAMPLING in human else None
+    if weight is None and compared:
+        _refuse_chosen(model, key[asked], models, labelled)
     other = first if weight is not None or everything else first[~labelled[key[asked][first]]]
     missing = model[outcome].isna().groupby(model["judge_id"].astype(str)).sum()
     return Tasks(
@@ -133,6 +152,22 @@ def tasks_of(
         {str(name): int(count) for name, count in missing.items() if count},
         model,
     )
+
+
+def _refuse_chosen(model: pd.DataFrame, key: np.ndarray, models: Sequence[str], labelled: np.ndarray) -> None:
+    """Refuse tasks of people about which a model is far less or more certain than about others."""
+    if PROBABILITY not in model:
+        return
+    doubt, names = doubt_of(model[PROBABILITY]), model["judge_id"].astype(str).to_numpy()
+    of_people = labelled.reshape(-1, 2).any(axis=1)
+    n = len(labelled) // 2
+    pairs = np.arange(n)
+    for name in models:
+        known = (names == name) & np.isfinite(doubt)
+        pair = key[known] // 2
+        with np.errstate(invalid="ignore"):
+            each = np.bincount(pair, doubt[known], n) / np.bincount(pair, minlength=n)
+        refuse_chosen(name, each, pairs, pairs[of_people], pairs[~of_people], "tasks")
 
 
 def _keys(rows: pd.DataFrame) -> np.ndarray:
@@ -179,13 +214,18 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
     if tasks.weight is not None and PAIR not in names:
         names.append(PAIR)
     found = {}
+    pairs = Clusters.numbered(tasks.key_of_other // 2)
     for name in names:
         if name not in tasks.human:
             raise InputError(f"There is no column {name!r}; name another id.")
         people = tasks.human[name].astype("string")
         others = tasks.other[name].astype("string")
-        if others.nunique() <= len(tasks.models) and not others.isin(people).any():
-            others = "pair " + tasks.other[PAIR].astype("string")
+        known = others.drop_duplicates()
+        if known.count() <= len(tasks.models) and not known.isin(people.drop_duplicates()).any():
+            codes, values = pd.factorize(people, sort=True, use_na_sentinel=False)
+            both = np.concatenate([codes, len(values) + pairs.code])
+            found[name] = Clusters(both.astype(np.int64), len(values) + pairs.n)
+            continue
         codes, values = pd.factorize(pd.concat([people, others]), sort=True, use_na_sentinel=False)
         found[name] = Clusters(codes.astype(np.int64), len(values))
     return found
@@ -202,8 +242,13 @@ class Plans:
     weights: str | None  # column of weights that models' rows have, too
 
 
-def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
-    """Build the regressions, with the convention of errors that suits so many clusters of people."""
+def people_plan(
+    request: Request, tasks: Tasks, make_plan: MakePlan
+) -> tuple[Plan, dict[str, Clusters], str | None]:
+    """Build the regression of people's answers, with errors that suit so many clusters of people.
+
+    With it come the clusters of people's rows above the other rows, and the column of models' weights.
+    """
     few = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
     few = few and tasks.human[request.clusters[0]].nunique() <= MOST_REDUCED and tasks.weight is None
     if request.vcov == "CR2" and tasks.weight is not None:
@@ -217,9 +262,13 @@ def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
             weight = weight * human[request.weights].to_numpy(dtype=float)
         human = human.assign(**{SAMPLING: weight})
         asked = replace(asked, weights=SAMPLING)
-    plan = make_plan(asked, human)
-    weights = _weights_of_models(request, tasks)
-    alone = replace(request, clusters=(), weights=weights, vcov=kind)
+    return make_plan(asked, human), clusterings, _weights_of_models(request, tasks)
+
+
+def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
+    """Build the regressions of people's and models' answers."""
+    plan, clusterings, weights = people_plan(request, tasks, make_plan)
+    alone = replace(request, clusters=(), weights=weights, vcov=plan.request.vcov)
     filled = tasks.other.assign(**{request.formula.outcome: tasks.of_other[0]})
     other = make_plan(alone, filled)
     if not plan.keys.astype(str).equals(other.keys.astype(str)):
@@ -229,8 +278,8 @@ def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
         )
     return Plans(
         plan,
-        tuple(_with_outcome(plan, answers) for answers in tasks.of_human),
-        tuple(_with_outcome(other, answers) for answers in tasks.of_other),
+        tuple(with_outcome(plan, answers) for answers in tasks.of_human),
+        tuple(with_outcome(other, answers) for answers in tasks.of_other),
         clusterings,
         weights,
     )
@@ -249,7 +298,7 @@ def _weights_of_models(request: Request, tasks: Tasks) -> str | None:
     return None
 
 
-def _with_outcome(plan: Plan, answers: np.ndarray) -> Plan:
+def with_outcome(plan: Plan, answers: np.ndarray) -> Plan:
     """The same regressions of a model's answers, on the rows that it was asked about."""
     asked = ~np.isnan(answers)
     cells: Cells = replace(
@@ -258,6 +307,16 @@ def _with_outcome(plan: Plan, answers: np.ndarray) -> Plan:
         outcome=np.where(asked, answers, 0.0),
     )
     return replace(plan, cells=cells)
+
+
+def coefficients_of(fits: Sequence[Regression]) -> np.ndarray:
+    """Coefficients of all regressions, shape (K,)."""
+    return np.concatenate([fit.coef for fit in fits])
+
+
+def stacked(by_model: Iterable[np.ndarray]) -> np.ndarray:
+    """Influences (U, K) of J models as one array, (U, J, K)."""
+    return np.stack(list(by_model), axis=1)
 
 
 def determined(plans: Plans) -> np.ndarray:

@@ -89,11 +89,14 @@ def amce(
         on the scores of clusters; the result keeps people and models alone beside it. "dsl" makes
         outcomes of all the models' tasks from people's, which were sampled with known probabilities
         (column ``sampling_probability``; Egami et al. 2023), and ["ppi", "reliability"] does both
-        corrections, with the tau of the people.
+        corrections, with the tau of the people. "covariate" needs people's tasks alone: what a model's
+        answers predict from the other profile of a pair is a covariate, centred, with a slope for each
+        level (Lin 2013); with fewer than 20 rows for each column of the regression the slope is common.
     **sources
         With correct="ppi": ``human, model, tuning, folds, seed``, as in
         `prediction_powered.ModelSources`. ``id`` names the clusters of people (models' other rows
-        are clustered by ``pair_id``); up to 200 of them have CR2 errors.
+        are clustered by ``pair_id``); up to 200 of them have CR2 errors. With correct="covariate":
+        ``human, model``.
 
     Returns
     -------
@@ -123,6 +126,9 @@ def amce(
 
     Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with
     imputed covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
+
+    Lin, W. (2013). Agnostic notes on regression adjustments to experimental data: Reexamining
+    Freedman's critique. Annals of Applied Statistics 7(1), 295-318. doi:10.1214/12-AOAS583
 
     Examples
     --------

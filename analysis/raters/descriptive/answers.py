@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import PROBABILITY, SAMPLING
 
-from ...correction.items import Rows, unlike, weighted_mean
+from ...correction.items import Rows, doubt_of, refuse_chosen, weighted_mean
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...numerics.panel import Clusters
 from ...numerics.types import Codes, Floats
@@ -23,7 +23,6 @@ from .scores import Flags
 
 ITEM, JUDGE = "item_id", "judge_id"
 NAMED_IN = ("judge", JUDGE, "group", "panel", "kind")
-UNLIKE = 1e-6  # p value below which labelled items are no random sample of all
 
 
 @dataclass(frozen=True)
@@ -192,24 +191,13 @@ def _refuse_chosen(found: Answers) -> None:
     """Refuse labelled items about which a model is far less or more certain than about others."""
     if PROBABILITY not in found.ratings.frame:
         return
-    given = pd.to_numeric(found.ratings.frame[PROBABILITY].astype(object), errors="coerce")
-    p = given.to_numpy(dtype=float, na_value=np.nan)
-    p = np.where((p >= 0) & (p <= 1), p, np.nan)
+    doubt = doubt_of(found.ratings.frame[PROBABILITY])
+    clusters = next(iter(found.clusterings.values()))
+    labelled, other = np.flatnonzero(found.labelled), np.flatnonzero(found.other)
     for name, own in zip(found.models, found.of_models, strict=True):
-        known = own & np.isfinite(p)
-        doubt = np.sqrt(p * (1 - p))[known, None]
-        each = _means(doubt, found.item[known], len(found.strata))
-        item = np.concatenate([np.flatnonzero(found.labelled), np.flatnonzero(found.other)])
-        n = int(found.labelled.sum())
-        codes = next(iter(found.clusterings.values()))[item]
-        parts = [weighted_mean(each[part], np.ones(len(part))) for part in (item[:n], item[n:])]
-        enough = all(one.used.sum() > 1 for one in parts)
-        if enough and unlike(parts[0], parts[1], codes[:n], codes[n:])[0] < UNLIKE:
-            certain = "less" if parts[0].estimate > parts[1].estimate else "more"
-            raise InputError(
-                f"{name} is far {certain} certain about the labelled items than about others, so these were "
-                f"not chosen at random; give the probability of choosing each in a column {SAMPLING!r}."
-            )
+        known = own & np.isfinite(doubt)
+        each = _means(doubt[known, None], found.item[known], len(found.strata))[:, 0]
+        refuse_chosen(name, each, clusters, labelled, other, "items")
 
 
 def _means(values: Floats, code: np.ndarray, n: int) -> Floats:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...conjoint.prediction_powered.covariate import BY_LEVEL, COVARIATE
 from ...figures.conjoint.corrections import sources
 from ...figures.conjoint.effects import series_in_words, stacked
 from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_of, models_in_words
@@ -88,6 +89,14 @@ def method(record: Recorded, report: ReportData) -> str:
     described = describe_analysis(settings) if record.kind == OF_CONJOINTS else _described(settings)
     if record.name != first.name:
         return f"{described} Estimates are corrected as those of *{plain(first.title)}*."
+    if settings.get("correct") == COVARIATE:
+        slopes = "a slope for each level" if settings.get("slopes") == BY_LEVEL else "one slope"
+        return (
+            f"{described} Estimates are adjusted by covariates: what the models' answers predict from the "
+            f"other profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn apart, "
+            "so that estimates are about people, whatever the models answer; models affect their precision "
+            "only. The gain is the variance without models divided by that with models."
+        )
     asked, unit = COUNTED[record.kind].asked, COUNTED[record.kind].unit
     return " ".join(
         [

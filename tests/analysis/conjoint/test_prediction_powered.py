@@ -291,6 +291,30 @@ def test_sampling_probabilities_are_used(correct):
         amce(wrong, FORMULA, id="judge_id", correct=correct)
 
 
+def with_certainty(choices, seed=1):
+    """The model's choices with probabilities: the second profile of a pair has the rest of the first's."""
+    rng = np.random.default_rng(seed)
+    p = pd.Series(rng.beta(0.7, 0.7, choices["pair_id"].nunique()), index=choices["pair_id"].unique())
+    first = choices["pair_id"].map(p)
+    probability = first.where(choices["position"] == "A", 1 - first)
+    return choices.assign(probability=probability.where(choices["judge_kind"] == "model")), p
+
+
+def test_tasks_chosen_by_the_models_certainty_need_their_probabilities():
+    choices, p = with_certainty(panel_and_model(1, people=60))
+    corrected(choices)
+    doubt = np.sqrt(p * (1 - p))
+    unsure = doubt.reindex(people_of(choices)["pair_id"]).to_numpy() > doubt.median()
+    chosen = pd.concat([people_of(choices)[unsure], model_of(choices)], ignore_index=True)
+    with pytest.raises(
+        InputError, match="gpt is far less certain about the labelled tasks than about others"
+    ):
+        corrected(chosen)
+    chance = np.where(chosen["tone"] == "rude", 0.2, 0.3)
+    pair = pd.Series(chance).groupby(chosen["pair_id"]).transform("first").to_numpy()
+    corrected(chosen.assign(sampling_probability=pair))
+
+
 def only_shared(choices):
     return choices[choices["pair_id"].isin(people_of(choices)["pair_id"])]
 
@@ -320,7 +344,7 @@ def only_apart(choices):
         (None, {"tuning": "best"}, "tuning is 'best'"),
         (None, {"folds": 0}, "folds is 0"),
         (None, {"engine": "statsmodels"}, "computed by the engine native"),
-        (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'dsl' or"),
+        (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'covariate' or 'dsl' or"),
         (None, {"correct": "dsl"}, "needs the column 'sampling_probability'"),
         (None, {"correct": None, "human": "human"}, "human goes with correct='ppi'"),
         (only_apart, {}, "answered none of the tasks that people answered.*--tasks panel"),

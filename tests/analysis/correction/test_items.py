@@ -67,6 +67,26 @@ def test_means_with_weight_one_are_those_of_ppi_py(outcome: str, prediction: str
     np.testing.assert_allclose(made["std_error"], ours, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("outcome", "prediction"), [("y", "y_model"), ("b", "b_p"), ("b", "b_model")])
+def test_the_tuned_weight_of_a_mean_is_that_of_ppi_py_but_for_the_variance_it_pools(
+    outcome: str, prediction: str
+) -> None:
+    known = pd.read_csv(REFERENCES / "ppi_py.csv").query(
+        "data == 'simple' and outcome == @outcome and prediction == @prediction and lam == 'tuned' "
+        "and function == 'ppi_mean_pointestimate'"
+    )
+    table = simple(outcome, prediction)
+    model = table.loc[table["judge_id"] == "gpt", "value"].to_numpy(float)
+    n, rest = 300, 1000
+    made = by_source(table, tuning="scalar", folds=1).loc["corrected"]
+    # ppi_py: covariance with denominator n, over (1/n + 1/N) times the variance of all the model's answers
+    apart = model[:n].var(ddof=1) / n + model[n:].var(ddof=1) / rest
+    pooled = (1 / n + 1 / rest) * model.var(ddof=1)
+    np.testing.assert_allclose(
+        made["weight"] * apart / pooled * (n - 1) / n, known["used"].iloc[0], rtol=1e-9
+    )
+
+
 def test_a_tuned_mean_is_the_optimal_one() -> None:
     table = simple("y", "y_model")
     values = table["value"].to_numpy(float)

@@ -109,3 +109,12 @@ def test_effects_of_a_judge_who_follows_the_position_are_not_corrected(study) ->
     assert {"reliability", "position"} <= set(found.tables)
     assert "corrected" not in found.tables
     assert any("gpt4o baseline, effects were not corrected. Below chance" in note for note in found.notes)
+
+
+def test_a_bootstrap_by_judges_is_named_where_a_model_is_a_single_one(study, choices) -> None:
+    by_judge = study.bootstrap.model_copy(update={"unit": "judge_id"})
+    alone = study.model_copy(update={"bootstrap": by_judge, "stimuli": []})
+    made = robustness(alone, choices[choices["judge_kind"] == "model"], draws=19)
+    assert any(
+        "name a column with two or more values as `unit` of `bootstrap`" in note for note in made.notes
+    )

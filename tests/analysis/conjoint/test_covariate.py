@@ -1,0 +1,213 @@
+"""Models' answers as covariates of people's answers: the regression they stand for, limits, coverage."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
+from conjury.analysis.conjoint.prediction_powered.covariate import covariates
+from conjury.analysis.conjoint.prediction_powered.tasks import tasks_of
+from conjury.analysis.conjoint.request import make_request
+from conjury.analysis.correction import label_plan
+from conjury.inference.errors import InputError
+from tests.support.panel_and_model import FORMULA, LEVELS, panel_and_model
+
+NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
+
+
+def adjusted(choices, estimate=amce, **options):
+    return estimate(choices, FORMULA, id="judge_id", correct="covariate", **options)
+
+
+def dummies(table):
+    columns = [table[name].eq(level) for name, levels in LEVELS.items() for level in levels[1:]]
+    return np.column_stack(columns).astype(float)
+
+
+def other_profile(table):
+    """Dummies of the other profile in the pair of each row; rows alternate between positions."""
+    shown = dummies(table)
+    return shown.reshape(-1, 2, shown.shape[1])[:, ::-1].reshape(shown.shape)
+
+
+def regression_with_covariate(choices, interacted):
+    """Least squares on the profile and on what the model predicts from the other one, written out."""
+    human, model = (choices[choices["judge_kind"] == kind] for kind in ("human", "model"))
+    ones = np.ones((len(model), 1))
+    both = np.hstack([ones, dummies(model), other_profile(model)])
+    slopes = np.linalg.lstsq(both, model["chosen"], rcond=None)[0][1 + dummies(model).shape[1] :]
+    covariate = other_profile(human) @ slopes
+    covariate -= covariate.mean()
+    shown = np.column_stack([np.ones(len(human)), dummies(human)])
+    added = shown * covariate[:, None] if interacted else covariate[:, None]
+    return np.linalg.lstsq(np.hstack([shown, added]), human["chosen"], rcond=None)[0][1 : shown.shape[1]]
+
+
+@pytest.mark.parametrize(("people", "slopes"), [(60, "by level"), (8, "common")])
+def test_effects_are_those_of_the_regression_with_the_covariate(people, slopes):
+    choices = panel_and_model(1, people=people, other=50)
+    found = adjusted(choices)
+    assert found.settings["slopes"] == slopes
+    expected = regression_with_covariate(choices, slopes == "by level")
+    np.testing.assert_allclose(
+        found.frame["estimate"][found.frame["std_error"].notna()], expected, atol=1e-12
+    )
+
+
+def test_people_alone_models_alone_and_gains_come_with_it_in_all_verbs():
+    choices = panel_and_model(1, people=60, other=0)
+    for found in (
+        adjusted(choices),
+        adjusted(choices, mm),
+        amce_diffs(choices, "chosen ~ topic + author", by="tone", id="judge_id", correct="covariate"),
+        interaction(choices, FORMULA, "tone", "topic", id="judge_id", correct="covariate"),
+    ):
+        assert found.kind == "prediction_powered"
+        assert list(found.extra) == ["human", "models", "gains"]
+        assert len(found.human.frame) == len(found.frame) == len(found.gains) == len(found.models)
+        assert found.gains["gain"].median() > 1.02
+    people = amce(choices[choices["judge_kind"] == "human"], FORMULA, id="judge_id", vcov="CR2")
+    np.testing.assert_allclose(adjusted(choices).human.frame[NUMBERS], people.frame[NUMBERS], atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:No standard error")
+def test_a_constant_model_leaves_people_alone():
+    choices = panel_and_model(1, other=0)
+    flat = choices.assign(chosen=choices["chosen"].where(choices["judge_kind"] == "human", 0.5))
+    found = adjusted(flat)
+    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
+
+
+def test_a_model_that_was_asked_about_other_tasks_alone_is_a_covariate_too():
+    choices = panel_and_model(1, people=40, other=400)
+    of_people = choices.loc[choices["judge_kind"] == "human", "pair_id"]
+    apart = choices[(choices["judge_kind"] == "human") | ~choices["pair_id"].isin(of_people)]
+    assert adjusted(apart).gains["gain"].median() > 1.02
+
+
+def every_pair():
+    """All ordered pairs of different profiles, answered by people and a model."""
+    profiles = list(itertools.product(*LEVELS.values()))
+    pairs = list(itertools.permutations(profiles, 2))
+    rng = np.random.default_rng(3)
+    utility = [0.8 * (tone == "rude") + 0.3 * (topic == "law") for tone, topic, _ in profiles]
+    value = dict(zip(profiles, utility, strict=True))
+    tables = []
+    for kind, judges in (("human", 24), ("model", 1)):
+        first = [value[a] - value[b] + rng.normal() > 0 for a, b in pairs]
+        table = pd.DataFrame([shown for pair in pairs for shown in pair], columns=list(LEVELS))
+        tables.append(
+            table.assign(
+                chosen=np.column_stack([first, np.logical_not(first)]).ravel().astype(float),
+                pair_id=np.repeat([f"p{number}" for number in range(len(pairs))], 2),
+                position=np.tile(["A", "B"], len(pairs)),
+                judge_id=[f"{kind}_{number // 2 % judges}" for number in range(len(table))],
+                judge_kind=kind,
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def test_the_covariate_has_expectation_zero_where_pairs_never_show_equal_profiles():
+    found = adjusted(every_pair())
+    np.testing.assert_allclose(found.frame["estimate"], found.human.frame["estimate"], atol=1e-12)
+    covariate, _ = covariates(*people_and_tasks(every_pair()))
+    assert np.ptp(covariate) > 0.1
+
+
+def people_and_tasks(choices):
+    """What covariates are computed from: the request, tasks, and equal weights."""
+    request = make_request("amce", FORMULA, id="judge_id")
+    tasks = tasks_of(request, choices, {}, everything=True, compared=False)
+    return request, tasks, np.ones(len(tasks.human))
+
+
+def differing(choices):
+    """The same choices, as if the profiles of four in five pairs had different tones."""
+    other = {"kind": "rude", "rude": "kind"}
+    second = (choices["position"] == "B").to_numpy() & (choices["pair_id"].str[-1] > "1").to_numpy()
+    tone = choices["tone"].astype(str).to_numpy(object)
+    tone[second] = [other[name] for name in tone[np.flatnonzero(second) - 1]]
+    return choices.assign(tone=tone)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        (differing, {}, "attributes of a profile depend on those of the other profile"),
+        (lambda table: table.assign(pair_id="pair"), {}, "'pair_id' name several pairs"),
+        (None, {"tuning": "scalar"}, "no weights to tune; omit tuning"),
+        (None, {"folds": 2}, "no weights to tune; omit folds"),
+        (None, {"family": "quasibinomial"}, "linear regressions alone"),
+        (None, {"model": "gpt9"}, "model names 'gpt9'"),
+        (None, {"id": None}, "needs the clusters of people"),
+    ],
+)
+def test_what_cannot_be_adjusted_is_refused(change, options, sentence):
+    choices = panel_and_model(1, other=20)
+    with pytest.raises(InputError, match=sentence):
+        amce(
+            choices if change is None else change(choices),
+            FORMULA,
+            **{"id": "judge_id", "correct": "covariate", **options},
+        )
+
+
+def test_a_plan_needs_further_tasks_of_the_model():
+    with pytest.raises(InputError, match="give one with correct='ppi'"):
+        label_plan(adjusted(panel_and_model(1, other=0)))
+
+
+def test_few_people_and_missing_answers_of_a_model_are_adjusted():
+    choices = panel_and_model(2, people=5, tasks=6, other=0)
+    silent = (choices["judge_kind"] == "model") & (choices["pair_id"] < "pair_00010")
+    found = adjusted(choices.assign(chosen=choices["chosen"].mask(silent)))
+    assert np.isfinite(found.frame["estimate"]).all()
+    assert found.settings["slopes"] == "common"
+    assert "gpt gave no usable answer in 20 rows" in " ".join(found.notes)
+
+
+def test_unequal_sampling_is_weighted():
+    choices = panel_and_model(4, people=60, other=100)
+    chance = np.where(choices["topic"] == "law", 0.2, 0.5)
+    pair = pd.Series(chance).groupby(choices["pair_id"]).transform("first")
+    found = adjusted(choices.assign(sampling_probability=pair.to_numpy()))
+    plain = adjusted(choices)
+    assert not np.allclose(found.frame["estimate"], plain.frame["estimate"])
+    assert found.frame["std_error"].dropna().between(0.01, 0.2).all()
+
+
+@pytest.fixture(scope="module")
+def truth():
+    """Effects among very many people."""
+    large = panel_and_model(99, people=3000, other=0)
+    people = large[large["judge_kind"] == "human"]
+    return amce(people, FORMULA, id="judge_id").frame["estimate"].to_numpy()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("people", [8, 30])
+def test_a_text_that_people_and_model_share_neither_biases_effects_nor_shortens_intervals(people, truth):
+    # rho is the correlation of people's and the model's reaction to the texts of a pair
+    ratio = {}
+    for rho in (0.0, 0.95):
+        moved, inside, widths = [], [], []
+        for seed in range(15):
+            found = adjusted(panel_and_model(seed, people=people, other=0, rho=rho))
+            rows = found.frame["std_error"].notna()
+            tables = [one.frame[rows] for one in (found.human, found)]
+            moved.append(tables[1]["estimate"].to_numpy() - tables[0]["estimate"].to_numpy())
+            inside.append(
+                [((own["lower"] <= truth[rows]) & (truth[rows] <= own["upper"])).mean() for own in tables]
+            )
+            widths.append([(own["upper"] - own["lower"]).mean() for own in tables])
+        errors = np.std(moved, axis=0) / np.sqrt(len(moved))
+        assert np.abs(np.mean(moved, axis=0) / errors).max() < 4
+        alone, covered = np.mean(inside, axis=0)
+        assert covered > alone - 0.05
+        before, after = np.mean(widths, axis=0)
+        ratio[rho] = after / before
+    assert ratio[0.0] < 0.98
+    assert ratio[0.95] == pytest.approx(ratio[0.0], abs=0.04)
