@@ -181,9 +181,8 @@ def units_of(
 def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
     """Correct people's estimates by models.
 
-    Lambda of a fold comes from the other folds. By coefficient and as a scalar it is also shrunk towards zero
-    by what a correlation of zero would give by chance among as many clusters, and is zero where these are too
-    few to tell. With a single fold it comes from all clusters, as it is.
+    Lambda of a fold comes from the other folds, and is shrunk towards zero by what a correlation of zero would
+    give by chance among as many clusters; it is zero where these are too few to tell. With a single fold it comes from all clusters, as it is.
     """
     if tuning not in get_args(Tuning):
         raise InputError(f"tuning is {tuning!r}; give one of {', '.join(get_args(Tuning))}.")
@@ -258,9 +257,15 @@ def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarr
         weights[each, :, each] = 1.0 / j
         return weights
     if tuning == "matrix":
+        spread = _own_moments(sources, left_out)[2]
         cov, var = _moments(sources, left_out)
-        largest = float(_own_moments(sources, left_out)[2].max())
-        return np.asarray(cov @ _inverse(var, largest)).reshape(m, j, m)
+        inverse = _inverse(var, float(spread.max()))
+        found = cov @ inverse
+        if left_out is not None:
+            rank = round(float(np.trace(var @ inverse)))
+            explained = np.einsum("ik,ik->i", found, cov)
+            found *= _shrinkage(explained, spread, _kept(sources, left_out), rank)[:, None]
+        return np.asarray(found).reshape(m, j, m)
     cov, var, spread = _own_moments(sources, left_out)
     if tuning == "scalar":
         cov, var, spread = cov.sum(0, keepdims=True), var.sum(0, keepdims=True), spread.sum(keepdims=True)
@@ -273,7 +278,7 @@ def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarr
 
 
 def _shrinkage(explained: np.ndarray, spread: np.ndarray, clusters: int, j: int) -> np.ndarray:
-    """Positive-part factors by which weights from so many clusters are shrunk, shape (m,).
+    """Positive-part factors by which j weights from so many clusters are shrunk, shape (m,).
 
     They are zero up to the correlation at which asking the models begins to narrow intervals.
     """
