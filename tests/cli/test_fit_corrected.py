@@ -128,3 +128,20 @@ def test_a_report_on_the_correction_needs_one(
     assert "has no estimates that models make more precise; run `conjury fit` with --correct ppi" in refused(
         "report correction --results plain"
     )
+
+
+@pytest.mark.long
+def test_a_model_is_a_covariate_of_the_answers_of_people(
+    tmp_path: Path, folder: Path, short_study: Path, done: Told
+) -> None:
+    files = f"{FILES} --correct covariate --human people --model gpt4o --out {tmp_path / 'adjusted'}"
+    printed = done("fit", short_study / "study.yaml", files, cwd=folder, figures=())
+    assert "people are as precise as" in " ".join(printed.split())
+    both = pd.concat([pd.read_parquet(folder / f"{name}.parquet") for name in ("people", "models")])
+    made = amce(both, FORMULA, id="judge_id", correct="covariate", human="people", model="gpt4o")
+    written = pd.read_parquet(tmp_path / "adjusted" / "tables" / "amce_corrected.parquet")
+    np.testing.assert_allclose(written["estimate"], made.frame["estimate"], rtol=1e-9, atol=1e-12)
+    assert (
+        "what the models' answers predict from the other profile"
+        in Report(tmp_path / "adjusted", "corrected").methods()
+    )
