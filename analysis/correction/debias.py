@@ -181,8 +181,9 @@ def units_of(
 def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
     """Correct people's estimates by models.
 
-    Lambda of a fold comes from the other folds, and is shrunk towards zero by what a correlation of zero would
-    give by chance among as many clusters; it is zero where these are too few to tell. With a single fold it comes from all clusters, as it is.
+    Lambda of a fold comes from the other folds, and is shrunk towards zero by what a correlation of zero
+    would give by chance among as many clusters; it is zero where these are too few to tell. With a single
+    fold it comes from all clusters, as it is.
     """
     if tuning not in get_args(Tuning):
         raise InputError(f"tuning is {tuning!r}; give one of {', '.join(get_args(Tuning))}.")

@@ -390,7 +390,16 @@ def hits(draw, truth, draws, **options):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("people", "rho"), [(10, 0.0), (10, 0.95), (30, 0.6), (100, -0.3), (100, 0.95)])
+@pytest.mark.parametrize(
+    ("people", "rho"),
+    [
+        (10, 0.0),
+        (30, 0.6),
+        (100, 0.95),
+        pytest.param(10, 0.95, marks=pytest.mark.slow),
+        pytest.param(100, -0.3, marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_cover_whatever_the_model_answers(people, rho):
     truth = effects_among_people()
     alone, powered, ratio = hits(lambda seed: panel_and_model(seed, people=people, rho=rho), truth, 120)

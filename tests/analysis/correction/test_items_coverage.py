@@ -41,7 +41,7 @@ def covered(tables: list[pd.DataFrame], truth: float) -> tuple[float, float, flo
 
 @pytest.mark.long
 @pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
-@pytest.mark.parametrize("n", [20, 100])
+@pytest.mark.parametrize("n", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_intervals_of_means_cover(n: int, rho: float) -> None:
     rng = np.random.default_rng(17)
     tables = []

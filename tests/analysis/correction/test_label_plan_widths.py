@@ -58,7 +58,9 @@ def large(rho: float) -> PredictionPowered:
 
 
 @pytest.mark.parametrize(("people", "draws"), [(30, 24), (100, 12)])
-@pytest.mark.parametrize("rho", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize(
+    "rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.6, pytest.param(0.9, marks=pytest.mark.slow)]
+)
 def test_predicted_widths_are_those_of_corrected_estimates(rho: float, people: int, draws: int) -> None:
     plan = label_plan(large(rho), [people], other=OTHER).frame
     widths = []
