@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from panel_and_model import FORMULA, LEVELS, panel_and_model
 
 from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
 from conjury.analysis.conjoint.prediction_powered.covariate import covariates
@@ -12,7 +13,6 @@ from conjury.analysis.conjoint.prediction_powered.tasks import tasks_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.correction import label_plan
 from conjury.inference.errors import InputError
-from tests.support.panel_and_model import FORMULA, LEVELS, panel_and_model
 
 NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from panel_and_model import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.correction import label_plan
 from conjury.analysis.correction.strata import PRIOR, strata_plan
 from conjury.inference.design.sampling import draw_sample, inclusion_probabilities, planned_sizes
 from conjury.inference.errors import InputError
-from tests.support.panel_and_model import FORMULA, panel_and_model
 
 PLAN = ("chosen", ["human"], ["gpt"])
 
