@@ -41,7 +41,7 @@ from ..raters.descriptive import (
     tier_accuracy,
 )
 from ..raters.descriptive.means import coverage
-from ..raters.ratings import read_ratings
+from ..raters.reading import read_ratings
 from ..raters.replacement import alt_test
 from ..raters.replacement.decide import with_curve
 from ..raters.scales import dimension_names

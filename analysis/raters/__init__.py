@@ -15,7 +15,8 @@ from .descriptive import (
     tier_accuracy,
 )
 from .models import ModelFit, dimension_model, label_model, rater_model
-from .ratings import Ratings, read_dimensions, read_ratings
+from .ratings import Ratings
+from .reading import read_dimensions, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
 from .scales import with_items
 

@@ -206,7 +206,7 @@ def _of_dimension(
 ) -> tuple[str, str, Callable[..., ModelFit], dict[str, Any]]:
     """The model of one dimension: of ratings where values are numbers, else of labels."""
     from conjury.analysis.raters import label_model, rater_model
-    from conjury.analysis.raters.ratings import read_ratings
+    from conjury.analysis.raters.reading import read_ratings
 
     assumptions = assuming.read()
     numeric = read_ratings(judgments, dimension=name, scale=assumptions.scale).numeric

@@ -12,7 +12,8 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
 from ...results import Result
-from ..ratings import Judgments, Ratings, read_dimensions
+from ..ratings import Judgments, Ratings
+from ..reading import read_dimensions
 from ..scales import names_of
 from .chance_corrected import OWN, canonical, own_weights, weight_matrix
 from .comparisons import CATEGORICAL, Weighting, comparisons_of
@@ -41,7 +42,7 @@ def agreement(
     Parameters
     ----------
     judgments : DataFrame
-        As :func:`conjury.analysis.raters.ratings.read_ratings` takes it.
+        As :func:`conjury.analysis.raters.reading.read_ratings` takes it.
     coefficients : str or sequence of str, optional
         By default all that the ratings allow. For any values: ``percent`` (observed agreement), ``cohen``
         (mean of the kappas of all pairs of raters, weighted by the items they share: Light's where all rated

@@ -16,7 +16,8 @@ from ...numerics.intervals import UNBOUNDED
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ...vocabulary import HUMAN
-from ..ratings import Judgments, read_dimensions
+from ..ratings import Judgments
+from ..reading import read_dimensions
 from ..scales import names_of
 from .prediction_powered import prediction_powered
 from .scores import Scores, columns_of, item_scores, ordered, stratum_names

@@ -23,7 +23,8 @@ from ...correction.bounds import (
 from ...numerics.intervals import SHARE
 from ...results import Result
 from ...vocabulary import HUMAN
-from ..ratings import Judgments, Ratings, read_dimensions
+from ..ratings import Judgments, Ratings
+from ..reading import read_dimensions
 from ..scales import names_of
 from .means import means
 from .scores import groups_among, ordered

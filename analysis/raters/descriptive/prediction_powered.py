@@ -32,7 +32,8 @@ from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
 from ...numerics.types import Floats
 from ...results import Result
 from ...vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
-from ..ratings import Judgments, Ratings, read_dimensions
+from ..ratings import Judgments, Ratings
+from ..reading import read_dimensions
 from ..scales import names_of
 from .answers import ITEM, JUDGE, Answers, answers_of
 from .scores import Flags, ordered, stratum_names

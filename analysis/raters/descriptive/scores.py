@@ -18,7 +18,8 @@ from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import Interval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ...vocabulary import HUMAN, OVERALL
-from ..ratings import Judgments, Ratings, read_dimensions
+from ..ratings import Judgments, Ratings
+from ..reading import read_dimensions
 from ..scales import Clustered, item_clusters, levels_present, names_of, ranks
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same

@@ -14,7 +14,8 @@ from conjury.inference.errors import InputError
 from ...numerics.bootstrap import without_spread
 from ...numerics.intervals import inference
 from ...results import Result
-from ..ratings import Judgments, read_dimensions
+from ..ratings import Judgments
+from ..reading import read_dimensions
 from ..scales import names_of
 from .decide import (
     FEW_INSTANCES,

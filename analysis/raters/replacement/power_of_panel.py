@@ -10,7 +10,8 @@ from conjury.inference.errors import InputError
 
 from ...numerics.types import Floats
 from ...results import Result
-from ..ratings import Judgments, only_dimension
+from ..ratings import Judgments
+from ..reading import only_dimension
 from .panel import ACCURACY, NEG_RMSE, Panel, models_of, panel_of
 from .power import Kind, alt_test_power
 

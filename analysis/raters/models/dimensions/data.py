@@ -14,7 +14,8 @@ from conjury.inference.tables.schema import require_columns
 
 from ....numerics.types import Codes, Floats
 from ....vocabulary import HUMAN
-from ...ratings import Ratings, read_ratings
+from ...ratings import Ratings
+from ...reading import read_ratings
 from ..ordinal.data import levels_of_items
 
 KEYS = ["judge", "item", "sample"]

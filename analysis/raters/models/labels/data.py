@@ -14,7 +14,8 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ....numerics.types import Codes, Floats
 from ....vocabulary import HUMAN
-from ...ratings import Ratings, read_ratings
+from ...ratings import Ratings
+from ...reading import read_ratings
 
 MOST_NUMBERS = 10
 MOST_LABELS = 20

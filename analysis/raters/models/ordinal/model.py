@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError, did_you_mean
 
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes
-from ...ratings import read_ratings
+from ...reading import read_ratings
 from ...scales import with_items
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
 from ..fitted import ModelFit, changed, with_predictive
