@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Levels, Texts, levels, table_of, tidy
-from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
+from ..dots import Levels, Texts, levels, table_of
+from ..fitting import Drawable
 from ..labels import Labels, level_at
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 INTERVALS = "bars: {level} confidence intervals, not adjusted for their number"
 RANDOM = "bars: the middle 95% of designs drawn at random"
@@ -62,98 +60,6 @@ def caption(name: str, title: str, alpha: float) -> str:
     """Caption of the figure of a check: what points and bars are, and at which level."""
     told = CAPTIONS.get(name, "").format(level=level_at(alpha))
     return f"{title}. {told}".rstrip()
-
-
-FLOOR = 0.5  # lower end of the logarithmic axis of counts
-BINS = 40
-
-
-def _panels(
-    result: Drawable, style: Style, draw: Callable[[Any, pd.DataFrame], None], xlabel: str, names: list[str]
-) -> Figure:
-    """A panel for each judge and prompt, with one legend above."""
-    if result.frame.empty:
-        raise InputError(f"The check {result.kind!r} has no numbers to draw.")
-    panels = list(result.frame.groupby(["judge", "prompt"], sort=False))
-    title, above, columns = room_above(style.title, TWO_COLUMNS, names)
-    heads = [wrap(style.words.feature(judge), TWO_COLUMNS - 1, 9.5, bold=True) for (judge, _), _ in panels]
-    drawn = new_figure(TWO_COLUMNS, 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
-    grid = drawn.subplots(len(panels), 1, squeeze=False)[:, 0]
-    for axes, (_, rows), head in zip(grid, panels, heads, strict=True):
-        draw(axes, rows)
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel("Respondents")
-        axes.set_title(head, loc="left", fontweight="bold", pad=4)
-        tidy(axes, "y", ("top", "right"))
-    handles, labels = grid[0].get_legend_handles_labels()
-    add_legend(drawn, handles, labels, columns, title, style.look)
-    return drawn
-
-
-def _runs_alt(result: Drawable, style: Style) -> str:
-    """Give the longest run of each judge, and how many respondents have it."""
-    texts = ["Respondents by their longest run of one position."]
-    for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
-        last = rows[rows["respondents"] > 0].iloc[-1]
-        texts.append(
-            f"{style.words.feature(judge)}: the longest run is {last['run']:.0f} tasks, of "
-            f"{last['respondents']:.0f} respondents, where {last['expected']:.1f} are expected."
-        )
-    return " ".join(texts)
-
-
-@figure("straight_lining", alt=_runs_alt)
-def straight_lining(result: Drawable, style: Style) -> Figure:
-    """Longest runs of one position: respondents observed as bars, expected as dots."""
-    look = style.look
-
-    def draw(axes: Any, rows: pd.DataFrame) -> None:
-        run, expected = rows["run"].to_numpy(), rows["expected"].to_numpy(dtype=float)
-        observed = rows["respondents"].to_numpy(dtype=float)
-        height = np.maximum(observed - FLOOR, 0)
-        axes.bar(run, height, bottom=FLOOR, width=0.7, color=look.color(0), label="Observed")
-        shown = expected >= FLOOR
-        axes.plot(
-            run[shown], expected[shown], look.marker(1), color=look.color(1), markersize=5, label="Expected"
-        )
-        axes.set_yscale("log")
-        axes.set_ylim(FLOOR, max(observed.max(), expected.max()) * 1.6)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_xticks(run)
-
-    return _panels(result, style, draw, "Longest run of one position (tasks)", ["Observed", "Expected"])
-
-
-def _times_alt(result: Drawable, style: Style) -> str:
-    """Give the median of each judge, and how many respondents are fast and slow."""
-    texts = ["Respondents by their median response time."]
-    for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
-        texts.append(
-            f"{style.words.feature(judge)}: median {rows['seconds'].median():.1f} seconds per task; "
-            f"{int(rows['fast'].sum())} of {len(rows)} respondents are fast, {int(rows['slow'].sum())} slow."
-        )
-    return " ".join(texts)
-
-
-@figure("response_times", alt=_times_alt)
-def response_times(result: Drawable, style: Style) -> Figure:
-    """Median response times of respondents on a logarithmic axis, outliers in another colour."""
-    look, names = style.look, ["Within limits", "Fast", "Slow"]
-
-    def draw(axes: Any, rows: pd.DataFrame) -> None:
-        seconds = rows["seconds"].to_numpy(dtype=float)
-        known = np.isfinite(seconds)
-        low, high = np.log10(seconds[known].min()), np.log10(seconds[known].max())
-        edges = np.logspace(low - 0.02, high + 0.02, BINS + 1)
-        fast, slow = (rows[name].to_numpy(dtype=bool) & known for name in ("fast", "slow"))
-        parts = [seconds[known & ~fast & ~slow], seconds[fast], seconds[slow]]
-        axes.hist(parts, bins=list(edges), stacked=True, color=[look.color(k) for k in range(3)], label=names)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.xaxis.set_minor_formatter(lambda value, _: "")
-        axes.axvline(float(np.median(seconds[known])), color=look.muted, linewidth=0.9, linestyle="--")
-
-    return _panels(result, style, draw, "Median seconds per task (dashed: median respondent)", names)
 
 
 NUMBERS = ["estimate", "lower", "upper"]
