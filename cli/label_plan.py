@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from .printing import money, wide_console
 
@@ -86,8 +86,10 @@ def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
     _check_costs(model, asked)
     loaded = _load(study, model)
     if model.strata is not None and model.strata not in loaded.tables["choices"]:
+        known = [attribute.id for attribute in study.attributes]
         raise InputError(
-            f"--strata {model.strata}: the choices have no column {model.strata}; name an attribute."
+            f"--strata {model.strata}: the choices have no column {model.strata}"
+            f"{did_you_mean(model.strata, known)}; name an attribute: {listed(known)}."
         )
     analysis = analysis_of_effects(study)
     found, notes = _corrected(study, analysis, loaded, model, asked.alpha)
@@ -166,11 +168,14 @@ def _load(study: Study, model: WithModel) -> Loaded:
     asked = choices[as_text(choices["judge_kind"]) == "model"]
     known = [str(name) for name in judge_of(asked).unique()]
     if model.with_model not in known:
-        from conjury.inference.errors import did_you_mean, listed
-
-        there = f"they have {listed(known)}" if known else "they have none"
+        if not known:
+            raise InputError("--with: the choices have no answers of models; add their file with --data.")
         hint = did_you_mean(str(model.with_model), known)
-        raise InputError(f"--with {model.with_model}: the choices have no such model{hint}; {there}.")
+        raise InputError(
+            f"--with {model.with_model}: the choices have no such model{hint}; they have {listed(known)}."
+        )
+    if len(asked) == len(choices):
+        raise InputError("--with: the choices have no answers of people; add their file with --data.")
     return loaded
 
 

@@ -24,7 +24,7 @@ from ..correction.items import (
     gains_of,
     moved_note,
 )
-from ..correction.sources import AT_MOST_HALF, PPI, Tuned, low_correlation, sampling_weights
+from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
 from ..numerics.intervals import CORRELATION, SHARE, cut
 from ..numerics.panel import Clusters
 from ..numerics.types import Codes, Floats
@@ -102,7 +102,7 @@ def corrected_scores(
     if not tables:
         raise InputError(f"{' '.join(notes[:1])} Let people label more units, or the model.".strip())
     frame = pd.concat(tables, ignore_index=True)
-    notes += low_correlation(frame["rho"].to_numpy(dtype=float), np.concatenate(clusters))
+    notes += low_correlation(frame["rho"].to_numpy(dtype=float), np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))
     settings = {
         "correct": PPI,

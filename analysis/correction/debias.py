@@ -164,7 +164,9 @@ def units_of(
     """Assign the first clustering's labelled clusters to folds; folds of n rows, and all units."""
     first = Clusters.numbered(next(iter(clusterings.values())).code[:n])
     if first.n < 2:
-        raise InputError("People's answers lie in a single cluster; errors need at least two.")
+        raise InputError(
+            "People's answers lie in one cluster, and standard errors need two; add those of further people."
+        )
     fold = Clusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
     found = []
     for sign, clusters in intersections(clusterings):

@@ -243,8 +243,8 @@ def moved_note(moved: int, of: int) -> list[str]:
     return [
         f"In {moved} of {of} groups a model's answers differ between labelled and other items by more "
         "than chance, so that labelled items are hardly a random sample of all; if they were chosen with "
-        f"known probabilities, give these in a column {SAMPLING!r}, else estimate in groups of similar items "
-        "with by."
+        f"known probabilities, give these in a column {SAMPLING!r} of the items, else estimate in "
+        "groups of similar items with by."
     ]
 
 

@@ -18,7 +18,7 @@ from ..results import Result, stack
 from .measured import Measured, measured_of
 from .planning import Costs, largest_ratio, split_budget
 from .sources import low_correlation
-from .strata import precision_gain, strata_plan
+from .strata import PRIOR, precision_gain, strata_plan
 
 PEOPLE = (25, 50, 100, 200, 400, 800, 1600)
 FEW = 30  # people from whom rho is too uncertain to rely on
@@ -70,6 +70,14 @@ def label_plan(
         too, of which no two people share any.
     budget : float, optional
         Total cost whose best split is computed; needs both costs.
+    choices : DataFrame, optional
+        The choices that ``measured`` is from, which strata need.
+    strata : str, optional
+        Column of the choices by whose levels people's tasks are shared out. The stratum of a pair is the
+        levels of both profiles.
+    cost_strata : mapping of stratum to float, optional
+        Cost of a person's task in each stratum, in any unit; by default all cost the same. It affects the
+        shares of strata alone, not ``cost`` and ``split``.
     alpha : float
         One minus the confidence level, and the two-sided level of tests.
 
@@ -145,10 +153,7 @@ def label_plan(
         notes += _price_notes(known, costs)
     if strata is not None:
         extra["strata"] = _strata(measured, choices, strata, sizes, known.tasks, cost_strata)
-        notes.append(
-            f"With the planned shares of strata the residual of the models is as precise as with "
-            f"{precision_gain(extra['strata']):.2f} times as many tasks in proportion to those of the models."
-        )
+        notes += _strata_notes(extra["strata"], cost_strata is not None)
     settings = {
         "alpha": alpha,
         "power": power,
@@ -207,6 +212,23 @@ def _strata(
         )
     outcome, made = str(measured.frame["outcome"].iloc[0]), measured.settings
     return strata_plan(choices, strata, outcome, made["human"], made["model"], list(sizes), tasks, costs)
+
+
+def _strata_notes(table: pd.DataFrame, has_costs: bool) -> list[str]:
+    """What sharing tasks out by stratum is worth, and whether strata have tasks enough to tell."""
+    one = table[table["people"] == table["people"].iloc[0]]
+    few = int((one["tasks_both"] < PRIOR).sum())
+    notes = [
+        f"Sharing people's tasks out by stratum is worth as much as {precision_gain(table):.2f} times "
+        "as many tasks shared out in proportion to those of the models"
+        f"{', at equal cost' if has_costs else ''}."
+    ]
+    if few > len(one) / 2:
+        notes.append(
+            f"{few:,} of {len(one):,} strata have fewer than {PRIOR} tasks that people and the model "
+            "answered, so that their shares say little; name a column with fewer levels."
+        )
+    return notes
 
 
 def _frame(
@@ -349,7 +371,7 @@ def _notes(known: Measured) -> list[str]:
         notes.append(
             f"rho is measured among {known.people:.0f} people, so it is uncertain: in the median row it is "
             f"{known.rho[middle]:.2f}, with a 95% interval from {lower[middle]:.2f} to {upper[middle]:.2f}. "
-            f"Ask {FEW} people or more before you rely on the plan."
+            f"The plan uses rho without what chance adds. Ask {FEW} people or more before you rely on it."
         )
     if np.isfinite(known.people):
         notes += low_correlation(known.rho, int(known.people))

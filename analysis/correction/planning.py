@@ -52,7 +52,8 @@ def precision(rho: np.ndarray, people: np.ndarray, tasks: float, other: np.ndarr
     share = share_of_others(people, tasks, other)
     explained = rho**2 * share
     loss = tuning_loss(rho, share, people)
-    return Precision(1 - explained + loss, 1 - explained * (2 - share) + loss)
+    labelled = np.where(_without_weight(people), 1.0, 1 - explained * (2 - share) + loss)
+    return Precision(1 - explained + loss, labelled)
 
 
 def share_of_others(people: np.ndarray, tasks: float, other: np.ndarray | float) -> np.ndarray:
@@ -80,8 +81,12 @@ def tuning_loss(rho: np.ndarray, share: np.ndarray, people: np.ndarray) -> np.nd
     with np.errstate(divide="ignore"):
         shrunk = drawn * np.maximum(1 - 1 / drawn**2, 0.0)
     lost = left / freedom * ((shrunk - signal[..., None]) ** 2).mean(axis=-1)
-    # So few people get no weight at all, which loses the whole gain
-    return np.where(used - 2 < FEWEST_DF, rho**2 * share, lost)
+    return np.where(_without_weight(people), rho**2 * share, lost)  # all that would be gained is lost
+
+
+def _without_weight(people: np.ndarray) -> np.ndarray:
+    """Whether people are so few that the models get no weight at all."""
+    return np.asarray(people * (1 - 1 / _folds(people)) - 2 < FEWEST_DF)
 
 
 def _folds(people: np.ndarray) -> np.ndarray:

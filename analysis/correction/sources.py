@@ -140,7 +140,10 @@ def weight_columns(weights: np.ndarray, models: Sequence[str]) -> dict[str, np.n
     return dict(zip(names, weights.T, strict=False))
 
 
-def low_correlation(rho: Floats, clusters: np.ndarray | int) -> list[str]:
+CLUSTERS = "clusters of labelled items"
+
+
+def low_correlation(rho: Floats, clusters: np.ndarray | int, what: str = "people") -> list[str]:
     """Say in how many estimates people and models correlate too little for a gain, given their clusters."""
     least = np.broadcast_to([least_correlation(int(n)) for n in np.atleast_1d(clusters)], np.shape(rho))
     known = np.isfinite(rho)
@@ -148,8 +151,8 @@ def low_correlation(rho: Floats, clusters: np.ndarray | int) -> list[str]:
     if not low.any():
         return []
     limits = sorted({f"{value:.2f}" for value in least[low]})
-    between = limits[0] if len(limits) == 1 else f"{limits[0]} to {limits[-1]}"
+    between = limits[0] if len(limits) == 1 else f"a limit of {limits[0]} to {limits[-1]}"
     return [
         f"In {int(low.sum())} of {int(known.sum())} rows the answers of people and model correlate less than "
-        f"{between}, below which a model does not shorten intervals with so few clusters of people."
+        f"{between}, below which a model does not shorten intervals with so few {what}."
     ]

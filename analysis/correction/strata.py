@@ -76,8 +76,8 @@ def precision_gain(table: pd.DataFrame) -> float:
     """
     one = table[table["people"] == table["people"].iloc[0]]
     size, sd = one["tasks_model"] / one["tasks_model"].sum(), one["residual_sd"]
-    planned = (size**2 * sd**2 / one["share"]).sum()
-    return float((size * sd**2).sum() / planned) if planned > 0 else 1.0
+    planned = (size**2 * sd**2 / one["share"]).sum() * (one["share"] * one["cost"]).sum()
+    return float((size * sd**2).sum() * (size * one["cost"]).sum() / planned) if planned > 0 else 1.0
 
 
 def _at(table: pd.DataFrame, people: float, tasks: float) -> pd.DataFrame:

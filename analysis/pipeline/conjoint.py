@@ -20,6 +20,7 @@ from ..conjoint.estimates import Estimates
 from ..conjoint.prediction_powered import PPI, PredictionPowered
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
+from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
 from ..results import Result, Step, stack
 from ..vocabulary import HUMAN
@@ -225,7 +226,8 @@ def _correct(
     given = found.provenance.extra
     people = Group("", ", ".join(given["human"]), "", HUMAN, rows, repeats)
     settings = settings_of(study, analysis, [(people, found)], replace(options, draws=0))
-    return Result(found.frame, found.kind, (*notes, *found.notes), settings | given, found.extra)
+    told = [note if note == AT_MOST_HALF else f"{analysis.name}, corrected: {note}" for note in found.notes]
+    return Result(found.frame, found.kind, (*notes, *told), settings | given, found.extra)
 
 
 _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}

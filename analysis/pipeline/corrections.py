@@ -48,8 +48,8 @@ def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str)
             if not rows.any() and name == kind:
                 lacking = "people" if kind == "human" else "models"
                 raise InputError(
-                    f"--correct ppi needs {what} of people and of models, and there are none of {lacking}; "
-                    f"{remedy}."
+                    f"--correct {sources.correct} needs {what} of people and of models, and there are none "
+                    f"of {lacking}; {remedy}."
                 )
             if not rows.any():
                 raise InputError(
@@ -57,8 +57,8 @@ def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str)
                     f"{did_you_mean(name, known)}; they have {listed(judges)}."
                 )
             if not (table["judge_kind"][rows] == kind).all():
-                other = "a model" if kind == "human" else "people"
-                raise InputError(f"--{kind} {name}: the {what} say that this is {other}; name another.")
+                other = "a model, not people" if kind == "human" else "people, not a model"
+                raise InputError(f"--{kind} {name}: by the {what}, this is {other}; name another.")
 
 
 def _named(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
@@ -166,11 +166,25 @@ def label_steps(
         table = pd.concat([table, _as_judgments(gold, study)], ignore_index=True)
     check_sources(table, sources, "judgments", "add them with --data")
     labels = partial(_shares, study, table, items, options, sources)
-    judged = partial(_scores, study, table, items, options, sources)
+    judged = partial(_scores, study, table, _with_probabilities(items, table, sources), options, sources)
     return (
         Step("shares_corrected", title_of("Shares of labels"), labels, required=True),
         Step("scores_corrected", title_of("Scores of judges"), judged),
     )
+
+
+def _with_probabilities(
+    items: pd.DataFrame | None, table: pd.DataFrame, sources: Sources
+) -> pd.DataFrame | None:
+    """Items with the sampling probabilities that people's judgments state, where the items have none."""
+    if SAMPLING not in table or (items is not None and SAMPLING in items):
+        return items
+    stated = table[_named(table, sources.human) & table[SAMPLING].notna().to_numpy(bool)]
+    if stated.empty:
+        return items
+    of_item = stated.drop_duplicates("item_id").set_index(as_text(stated["item_id"]).drop_duplicates())
+    known = table[["item_id"]].drop_duplicates() if items is None else items
+    return known.assign(**{SAMPLING: as_text(known["item_id"]).map(of_item[SAMPLING])})
 
 
 def _in_classes(judgments: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:

@@ -109,7 +109,7 @@ class Correcting:
         if self.correct is None:
             stray = next((name for name in ("human", "model") if getattr(self, name)), None)
             if stray is not None:
-                raise InputError(f"--{stray} goes with --correct ppi; give both, or leave it out.")
+                raise InputError(f"--{stray} goes with --correct; give both, or leave it out.")
             return None
         if self.correct not in CORRECTIONS:
             raise InputError(
@@ -191,6 +191,11 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, corr
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
         raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")
+    if correcting.correct not in (None, "ppi"):
+        raise InputError(
+            f"--correct {correcting.correct} is for conjoint studies, and {study.name} is a study of items; "
+            "write --correct ppi."
+        )
     if of_labels and not has_gold(study, files.gold):
         raise InputError(
             f"--gold and --reading are options of studies of labels, and {study.name} is not one."

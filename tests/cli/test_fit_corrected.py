@@ -84,10 +84,10 @@ def test_reports_on_effects_and_on_the_correction_show_it(
     [
         ("--correct ppi --human peple", f"--human peple: {NO_SUCH} (did you mean 'people'?); {THERE}"),
         ("--correct ppi --model gemini", f"--model gemini: {NO_SUCH}; {THERE}"),
-        ("--correct ppi --model people", "--model people: the choices say that this is people; "),
-        ("--correct ppi --human gpt4o", "--human gpt4o: the choices say that this is a model; "),
+        ("--correct ppi --model people", "--model people: by the choices, this is people, not a model; "),
+        ("--correct ppi --human gpt4o", "--human gpt4o: by the choices, this is a model, not people; "),
         ("--correct rogan", "--correct rogan: there is no such correction; write ppi or covariate."),
-        ("--model gpt4o", "--model goes with --correct ppi; give both, or leave it out."),
+        ("--model gpt4o", "--model goes with --correct; give both, or leave it out."),
         (f"{PPI} --engine statsmodels", "The engine statsmodels computes no correction by models; "),
         (f"{PPI} --outcome probability", "--correct needs choices of people, and --outcome probability is "),
         (f"{PPI} --vcov HC1", "vcov HC1 takes rows as independent, and a correction by models "),

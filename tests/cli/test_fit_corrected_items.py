@@ -101,8 +101,9 @@ def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
     [
         ("--human person_9", "--human person_9: the judgments have no such judge, panel or kind of judge ("),
         ("--model gemni", "--model gemni: the judgments have no such judge, panel or kind of judge"),
-        ("--model person_1", "--model person_1: the judgments say that this is people; name another."),
-        ("--human gpt_4_1", "--human gpt_4_1: the judgments say that this is a model; name another."),
+        ("--model person_1", "--model person_1: by the judgments, this is people, not a model; name"),
+        ("--human gpt_4_1", "--human gpt_4_1: by the judgments, this is a model, not people; name another."),
+        ("--correct covariate", "--correct covariate is for conjoint studies, and tone is a study of items"),
         ("--engine survey", "--engine is an option of conjoint studies, and tone is a study of items."),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import UNPERTURBED, as_text
-from conjury.inference.tables.schema import KEYS, require_columns
+from conjury.inference.tables.schema import KEYS, SAMPLING, require_columns
 
 from ...numerics.types import Codes
 from ..parse_status import NO_ANSWER, check_policy
@@ -197,8 +197,8 @@ def score(
     Raises
     ------
     InputError
-        For missing columns, a unit with two gold labels, a judgment given twice, conditions of judgments that
-        are not those of the items, or nothing to score.
+        For missing columns, sampling probabilities among the labels, a unit with two gold labels, a judgment
+        given twice, conditions of judgments that are not those of the items, or nothing to score.
 
     Examples
     --------
@@ -209,6 +209,8 @@ def score(
     >>> scored.frame["correct"].tolist()
     [True, False]
     """
+    if SAMPLING in labels:
+        raise InputError(f"labels: {SAMPLING!r} is a column of the table of items; move it there (items=).")
     strata = strata_table(items)
     answers = with_origins(answers_table(judgments), strata)
     gold = gold_table(labels, bases(answers, strata))

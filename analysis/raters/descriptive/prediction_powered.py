@@ -27,7 +27,7 @@ from ...correction.items import (
     quantile,
     weighted_mean,
 )
-from ...correction.sources import PPI, low_correlation
+from ...correction.sources import CLUSTERS, PPI, low_correlation
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
 from ...numerics.types import Floats
 from ...results import Result
@@ -291,8 +291,10 @@ def _of_dimension(
         moved += _is_moved(data, inside)
     if tables:
         rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])
-        notes += low_correlation(rho, np.concatenate(clusters))
+        notes += low_correlation(rho, np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))
+    if asked.statistic == "share" and options.tuning != "scalar":
+        notes.append("Each share has a weight of its own, so that corrected shares need not sum to 1.")
     if asked.statistic == "quantile":
         notes.append(
             "Quantiles are of single ratings; their intervals invert those of the distribution function."

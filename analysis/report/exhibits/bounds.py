@@ -111,7 +111,8 @@ def answered(result: Result, names: Names) -> str:
         total = each.iloc[0]
         return f"{_share(total, counted)} were answered."
     more = " and so on" if len(lacking) > MOST_NAMED else ""
-    rest = "; the others answered all" if len(lacking) < len(each) else ""
+    others = len(each) - len(lacking)
+    rest = f"; the other{'s' * (others > 1)} answered all" if others else ""
     by_prompt = "judge" in counts and len(each) > counts["judge"].nunique()
     sets = "series of answers (by judge and prompt)" if by_prompt else "judges"
     return (

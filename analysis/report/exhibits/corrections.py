@@ -150,7 +150,7 @@ def _headline(result: Result, record: Recorded, report: ReportData) -> str:
 
 
 def summary(result: Result, names: Names) -> str:
-    """What the models add, in one sentence: the median gain and the lengths of intervals."""
+    """What the models add, in one sentence: the median gain and how much shorter intervals are."""
     compared = _compared(result)
     gains = compared.gains
     known = gains["gain"].dropna()
@@ -163,11 +163,11 @@ def summary(result: Result, names: Names) -> str:
     one = len(known) == 1
     gain = "the gain is" if one else f"the median gain of {len(known)} estimates is"
     spread = "" if one else f" (from {low} to {high})"
-    lengths = [number(_length(table)) for table in (compared.corrected, compared.human)]
-    become = f", and the {'' if one else 'median '}length of an interval becomes {lengths[0]} instead of "
     unit = COUNTED[result.kind].unit
     precise = f"{clusters} {unit} are as precise as {effective}{of_task}"
-    shorter = become + lengths[1] if all(lengths) else ""
+    ratio = number(float(np.nanmedian(_length(compared.corrected) / _length(compared.human))), 2)
+    shorter = f", and {'the interval is' if one else 'intervals are'} {ratio} times as long" if ratio else ""
+    shorter += " (median)" if shorter and not one else ""
     return f"With the answers of {who}, {precise}: {gain} {middle}{spread}{shorter}."
 
 
@@ -193,8 +193,10 @@ def _compared(result: Result) -> Compared:
     return Compared(frame[frame["source"] == PEOPLE_ONLY], corrected, corrected, task)
 
 
-def _length(frame: pd.DataFrame) -> float:
-    return float((frame["upper"] - frame["lower"]).median())
+def _length(frame: pd.DataFrame) -> np.ndarray:
+    """Lengths of intervals, NaN for those of length 0, shape (m,)."""
+    length = (frame["upper"] - frame["lower"]).to_numpy(dtype=float)
+    return np.where(length > 0, length, np.nan)
 
 
 def _precise(gains: pd.DataFrame) -> tuple[float, float]:
@@ -294,7 +296,7 @@ def _useless(gains: pd.DataFrame, rows: Sequence[str]) -> str:
         return ""
     named = [f"*{plain(row)}*" for row in none["_row"].head(FEW_ROWS)]
     return (
-        f"For {len(none)} of {len(known)} estimates they do not help (gain of 1 or less): {'; '.join(named)}"
+        f"In {len(none)} of all {len(known)} rows models do not help (gain of 1 or less): {'; '.join(named)}"
         f"{' and so on' if len(none) > FEW_ROWS else ''}."
     )
 

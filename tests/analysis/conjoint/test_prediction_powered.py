@@ -339,7 +339,7 @@ def only_apart(choices):
             {},
             "'pair_id' is missing",
         ),
-        (lambda table: table[table["judge_id"].isin(["human_0001", "gpt"])], {}, "in a single cluster"),
+        (lambda table: table[table["judge_id"].isin(["human_0001", "gpt"])], {}, "in one cluster"),
         (None, {"human": ["human", "gpt"], "model": "gpt"}, "human and model name the same rows"),
         (None, {"tuning": "best"}, "tuning is 'best'"),
         (None, {"folds": 0}, "folds is 0"),

@@ -187,3 +187,9 @@ def test_bad_input_is_one_sentence(options: dict[str, Any], remedy: str) -> None
     given = {"measured": table(), "tasks": 10, "other": 100, **options}
     with pytest.raises(InputError, match=remedy):
         label_plan(**given)
+
+
+@pytest.mark.parametrize("people", [2, 4])
+def test_so_few_people_give_a_model_no_weight_and_intervals_stay(people: int) -> None:
+    found = label_plan(table((0.5, 0.9)), [people], tasks=5, other=50).frame
+    np.testing.assert_allclose(found["width"], found["width_human"])

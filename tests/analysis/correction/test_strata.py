@@ -9,7 +9,7 @@ from panel_and_model import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.correction import label_plan
-from conjury.analysis.correction.strata import PRIOR, strata_plan
+from conjury.analysis.correction.strata import PRIOR, precision_gain, strata_plan
 from conjury.inference.design.sampling import draw_sample, inclusion_probabilities, planned_sizes
 from conjury.inference.errors import InputError
 
@@ -81,7 +81,7 @@ def test_a_label_plan_has_strata_for_each_number_of_people(choices: pd.DataFrame
     plan = label_plan(measured, [20, 40], choices=choices, strata="tone")
     strata = plan.extra["strata"]
     assert strata.groupby("people")["tasks"].sum().tolist() == pytest.approx([200, 400])
-    assert any("as precise as with 1." in note for note in plan.notes)
+    assert any("is worth as much as 1." in note for note in plan.notes)
     with pytest.raises(InputError, match="strata are planned from answers"):
         label_plan(measured, strata="tone")
     with pytest.raises(InputError, match="no column 'mood'"):
@@ -102,3 +102,15 @@ def test_draws_have_the_planned_shares() -> None:
         planned_sizes(strata, table.iloc[:2], "plan.csv")
     with pytest.raises(InputError, match="no column 'share'"):
         planned_sizes(strata, table[["stratum"]], "plan.csv")
+
+
+def test_the_gain_of_a_plan_is_at_equal_cost(choices: pd.DataFrame) -> None:
+    costs = {"kind | kind": 1.0, "kind | rude": 9.0, "rude | rude": 25.0}
+    plan = strata_plan(choices, "tone", *PLAN, people=[20], tasks=10, costs=costs)
+    size = plan["tasks_model"] / plan["tasks_model"].sum()
+
+    def variance(share: pd.Series) -> float:  # of the mean residual, for one unit of cost
+        return float((size**2 * plan["residual_sd"] ** 2 / share).sum() * (share * plan["cost"]).sum())
+
+    assert precision_gain(plan) == pytest.approx(variance(size) / variance(plan["share"]))
+    assert precision_gain(plan) > 1.05

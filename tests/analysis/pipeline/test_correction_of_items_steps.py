@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from made_up_few_labels import ratings
 
+from conjury.analysis.benchmark import score
 from conjury.analysis.pipeline.corrections import label_steps, means_steps
 from conjury.analysis.pipeline.run import FitOptions, Sources
 from conjury.analysis.raters import prediction_powered
@@ -117,3 +118,26 @@ def test_dimensions_that_people_or_models_did_not_answer_are_noted() -> None:
     made = call()
     assert set(made.frame["dimension"]) == {"novelty"}
     assert made.notes[0] == "empathy: not corrected, since people or models gave no usable answer."
+
+
+def test_probabilities_of_sampling_may_stand_with_peoples_labels_or_with_items() -> None:
+    table, name = labelled(), "sampling_probability"
+    chance = np.where(pd.factorize(table["item_id"])[0] % 2 == 0, 0.9, 0.3)
+    of_people = np.where(table["judge_kind"] == "human", chance, np.nan)
+    items = table.assign(**{name: chance})[["item_id", name]].drop_duplicates("item_id")
+    made = [
+        next(one for one in steps if one.name == "scores_corrected").call()
+        for steps in (
+            label_steps(study("harm_or_humor"), table.assign(**{name: of_people}), None, None, MODEL),
+            label_steps(study("harm_or_humor"), table, items, None, MODEL),
+        )
+    ]
+    assert made[0].settings["weighted"]
+    pd.testing.assert_frame_equal(made[0].frame, made[1].frame)
+
+
+def test_probabilities_among_gold_labels_are_refused() -> None:
+    answers = labelled().query("judge_kind == 'model'")
+    gold = answers[["item_id"]].drop_duplicates().assign(label_set="harm", label="safe")
+    with pytest.raises(InputError, match=r"'sampling_probability' is a column of the table of items"):
+        score(answers, gold.assign(sampling_probability=0.5))
