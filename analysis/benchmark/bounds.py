@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ class _Drawn:
     share: bool  # whether it is a share of units
     n_given: int  # clusters with an answer that counts, and clusters that count
     n_asked: int
+    complete: bool  # whether no answer is missing
 
 
 def bounds(
@@ -184,7 +185,8 @@ def _of_judge(
         counted = {"n_answered": int((kept & of).sum()), "n_asked": int(of.sum())}
         least, largest = (metric(name, one, *labels) for one in ends)
         clusters = n_distinct(codes[kept & of]), n_distinct(codes[of])
-        drawn = _Drawn(metric(name, given, *labels), least, largest, is_share(name), *clusters)
+        complete = bool(kept[of].all())
+        drawn = _Drawn(metric(name, given, *labels), least, largest, is_share(name), *clusters, complete)
         yield {**cell.keys, "metric": name, **counted, "null": null}, drawn
 
 
@@ -215,17 +217,17 @@ def _columns(
     found: Sequence[_Drawn], direction: Direction | None, null: Floats, alpha: float
 ) -> dict[str, Floats | NDArray[Any]]:
     """Columns of the table, each (m,)."""
-    assumed = [_assuming(one, direction) for one in found]
-    low, high = (
-        [_Side(d, one.n_asked, one.share) for one, d in zip(assumed, drawn, strict=True)]
-        for drawn in ([one.least for one in assumed], [one.largest for one in assumed])
-    )
+    low, high = ([_assuming(one, direction)[end] for one in found] for end in (0, 1))
     usual = np.full(len(found), alpha)
-    given = _ends([_Side(one.given, one.n_given, one.share) for one in assumed], usual)
-    least, largest = _ends(low, usual, whole=True), _ends(high, usual, whole=True)
-    errors = (least.std_error, largest.std_error)
+    given = _ends([_given(one) for one in found], usual)
+    least, largest = _ends(low, usual), _ends(high, usual)
+    # Scores on which all draws agree have no standard error, but may have an interval.
+    errors = np.nan_to_num(least.std_error), np.nan_to_num(largest.std_error)
     level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, alpha))
-    covering = _ends(low, level, whole=True).lower, _ends(high, level, whole=True).upper
+    lower, upper = _ends(low, level).lower, _ends(high, level).upper
+    exact = (least.std_error == 0) & (largest.std_error == 0) & (lower >= upper)
+    none = np.isnan(lower) | np.isnan(upper) | exact
+    covering = np.where(none, np.nan, lower), np.where(none, np.nan, upper)
     return vars(given) | bound_columns(given, least, largest, covering, null)
 
 
@@ -236,26 +238,33 @@ class _Side:
     drawn: Floats
     n_clusters: int
     share: bool
+    filled: bool  # whether missing answers were filled in
 
 
-def _assuming(one: _Drawn, direction: Direction | None) -> _Drawn:
-    """The score with the bound that an assumption about missing answers gives."""
+def _given(one: _Drawn) -> _Side:
+    return _Side(one.given, one.n_given, one.share, filled=False)
+
+
+def _assuming(one: _Drawn, direction: Direction | None) -> tuple[_Side, _Side]:
+    """The bounds of a score, one of them by an assumption about missing answers."""
+    least, largest = (
+        _Side(drawn, one.n_asked, one.share, filled=not one.complete) for drawn in (one.least, one.largest)
+    )
     if direction is None:
-        return one
+        return least, largest
     chosen = int(nearest(one.given[:1], one.least[:1], one.largest[:1], direction)[0])
-    known = (one.least, one.given, one.largest)[chosen]
-    least, largest = (known, one.largest) if direction == "for" else (one.least, known)
-    return replace(one, least=least, largest=largest)
+    known = (least, _given(one), largest)[chosen]
+    return (known, largest) if direction == "for" else (least, known)
 
 
-def _ends(sides: Sequence[_Side], alpha: Floats, *, whole: bool = False) -> Ends:
-    """Intervals as in `scores`; of ``whole`` tables a score that all draws agree on is its own limit."""
+def _ends(sides: Sequence[_Side], alpha: Floats) -> Ends:
+    """Intervals as in `scores`; a score of a filled table on which all draws agree is its own limit."""
     rows = []
     for side, level in zip(sides, alpha, strict=True):
         found = bounds_of(side.drawn, float(level), share=side.share, n_clusters=side.n_clusters)
         row = [found.estimate, found.std_error, found.lower, found.upper]
         draws = side.drawn[1:][np.isfinite(side.drawn[1:])]
-        if whole and side.n_clusters > 1 and len(draws) > 1 and not vary(draws):
+        if side.filled and side.n_clusters > 1 and len(draws) > 1 and not vary(draws):
             row[1] = 0.0
             row[2:] = [found.estimate if np.isnan(limit) else limit for limit in row[2:]]
         rows.append(row)

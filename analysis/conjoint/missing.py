@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,9 +34,10 @@ from .engines.solution import estimable, infer
 from .estimands import PLANS
 from .estimates import Estimates, Fitted
 from .plan import Plan
-from .request import MEANS, Request, make_request
+from .request import MEANS, Request, make_request, with_null
 from .run import Data, frame_of, warn_of_few_clusters
 
+_NO_WEIGHT = 1e-12  # relative to the largest: cells that an estimate does not rest on, up to rounding
 BOUNDED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference")
 
 
@@ -98,8 +99,9 @@ def bounds(
         that covers the estimand), ``tipping_estimate`` and ``tipping_interval``: the smallest share of the
         missing answers that, going the worst way while the others are as those given, moves the estimate, or
         its interval, to the null value; missing where none does. ``conclusion`` is "turns" or "holds" where
-        the interval of the answers given excludes the null value, else "none". Shares of intervals
-        interpolate standard errors between the two tables, which makes them none too small.
+        the interval of the answers given excludes the null value, else "none"; answers that are all alike
+        have no interval, and it is "holds" where ``ci_lower, ci_upper`` exclude the null value. Shares of
+        intervals interpolate standard errors between the two tables, which makes them none too small.
 
     Raises
     ------
@@ -132,13 +134,19 @@ def bounds(
     frame = frame_of(request, data, whole=True)
     asked = _asked(request, frame, limits, forced)
     if request.verb in MEANS and request.h0 is None:
-        request = replace(request, h0=0.0 if asked.choice is None else 1 / asked.n_profiles)
+        request = _with_null(request, frame, asked, forced)
     filled = frame.assign(**{request.formula.outcome: asked.outcome})
     plan = PLANS[request.verb](request, filled)
     given = _given(plan, asked)
     df = given["df"].to_numpy() if "df" in given else None
     numbers = Numbers(given["estimate"].to_numpy(), given["std_error"].to_numpy(), df)
-    least, largest = assuming(numbers, *_extremes(plan, asked), direction)
+    # Answers that are all alike have no standard error; their completions have, unless clusters are too few.
+    without = np.isnan(numbers.std_error) & ~np.isnan(numbers.estimate) & ~plan.is_reference
+    without[without] = _in_one_cluster(plan, np.flatnonzero(without))
+    least, largest = (
+        replace(one, std_error=np.where(without, np.nan, one.std_error)) for one in _extremes(plan, asked)
+    )
+    least, largest = assuming(numbers, least, largest, direction)
     support = asked.limits if request.verb in MEANS else UNBOUNDED
     found = columns_by_errors(numbers, least, largest, alpha, request.h0 or 0.0, support)
     settings = _settings(plan, asked, direction)
@@ -170,12 +178,15 @@ def _asked(request: Request, frame: pd.DataFrame, limits: Support | None, forced
     outcome = request.formula.outcome
     values = numeric_column(frame, outcome)
     missing = np.isnan(values)
-    if "status" in frame:
-        missing |= ~(frame["status"].astype("string") == "ok").to_numpy(dtype=bool, na_value=False)
     given = values[~missing]
     found = None
     if forced is not False:
-        found = forced_choices(frame, outcome, request.clusters, unanswered=bool(forced))
+        # An outcome that a status calls a refusal is one, for the estimators too, so choices may be unforced.
+        with warnings.catch_warnings():
+            if "status" in frame:  # the estimator's null value rests on it; see `_with_null`
+                warnings.simplefilter("ignore", UserWarning)
+            outcomes = frame.drop(columns="status", errors="ignore")
+            found = forced_choices(outcomes, outcome, request.clusters, unanswered=bool(forced))
         if forced and found is None:
             raise InputError(
                 f"Outcomes {outcome!r} do not sum to 1 in every choice that is answered, or the table does "
@@ -209,13 +220,35 @@ def _given(plan: Plan, asked: _Asked) -> pd.DataFrame:
     return found[[name for name in ("estimate", "std_error", "df", "lower", "upper") if name in found]]
 
 
-def _by_cell(plan: Plan, fits: list[Regression]) -> np.ndarray:
-    """Change of each estimate for a unit of weighted outcome in each cell, shape (m, C)."""
-    weights = np.zeros((len(plan.contrasts), plan.cells.n_cells))
+def _with_null(request: Request, frame: pd.DataFrame, asked: _Asked, forced: bool | None) -> Request:
+    """A request about means with its null value: chance in a forced choice, else that of the estimator."""
+    if asked.choice is not None:
+        return replace(request, h0=1 / asked.n_profiles)
+    return with_null(request, frame) if forced is None and "status" in frame else replace(request, h0=0.0)
+
+
+def _by_block(plan: Plan, fits: list[Regression], rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Change of m estimates for a unit of weighted outcome in each cell, (m, C), through each regression."""
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
         inside = np.where(block.inside[:, None], block.design, 0.0)
-        weights += np.nan_to_num(plan.contrasts[:, columns]) @ fit.bread @ inside.T
-    return weights
+        yield np.nan_to_num(plan.contrasts[rows][:, columns]) @ fit.bread @ inside.T
+
+
+def _in_one_cluster(plan: Plan, rows: np.ndarray) -> np.ndarray:
+    """Flag m estimates one of whose regressions rests on a single cluster, answered or not, shape (m,)."""
+    flags = np.zeros(len(rows), dtype=bool)
+    if not len(rows):
+        return flags
+    cells = plan.cells
+    clusterings = list(cells.clusterings.values()) or [cells.clusters]
+    with one_thread():
+        fits = native.fits_of(plan)
+        for weights in _by_block(plan, fits, rows):
+            for place, weight in enumerate(np.abs(weights)):
+                touched = weight > _NO_WEIGHT * weight.max()
+                shown = touched[cells.cell] & (cells.weight > 0)
+                flags[place] |= any(len(np.unique(each.code[shown])) == 1 for each in clusterings)
+    return flags
 
 
 def _extremes(plan: Plan, asked: _Asked) -> tuple[Numbers, Numbers]:
@@ -224,7 +257,8 @@ def _extremes(plan: Plan, asked: _Asked) -> tuple[Numbers, Numbers]:
     tested = np.flatnonzero(estimable(plan.contrasts, plan.null_space(cells.cell_weight)))
     with one_thread():
         fits = native.fits_of(plan)
-        weights = (_by_cell(plan, fits)[tested][:, cells.cell[lost]] * cells.weight[lost]).T
+        by_cell = np.add.reduce(list(_by_block(plan, fits, tested)))
+        weights = (by_cell[:, cells.cell[lost]] * cells.weight[lost]).T
     filled = [_worst(asked, lost, weights, sign) for sign in (-1, 1)]
     errors = native.one_way(plan, fits)
     numbers = np.full((2, 3, len(plan.contrasts)), np.nan)

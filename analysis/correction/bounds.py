@@ -16,6 +16,7 @@ from ..numerics.intervals import UNBOUNDED, check_alpha, inference
 from ..numerics.types import Codes, Floats
 from ..results import Result
 
+_NO_ERROR = 1e-8  # of the larger bound: standard errors that are rounding
 _HALVINGS = 60  # of an interval of width below 2, so the critical value is exact to rounding
 Direction = Literal["for", "against"]
 ASSUMED = {
@@ -106,8 +107,11 @@ def columns_by_errors(
     support: tuple[Floats | float, Floats | float] = UNBOUNDED,
 ) -> dict[str, Floats | np.ndarray]:
     """Columns of a table of bounds, each (m,), with intervals of estimates and multiples of their errors."""
-    # Where the estimate has no standard error, as in a single cluster, neither have its bounds.
-    none = np.isnan(given.std_error) & ~np.isnan(given.estimate)
+    # Completed tables that show no sampling variation say nothing about it: no interval of zero width.
+    alike = np.isnan(given.std_error) & ~np.isnan(given.estimate)
+    size = np.maximum(np.abs(least.estimate), np.abs(largest.estimate))
+    flat = np.maximum(least.std_error, largest.std_error) <= _NO_ERROR * size
+    none = flat & (alike | (largest.estimate - least.estimate <= _NO_ERROR * size))
 
     def ends(of: Numbers, std_error: Floats) -> Ends:
         found = inference(of.estimate, std_error, alpha, 0.0, of.df)
@@ -129,13 +133,16 @@ def bound_columns(
 ) -> dict[str, Floats | np.ndarray]:
     """Columns of a table of bounds, each (m,): bounds, covering interval, tipping shares, conclusions.
 
-    ``null`` is NaN where there is no value to compare with, and so no conclusion.
+    ``null`` is NaN where there is no value to compare with, and so no conclusion. Answers that are all alike
+    have no interval; their conclusion holds where the covering interval excludes the null value.
     """
     tested = (given.lower > null) | (given.upper < null)
     nearer = np.where(given.estimate >= null, given.lower, given.upper)
     tipping = tipping_share(nearer, least.lower, largest.upper, null)
     tipping = np.where(tested, tipping, np.nan)
     moved = tipping_share(given.estimate, least.estimate, largest.estimate, null)
+    known = ~np.isnan(given.lower) | ~np.isnan(covering[0])
+    holds = np.isnan(given.lower) & ~np.isnan(given.estimate) & ((covering[0] > null) | (covering[1] < null))
     return {
         "bound_lower": least.estimate,
         "bound_upper": largest.estimate,
@@ -143,9 +150,9 @@ def bound_columns(
         "bound_upper_error": largest.std_error,
         "ci_lower": covering[0],
         "ci_upper": covering[1],
-        "tipping_estimate": np.where(np.isnan(given.std_error) & np.isnan(given.lower), np.nan, moved),
+        "tipping_estimate": np.where(known, moved, np.nan),
         "tipping_interval": tipping,
-        "conclusion": conclusions(tested, tipping),
+        "conclusion": conclusions(tested | holds, tipping),
     }
 
 
@@ -219,7 +226,8 @@ def critical_value(
         raise InputError("A lower bound exceeds its upper bound; exchange the two.")
     larger = np.maximum(lower_error, upper_error)
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.where(larger > 0, np.maximum(upper - lower, 0.0) / larger, np.inf)
+        certain = np.where(upper - lower > 1e-9 * size, np.inf, 0.0)
+        apart = np.where(larger > 0, np.maximum(upper - lower, 0.0) / larger, certain)
     one, two = _quantile(1 - alpha, df), _quantile(1 - alpha / 2, df)
     short, long = np.broadcast_to(one, larger.shape).copy(), np.broadcast_to(two, larger.shape).copy()
     for _ in range(_HALVINGS):
@@ -274,7 +282,7 @@ def tipping_share(answered: Floats, least: Floats, largest: Floats, null: Floats
 def conclusions(tested: np.ndarray, tipping: Floats) -> np.ndarray:
     """What missing answers do to each conclusion, shape (m,).
 
-    ``tested`` flags the estimates whose interval excludes the null value; others have no conclusion.
+    ``tested`` flags the estimates of which an interval excludes the null value; others have no conclusion.
     """
     return np.where(~tested, "none", np.where(np.isnan(tipping), "holds", "turns"))
 

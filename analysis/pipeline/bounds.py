@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 from conjury.inference.study.base import RESERVED_TABLES
@@ -66,31 +68,37 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
             except InputError as error:
                 notes.append(f"{group.name}: {error} It was excluded.")
         names = {"judge": group.judge, "prompt": group.prompt, "variant": group.variant}
+        counts.append(names | _answered(rows, lost))
         if found is None:
-            n_asked = len(rows.drop_duplicates([key for key in CHOICE if key in rows]))
-            counts.append(names | {"n_answered": 0 if lost.all() else n_asked, "n_asked": n_asked})
             if lost.all():
                 notes.append(
                     f"{group.name}: no choice was answered, so nothing is known of its means and effects."
                 )
             continue
-        settings = dict(found.settings)
+        forced = found.settings["forced"] and settings.get("forced", True)
+        settings = {**found.settings, "forced": forced}
         clusters.append(settings["id"] or "")
-        n_given, n_asked = settings["n_asked"] - settings["n_missing"], settings["n_asked"]
-        counts.append(names | {"n_answered": n_given, "n_asked": n_asked})
         frames.append(name_groups(found.frame, group))
     if not frames:
         raise InputError(" ".join(notes))
     table = pd.DataFrame(counts)
     total, given = int(table["n_asked"].sum()), int(table["n_answered"].sum())
     settings["id"] = " or ".join(filter(None, dict.fromkeys(clusters))) or None
-    settings |= {"exclude": analysis.exclude, "n_asked": total, "n_missing": total - given}
+    settings |= {"exclude": analysis.exclude, "counted": "choices"}
+    settings |= {"n_asked": total, "n_missing": total - given}
     return Result(stack(frames), "bounds", tuple(notes), settings, {"answered": table})
+
+
+def _answered(rows: pd.DataFrame, lost: NDArray[np.bool_]) -> dict[str, int]:
+    """Choices that were asked for, and those of which no profile lacks its outcome (flags ``lost``)."""
+    keys = [key for key in CHOICE if key in rows]
+    n_asked, n_lost = (len(part.drop_duplicates(keys)) for part in (rows, rows[lost]))
+    return {"n_answered": n_asked - n_lost, "n_asked": n_asked}
 
 
 def _needed(study: Study, analysis: Analysis, group: Group, options: FitOptions) -> pd.DataFrame:
     """The columns of a group's choices that bounds need."""
-    wanted = {study.outcome, "status", "position", *CHOICE, *analysis.features, *analysis.exclude}
+    wanted = {study.outcome, "position", *CHOICE, *analysis.features, *analysis.exclude}
     wanted |= set(options.id or study.clusters.of(group.kind))
     return group.choices[[name for name in group.choices if name in wanted]]
 
@@ -99,8 +107,6 @@ def _bounds(
     study: Study, analysis: Analysis, group: Group, rows: pd.DataFrame, options: FitOptions
 ) -> Result:
     """Bounds of one analysis of one group."""
-    if study.refusal != "missing":  # refusals are answers, whatever their status
-        rows = rows.drop(columns="status")
     arguments = arguments_of(study, analysis, group.kind, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the analysis itself has noted them

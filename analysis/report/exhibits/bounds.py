@@ -38,7 +38,8 @@ def method(record: Recorded, report: ReportData) -> str:
     described = describe_analysis(settings) if settings.get("verb") else settings_text(settings)
     if record.name != first.name:
         return f"{described} Bounds are computed as those of *{plain(first.title)}*.".strip()
-    worst = WORST[str(settings.get("counted") or "choices")]
+    unforced = settings.get("forced") is False  # profiles of a choice that are answered one by one
+    worst = WORST["profiles" if unforced else str(settings.get("counted") or "choices")]
     return " ".join(
         filter(
             None,
@@ -148,8 +149,7 @@ def turning(result: Result, report: ReportData) -> str:
     shares = frame["tipping_interval"].where(turns).to_numpy(float)
     first = int(np.nanargmin(shares))
     named = ", ".join(filter(None, told[["panel", "row", "series"]].astype(str).iloc[first]))
-    given = "from the answers given that"
-    exclude = f"interval {given} excludes" if n == 1 else f"intervals {given} exclude"
+    exclude = "interval that excludes" if n == 1 else "intervals that exclude"
     return (
         f"Of {n} {exclude} {null}, {int(turns.sum())} would contain it in the worst case. The smallest "
         f"tipping share is {percent(shares[first])} (*{plain(named)}*): the interval reaches {null} if that "

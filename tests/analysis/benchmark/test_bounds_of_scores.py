@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.benchmark import bounds, score, scores
+from conjury.analysis.numerics.intervals import wilson
 from conjury.inference.errors import InputError
 
 CLASSES = ["a", "b", "c"]
@@ -121,3 +122,40 @@ def test_metrics_whose_denominators_depend_on_answers_are_refused(answered) -> N
         bounds(score(*labels(*answered)), metrics=["macro_f1", "precision_a"])
     with pytest.raises(InputError, match="missing is 'wrong'; use study or missing"):
         bounds(score(*labels(*answered)), missing="wrong")
+
+
+PERFECT = ["y", "n"] * 20
+
+
+def at_one(values: list[str | None], metric: str, **more: object) -> pd.Series:
+    """The row of a metric of a judge whose answers are all right."""
+    return bounds(score(*labels(values, PERFECT)), metrics=[metric], draws=100, **more).frame.iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "metric", "direction", "trials"),
+    [
+        (PERFECT, "accuracy", None, 40),
+        (
+            [None if value == "n" and k < 10 else value for k, value in enumerate(PERFECT)],
+            "recall_y",
+            None,
+            20,
+        ),
+        ([*PERFECT[:8], *[None] * 32], "accuracy", "for", 8),
+    ],
+)
+def test_scores_of_one_have_the_interval_of_wilson_by_the_clusters_that_they_rest_on(
+    values, metric, direction, trials
+) -> None:
+    row = at_one(values, metric, direction=direction)
+    lower, _ = wilson(np.ones(1), np.array([float(trials)]), 0.05)
+    assert (row["ci_lower"], row["ci_upper"]) == pytest.approx((lower[0], 1.0))
+    assert row["ci_lower"] == row["lower"]
+
+
+@pytest.mark.parametrize(("values", "direction"), [(PERFECT, None), ([*PERFECT[:8], *[None] * 32], "for")])
+def test_a_score_that_is_no_share_and_the_same_in_every_draw_has_no_interval(values, direction) -> None:
+    row = at_one(values, "balanced_accuracy", direction=direction)
+    assert (row["bound_lower"], row["bound_upper"]) == (1, 1)
+    assert row[["lower", "upper", "ci_lower", "ci_upper"]].isna().all()

@@ -262,3 +262,54 @@ def test_without_an_answer_to_a_level_monotone_missingness_leaves_its_bounds(cho
         row = found.set_index("level").loc["rude"]
         assert row[NUMBERS].tolist() == [1, 5]
         assert np.isnan(row["estimate"])
+
+
+def always_rude(pairs, clusters, lost=10):
+    """Choices that are always for the rude profile; the first few are missing."""
+    numbers = np.repeat(np.arange(pairs), 2)
+    chosen = np.tile([1.0, 0.0], pairs)
+    chosen[: 2 * lost] = np.nan
+    tone = ["rude", "kind"] * pairs
+    return pd.DataFrame({"pair_id": numbers, "who": numbers % clusters, "tone": tone, "chosen": chosen})
+
+
+@pytest.mark.filterwarnings("ignore:No standard error")
+def test_constant_answers_have_the_interval_of_the_completed_tables():
+    table = always_rude(200, 200)
+    rude = bounds(mm, table, "chosen ~ tone", id="pair_id").frame.iloc[1]
+    whole = mm(
+        table.assign(chosen=table["chosen"].fillna(pd.Series([0.0, 1.0] * 200))),
+        "chosen ~ tone",
+        id="pair_id",
+    )
+    error = whole.frame["std_error"].iloc[1]
+    assert np.isnan(rude["std_error"])
+    assert (rude["bound_lower"], rude["bound_lower_error"]) == pytest.approx((0.95, error))
+    assert (rude["ci_lower"], rude["ci_upper"]) == pytest.approx((0.95 - 1.645 * error, 1.0), abs=1e-4)
+    assert rude["conclusion"] == "holds"
+    assert bounds(amce, table, "chosen ~ tone", id="pair_id").frame["conclusion"].iloc[1] == "holds"
+    complete = bounds(mm, always_rude(200, 200, lost=0), "chosen ~ tone", id="pair_id").frame
+    assert complete[["ci_lower", "ci_upper"]].isna().all(axis=None)
+
+
+@pytest.mark.filterwarnings("ignore:No standard error", "ignore::conjury.analysis.conjoint.FewClusters")
+def test_an_estimate_from_a_single_cluster_has_bounds_without_an_interval():
+    table = always_rude(40, 4)
+    table["topic"] = np.where(table["who"] == 0, "food", "work")
+    found = bounds(mm_diffs, table, "chosen ~ tone", id="who", by="topic", vcov="CR0").frame
+    assert (found["bound_upper"] > found["bound_lower"]).all()
+    assert found[["bound_lower_error", "ci_lower", "ci_upper"]].isna().all(axis=None)
+    assert (found["conclusion"] == "none").all()
+
+
+@pytest.mark.parametrize("verb", [mm, amce])
+def test_refusals_that_count_as_not_chosen_are_answers_as_for_the_estimator(choices, verb):
+    refused = choices["pair_id"] < 5
+    status = np.where(refused, "refused", "ok")
+    table = choices.assign(chosen=choices["chosen"].mask(refused, 0.0), status=status)
+    found = bounds(verb, table, "chosen ~ tone", id="pair_id")
+    usual = verb(table, "chosen ~ tone", id="pair_id")
+    np.testing.assert_allclose(found.frame["estimate"], usual.frame["estimate"])
+    np.testing.assert_allclose(found.frame["bound_lower"], usual.frame["estimate"])
+    assert found.settings["n_missing"] == 0
+    assert found.settings["null"] == usual.provenance.null

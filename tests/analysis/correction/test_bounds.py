@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm, t
 
 from conjury.analysis.correction import covering_interval, tipping_share
+from conjury.analysis.correction.bounds import critical_value
 from conjury.inference.errors import InputError
 
 
@@ -47,3 +48,9 @@ def test_tipping_shares_interpolate_to_the_worst_completion():
     least, largest = np.array([-0.2, -0.4, 0.1, -1, 0.4]), np.array([0.4, 0.6, 0.3, 1, 0.7])
     found = tipping_share(answered, least, largest, np.array([0, 0, 0, 0, 0.5]))
     np.testing.assert_allclose(found, [0.5, 0.25, np.nan, 0.0, 0.5])
+
+
+def test_bounds_that_coincide_without_error_have_the_two_sided_critical_value():
+    one, zero = np.ones(1), np.zeros(1)
+    assert critical_value(one, one, zero, zero) == pytest.approx(norm.ppf(0.975))
+    assert critical_value(zero, one, zero, zero) == pytest.approx(norm.ppf(0.95))

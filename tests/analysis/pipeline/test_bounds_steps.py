@@ -99,7 +99,31 @@ def test_refusals_that_count_as_not_chosen_are_answers(study: Study, choices: pd
     lost = counted["pair_id"].isin(counted["pair_id"].unique()[1::10]) & (counted["judge_kind"] == "model")
     some = counted.assign(chosen=counted["chosen"].mask(lost))
     found = bounds_of(plan_of(strict, some))["mm_bounds"].call()
-    assert (found.settings["counted"], found.settings["n_missing"]) == ("profiles", 120)
+    assert (found.settings["counted"], found.settings["n_missing"]) == ("choices", 60)
+    assert found.settings["forced"] is False
+
+
+def test_a_group_without_bounds_is_counted_as_it_answered(study: Study, choices: pd.DataFrame) -> None:
+    other = choices[choices["judge_kind"] == "model"].assign(judge_id="other")
+    other.loc[other.index[other["chosen"].notna()][0], "chosen"] = 2
+    both = pd.concat([choices, other], ignore_index=True)
+    found = bounds_of(plan_of(study, both))["mm_bounds"].call()
+    assert "other baseline: Outcome 'chosen' leaves the range 0 to 1" in found.notes[0]
+    counts = found.extra["answered"].set_index("judge")
+    assert counts.loc["other", ["n_answered", "n_asked"]].tolist() == [540, 600]
+    assert found.settings["n_missing"] == 120
+
+
+def test_choices_are_counted_whether_they_are_forced_or_not(study: Study, choices: pd.DataFrame) -> None:
+    given, models = choices["chosen"].notna(), choices["judge_kind"] == "model"
+    third = pd.Series(np.arange(len(choices)) % 3 == 0, index=choices.index).astype("Int8")
+    unforced = choices.assign(chosen=third.where(given))[models]
+    both = pd.concat([unforced, choices[~models]], ignore_index=True)
+    found = bounds_of(plan_of(study, both))["mm_bounds"].call()
+    counts = found.extra["answered"].set_index("judge")
+    assert counts.loc["gpt4o", ["n_answered", "n_asked"]].tolist() == [540, 600]
+    assert counts.loc["people", ["n_answered", "n_asked"]].tolist() == [150, 150]
+    assert (found.settings["counted"], found.settings["n_missing"]) == ("choices", 60)
 
 
 @pytest.fixture(scope="module")

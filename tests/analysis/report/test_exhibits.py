@@ -260,7 +260,7 @@ def test_the_exhibit_of_bounds_names_the_smallest_tipping_share_or_that_nothing_
     holding = replace(turning, frame=turning.frame.replace({"conclusion": {"turns": "holds"}}))
     unsure = replace(turning, frame=turning.frame.assign(conclusion="none"))
     said = {
-        "one": (turning, "Of 6 intervals from the answers given that exclude 0, 4 would contain it"),
+        "one": (turning, "Of 6 intervals that exclude 0, 4 would contain it"),
         "two": (holding, "All 6 intervals that exclude 0 would do so whatever the missing answers"),
         "three": (unsure, "No interval from the answers given excludes 0."),
     }

@@ -96,6 +96,21 @@ def test_constant_answers_and_silent_groups_have_bounds_or_a_note(ratings) -> No
     assert result.extra["answered"]["n_answered"].tolist() == [15, 0]
 
 
+@pytest.mark.parametrize(
+    ("n", "options"), [(6, {"scale": SCALE}), (40, {"statistic": "proportion", "at_least": 2})]
+)
+def test_constant_answers_have_the_interval_of_the_completed_tables(n, options) -> None:
+    values = [3.0] * (n - 1) + [np.nan]
+    table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": range(n), "value": values})
+    row = bounds(table, draws=200, null=0.1, **options).frame.iloc[0]
+    assert row["bound_lower_error"] > 0
+    assert row["ci_lower"] < row["bound_lower"] < row["bound_upper"] == row["ci_upper"]
+    assert row["conclusion"] == "holds"
+    whole = bounds(table.assign(value=3.0), draws=200, null=0.1, **options).frame.iloc[0]
+    assert np.isnan(whole["ci_lower"])
+    assert whole["conclusion"] == "none"
+
+
 def test_where_nothing_is_missing_intervals_are_those_of_means() -> None:
     table = pd.DataFrame(
         {"judge_id": "gpt", "judge_kind": "model", "item_id": range(8), "value": [0, 1, 2, 3, 1, 1, 2, 0]}
