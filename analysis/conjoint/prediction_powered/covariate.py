@@ -287,7 +287,7 @@ def _refuse_dependence(
             np.add.at(table, (own[rows], codes[b][rows]), absent)
             tests.append((_dependence(table), features[a], features[b]))
     least, a_name, b_name = min(tests, default=(1.0, "", ""))
-    if least * len(tests) < DEPENDENT:
+    if tests and least * len(tests) < DEPENDENT:
         raise InputError(
             f"The attributes of a profile depend on those of the other profile in its pair ({a_name!r} on "
             f"{b_name!r}), so that a model's answers cannot be covariates; use correct='ppi', which compares "

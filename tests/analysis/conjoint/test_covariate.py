@@ -146,6 +146,13 @@ def test_degrees_of_freedom_are_those_of_people(people, tasks):
     pd.testing.assert_series_equal(found.frame["df"], found.human.frame["df"])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_few_pairs_that_differ_by_chance_leave_people_alone():
+    choices = apart(panel_and_model(3, people=4, tasks=3, other=0))
+    found = mm(choices, "chosen ~ topic", id="judge_id", correct="covariate")
+    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
+
+
 @pytest.mark.long
 def test_designs_drawn_apart_are_not_refused_and_designs_that_depend_are():
     for people, tasks in ((5, 3), (5, 6), (10, 10)):
