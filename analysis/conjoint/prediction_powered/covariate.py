@@ -11,6 +11,11 @@ react alike to a text helps only with further tasks, which is ``correct="ppi"``.
 What helps is the part of the model's answer whose distribution the randomisation gives: its prediction for
 the pair, averaged over the attributes of the profile. This leaves what it says of the *other* profile, to
 which people react in a forced choice, too. Where profiles are drawn apart, it is independent of the profile.
+An attribute of which no pair shows the same level twice has no part in it: its level in the other profile
+depends on its level in this one, and an expectation given this level, were it estimated from people's tasks,
+would leave a covariate that moves no coefficient and seems to lower its error. Designs in which other
+attributes depend on each other are refused, where a test shows it.
+
 It is centred and enters the regression of people's answers with a slope for each level (Lin 2013), so that
 effects are those of the regression without it, with less variance in large samples or the same. Negi and
 Wooldridge (2021) show when a common slope does as well; it is used with few rows, since many slopes then cost
@@ -39,17 +44,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.special import fdtrc
+from scipy.special import chdtrc
 
 from conjury.inference.errors import InputError
 
 from ...correction.debias import Sources, units_of
-from ...correction.items import UNLIKE
+from ...frames.variables import listed
 from ...numerics.linear import Regression, least_squares
 from ...numerics.panel import Clusters
 from ...numerics.sandwich import small_sample_scale
 from ..engines.native import fits_of, influence, raw_influence
-from ..plan import Plan
 from ..request import Request
 from .tasks import (
     PAIR,
@@ -70,7 +74,10 @@ FROM_OTHER_PROFILE = (
     "the share of the variance of people's answers that the attributes of the other profile explain; further "
     "tasks of the model add to it with correct='ppi' alone."
 )
+NEVER_SHARED = "No pair shows the same level of {} in both profiles, so that it is no part of the covariate."
 _ROUNDING = 1e-9  # of a model's largest answer; what it predicts varies by no less
+DEPENDENT = 1e-3  # chance of refusing a design whose profiles are drawn apart
+_LEAST_CELL = 5.0  # expected pairs in a cell, below which the statistic is not distributed as chi-square
 _NEVER = 7.0  # pairs of equal profiles that are expected, from which their absence is no chance
 
 
@@ -82,6 +89,7 @@ class Adjustment:
     slope: np.ndarray  # (J, n): of each covariate, at the levels of the row
     rank: int  # slopes that were estimated
     slopes: str  # "by level" or "common"
+    left_out: tuple[str, ...] = ()  # attributes that have no part in the covariates
 
     @property
     def explained(self) -> np.ndarray:
@@ -93,11 +101,10 @@ def adjusted_plans(request: Request, tasks: Tasks, make_plan: MakePlan) -> tuple
     """The regression of people's answers, and the same of what the covariates explain of them."""
     plan, clusterings, weights = people_plan(request, tasks, make_plan)
     of_people = {name: Clusters.numbered(one.code[: len(tasks.human)]) for name, one in clusterings.items()}
-    covariate, levels = covariates(request, tasks, plan.cells.weight)
-    for own in covariate:
-        _refuse_dependence(tasks, with_outcome(plan, own))
+    covariate, levels, left_out = covariates(request, tasks, plan.cells.weight)
     outcome = tasks.human[request.formula.outcome].to_numpy(dtype=float)
     made = adjust(covariate, levels, outcome, plan.cells.weight)
+    made = replace(made, left_out=left_out)
     return Plans(plan, (with_outcome(plan, made.explained),), (), of_people, weights), made
 
 
@@ -144,81 +151,156 @@ def adjust(covariate: np.ndarray, levels: np.ndarray, outcome: np.ndarray, weigh
     return Adjustment(covariate, coef @ sloped.T, rank, BY_LEVEL if by_level else COMMON)
 
 
-def covariates(request: Request, tasks: Tasks, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class _Shown:
+    """Profiles of people's n rows and of models' rows, N in all, with k dummies of their levels."""
+
+    design: np.ndarray  # (N, k): dummies of all levels but the first of each attribute
+    kept: np.ndarray  # (k,): 1 for those of attributes of which some pair shows a level twice, else 0
+    profile: np.ndarray  # (N,): number of the levels of these attributes together
+    other: np.ndarray  # (N,): a row that shows the other profile of the pair, -1 without one
+    first: np.ndarray  # rows that show each profile of each pair once
+
+    def says(self, rows: np.ndarray, answers: np.ndarray) -> np.ndarray | None:
+        """What answers to these rows say of the other profile in each row's pair, (N,), less its expectation.
+
+        None stands for answers that say the same of all.
+        """
+        rows, answers = rows[~np.isnan(answers)], answers[~np.isnan(answers)]
+        pairs = np.column_stack([np.ones(len(rows)), self.design[rows], self.design[self.other[rows]]])
+        fit = least_squares(pairs, np.ones(len(rows)), answers)
+        value = self.design @ (self.kept * fit.coef[1 + self.design.shape[1] :])
+        if np.ptp(value) < _ROUNDING * max(np.abs(answers).max(initial=0.0), 1e-300):
+            return None
+        return np.asarray(value[self.other] - _expected(value, self.profile, self.other, self.first))
+
+
+def covariates(
+    request: Request, tasks: Tasks, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """What each model says of the other profile in the pair of each of people's rows, (J, n), centred.
 
-    It is 0 where the table lacks the other profile. With it come the dummies of the row's levels, (n, k).
+    It is 0 where the table lacks the other profile. With it come the dummies of the row's levels, (n, k), and
+    the attributes that are left out, since no pair of people's tasks shows a level of them twice.
     """
-    every = pd.concat([tasks.human, tasks.other])[list(request.formula.features)]
+    features, n = list(request.formula.features), len(tasks.human)
     key = np.concatenate([tasks.key_of_human, tasks.key_of_other])
-    design, profile = _profiles(every)
+    every = pd.concat([tasks.human, tasks.other])[features]
+    shown, left_out = _shown(every, key, len(key) if tasks.weight is not None else n)
+    asked = n + np.flatnonzero(shown.other[n:] >= 0)
+    found = np.zeros((len(tasks.models), n))
+    both = shown.other[:n] >= 0
+    for number, answers in enumerate(tasks.of_other[:, asked - n]):
+        said = shown.says(asked, answers)
+        if said is not None:
+            found[number, both] = said[:n][both]
+    mean = found[:, both] @ weight[both] / max(weight[both].sum(), 1e-300)
+    return np.where(both, found - mean[:, None], 0.0), shown.design[:n], left_out
+
+
+def _shown(features: pd.DataFrame, key: np.ndarray, n: int) -> tuple[_Shown, tuple[str, ...]]:
+    """Pair the profiles of rows, and name attributes that are left out.
+
+    The first n rows were drawn as people's tasks: theirs, and all of which these are an unequal sample.
+    """
+    codes = [pd.factorize(features[name].astype("string"), sort=True)[0] for name in features]
     place = np.full(2 * (int(key.max()) // 2 + 1), -1, dtype=np.int64)
     place[key[::-1]] = np.arange(len(key))[::-1]
+    profile = _profiles(codes)
     if (profile[place[key]] != profile).any():
         raise InputError(
             f"Some values of {PAIR!r} name several pairs, so that it is not known which profiles were shown "
             "together; add the respondent to it."
         )
-    other = place[key ^ 1]
-    first, n = np.unique(place[key]), len(tasks.human)
-    asked = np.flatnonzero(other[n:] >= 0)
-    pairs = np.column_stack([np.ones(len(asked)), design[n + asked], design[other[n + asked]]])
-    found = np.zeros((len(tasks.models), n))
-    both = other[:n] >= 0
-    for number, answers in enumerate(tasks.of_other[:, asked]):
-        known = ~np.isnan(answers)
-        fit = least_squares(pairs, known.astype(float), np.where(known, answers, 0.0))
-        value = design @ fit.coef[1 + design.shape[1] :]
-        if np.ptp(value) < _ROUNDING * max(np.abs(answers[known]).max(initial=0.0), 1e-300):
-            continue
-        own = value[other[:n]] - _expected(value, profile, other, first)[:n]
-        found[number, both] = own[both]
-    mean = found[:, both] @ weight[both] / max(weight[both].sum(), 1e-300)
-    return np.where(both, found - mean[:, None], 0.0), design[:n]
+    other, first = place[key ^ 1], np.unique(place[key])
+    drawn = first[(first < n) & (other[first] >= 0)]
+    equal = [own[drawn] == own[other[drawn]] for own in codes]
+    never = np.array([not one.any() for one in equal])
+    shared = ~never & ~np.array([bool(one.all()) for one in equal])
+    attributes = [str(name) for name in features]
+    names = tuple(name for name, left in zip(attributes, never, strict=True) if left)
+    if never.all() and min(_expected_equal(own[drawn]) for own in codes) >= _NEVER:
+        raise InputError(
+            f"No pair shows the same level of {listed(names)} in both profiles, so that the other profile "
+            "depends on the first and a model's answers cannot be covariates; use correct='ppi', which "
+            "compares the model's answers to people's tasks with those to further tasks."
+        )
+    columns = [(own[:, None] == np.arange(1, own.max() + 1)).astype(float) for own in codes]
+    kept = np.repeat(shared.astype(float), [column.shape[1] for column in columns])
+    profile = _profiles([codes[place] for place in np.flatnonzero(shared)] or codes)
+    _refuse_dependence(attributes, codes, shared, profile, other, drawn[key[drawn] % 2 == 0])
+    return _Shown(np.hstack(columns), kept, profile, other, first), names
 
 
-def _profiles(features: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Dummies of all levels but the first of each feature, (n, k), and the number of each profile, (n,)."""
-    columns, profile = [], np.zeros(len(features), dtype=np.int64)
-    for name in features:
-        codes, levels = pd.factorize(features[name].astype("string"), sort=True)
-        columns.append((codes[:, None] == np.arange(1, len(levels))).astype(float))
-        profile = np.unique(profile * (len(levels) + 1) + codes + 1, return_inverse=True)[1]
-    return np.hstack(columns), profile
+def _profiles(codes: Sequence[np.ndarray]) -> np.ndarray:
+    """Number the combinations of the levels of attributes, shape (N,)."""
+    profile = np.zeros(len(codes[0]), dtype=np.int64)
+    for own in codes:
+        profile = np.unique(profile * (int(own.max()) + 2) + own + 1, return_inverse=True)[1]
+    return profile
+
+
+def _expected_equal(code: np.ndarray) -> float:
+    """Pairs that would show a value twice if profiles were drawn apart, from the codes of both (2P,)."""
+    share = np.unique(code, return_counts=True)[1] / max(len(code), 1)
+    return float(len(code) / 2 * (share**2).sum())
 
 
 def _expected(value: np.ndarray, profile: np.ndarray, other: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Expectation of the value of the other profile in the pair of each row, shape (n,).
+    """Expectation of the value of the other profile in the pair of each row, shape (N,).
 
     It is the same for all where profiles are drawn apart. Where a pair never shows equal profiles, it is the
     mean over those that differ from the row's. ``other`` is the row of the other profile, ``first`` are the
     rows that show each profile of each pair once.
     """
     mean = float(value[first].mean())
-    share = np.bincount(profile[first], minlength=int(profile.max()) + 1) / len(first)
     paired = first[other[first] >= 0]
-    equal = profile[paired] == profile[other[paired]]
-    if equal.any() or len(paired) / 2 * (share**2).sum() < _NEVER:
+    if (profile[paired] == profile[other[paired]]).any() or _expected_equal(profile[paired]) < _NEVER:
         return np.full(len(value), mean)
-    own = share[profile]
+    own = (np.bincount(profile[first], minlength=int(profile.max()) + 1) / len(first))[profile]
     return np.asarray((mean - own * value) / (1 - own))
 
 
-def _refuse_dependence(tasks: Tasks, plan: Plan) -> None:
-    """Refuse designs in which a covariate, the outcome, depends on the profile, by Hotelling's test."""
-    pairs = Clusters.numbered(tasks.key_of_human // 2)
-    fits = fits_of(plan)
-    moved, coef = raw_influence(plan, fits, pairs), coefficients_of(fits)
-    vcov = moved.T @ moved
-    scale = float(np.trace(vcov))
-    rank = int(np.linalg.matrix_rank(vcov, tol=1e-9 * scale, hermitian=True)) if scale > 0 else 0
-    left = pairs.n - rank
-    if not rank or left <= rank:
-        return
-    statistic = coef @ np.linalg.pinv(vcov, rcond=1e-9, hermitian=True) @ coef
-    if fdtrc(rank, left, statistic * left / (rank * (pairs.n - 1))) < UNLIKE:
+def _refuse_dependence(
+    features: Sequence[str],
+    codes: Sequence[np.ndarray],
+    shared: np.ndarray,
+    profile: np.ndarray,
+    other: np.ndarray,
+    rows: np.ndarray,
+) -> None:
+    """Refuse designs in which shared attributes of one profile depend on attributes of the other.
+
+    Each is tested against each by chi-square, with one row for each pair. Where no pair shows equal profiles,
+    those that the design leaves out are counted as if they were shown.
+    """
+    absent = np.zeros(len(rows))
+    both = profile[np.concatenate([rows, other[rows]])]
+    if not (profile[rows] == profile[other[rows]]).any() and _expected_equal(both) >= _NEVER:
+        share = (np.bincount(both) / len(both))[both]
+        absent = share[: len(rows)] / (1 - share.mean())
+    tests = []
+    for a, own in enumerate(codes):
+        for b in np.flatnonzero(shared):
+            table = np.zeros((int(own.max()) + 1, int(codes[b].max()) + 1))
+            np.add.at(table, (own[rows], codes[b][other[rows]]), 1.0)
+            np.add.at(table, (own[rows], codes[b][rows]), absent)
+            tests.append((_dependence(table), features[a], features[b]))
+    least, a_name, b_name = min(tests, default=(1.0, "", ""))
+    if tests and least * len(tests) < DEPENDENT:
         raise InputError(
-            "The attributes of a profile depend on those of the other profile in its pair, so that a model's "
-            "answers cannot be covariates; use correct='ppi', which compares the model's answers to people's "
-            "tasks with those to further tasks."
+            f"The attributes of a profile depend on those of the other profile in its pair ({a_name!r} on "
+            f"{b_name!r}), so that a model's answers cannot be covariates; use correct='ppi', which compares "
+            "the model's answers to people's tasks with those to further tasks."
         )
+
+
+def _dependence(table: np.ndarray) -> float:
+    """P value of the chi-square test of a table of counts, among levels that are frequent enough for it."""
+    enough = np.sqrt(_LEAST_CELL * table.sum())
+    table = table[table.sum(axis=1) >= enough][:, table.sum(axis=0) >= enough]
+    if min(table.shape) < 2 or not table.any():
+        return 1.0
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    df = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return float(chdtrc(df, ((table - expected) ** 2 / expected).sum()))

@@ -24,6 +24,7 @@ from ...correction.debias import (
 )
 from ...correction.pseudo_outcomes import cross_fitted, pseudo_outcomes
 from ...correction.sources import AT_MOST_HALF, PPI, check_correct, low_correlation, weight_columns
+from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
 from ...numerics.panel import Clusters
 from ...numerics.sandwich import variances
@@ -44,7 +45,14 @@ from ..reliability.swapping_errors import (
 )
 from ..request import Request
 from ..run import Data, estimate, frame_of
-from .covariate import COVARIATE, FROM_OTHER_PROFILE, Adjustment, adjusted_plans, adjusted_sources
+from .covariate import (
+    COVARIATE,
+    FROM_OTHER_PROFILE,
+    NEVER_SHARED,
+    Adjustment,
+    adjusted_plans,
+    adjusted_sources,
+)
 from .tasks import (
     PAIR,
     SOURCES,
@@ -148,6 +156,8 @@ def estimate_prediction_powered(
     of_people = df
 
     def corrected_df(contrasts: np.ndarray) -> np.ndarray:
+        if alone:  # no further tasks add to the degrees of freedom of people
+            return of_people(contrasts)
         labelled, total = (variances(contrasts, part) for part in (found.vcov_labelled, found.vcov))
         return joint_df(total, labelled, of_people(contrasts), given.n_unlabelled - 1.0)
 
@@ -176,7 +186,7 @@ def estimate_prediction_powered(
         made.frame,
         made.vcov,
         replace(made.provenance, extra={**made.provenance.extra, **extra}),
-        notes=_notes(correct, given, gains, tasks),
+        notes=_notes(correct, given, gains, tasks, adjusted),
         extra=tau,
         human=human,
         models=_models_alone(request, tasks, plans, make_plan),
@@ -347,11 +357,14 @@ def _models_alone(request: Request, tasks: Tasks, plans: Plans, make_plan: MakeP
     return both[["judge", *both.columns.drop("judge")]]
 
 
-def _notes(correct: Correct, given: Sources, gains: pd.DataFrame, tasks: Tasks) -> tuple[str, ...]:
+def _notes(
+    correct: Correct, given: Sources, gains: pd.DataFrame, tasks: Tasks, adjusted: Adjustment | None
+) -> tuple[str, ...]:
     unanswered = [
         f"{name} gave no usable answer in {count:,} rows; these are kept and count as its mean answer."
         for name, count in tasks.unanswered.items()
     ]
-    if correct == COVARIATE:
-        return (*unanswered, FROM_OTHER_PROFILE)
+    if adjusted is not None:
+        left_out = [NEVER_SHARED.format(listed(adjusted.left_out))] if adjusted.left_out else []
+        return (*unanswered, *left_out, FROM_OTHER_PROFILE)
     return (*low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled), *unanswered, AT_MOST_HALF)

@@ -113,8 +113,62 @@ def every_pair():
 def test_the_covariate_has_expectation_zero_where_pairs_never_show_equal_profiles():
     found = adjusted(every_pair())
     np.testing.assert_allclose(found.frame["estimate"], found.human.frame["estimate"], atol=1e-12)
-    covariate, _ = covariates(*people_and_tasks(every_pair()))
+    covariate, *_ = covariates(*people_and_tasks(every_pair()))
     assert np.ptp(covariate) > 0.1
+
+
+def apart(choices, name="topic"):
+    """The choices between profiles with different levels of an attribute."""
+    code = choices[name].cat.codes.to_numpy().reshape(-1, 2)
+    return choices[np.repeat(code[:, 0] != code[:, 1], 2)].reset_index(drop=True)
+
+
+def test_an_attribute_whose_levels_always_differ_has_no_part_in_the_covariate():
+    choices = apart(panel_and_model(1, people=10, tasks=15, other=0))
+    covariate, _, left_out = covariates(*people_and_tasks(choices))
+    assert left_out == ("topic",)
+    human = choices[choices["judge_kind"] == "human"]
+    shown = human.groupby(["tone", "author"], observed=True).ngroup().to_numpy().reshape(-1, 2)[:, ::-1]
+    spread = pd.Series(covariate[0]).groupby(shown.ravel()).agg(np.ptp)
+    assert spread.max() < 1e-9
+    assert "same level of 'topic' in both profiles" in " ".join(adjusted(choices).notes)
+
+
+def test_a_design_whose_only_attribute_always_differs_is_refused():
+    with pytest.raises(InputError, match="same level of 'topic' in both profiles"):
+        mm(apart(panel_and_model(1, other=0)), "chosen ~ topic", id="judge_id", correct="covariate")
+
+
+@pytest.mark.parametrize(("people", "tasks"), [(2, 1), (5, 2), (5, 6)])
+@pytest.mark.filterwarnings("ignore:No standard error", "ignore:No estimate")
+def test_degrees_of_freedom_are_those_of_people(people, tasks):
+    found = adjusted(panel_and_model(3, people=people, tasks=tasks, other=0), mm)
+    pd.testing.assert_series_equal(found.frame["df"], found.human.frame["df"])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_few_pairs_that_differ_by_chance_leave_people_alone():
+    choices = apart(panel_and_model(3, people=4, tasks=3, other=0))
+    found = mm(choices, "chosen ~ topic", id="judge_id", correct="covariate")
+    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
+
+
+@pytest.mark.long
+def test_designs_drawn_apart_are_not_refused_and_designs_that_depend_are():
+    for people, tasks in ((5, 3), (5, 6), (10, 10)):
+        for seed in range(12):
+            covariates(*people_and_tasks(panel_and_model(seed, people=people, tasks=tasks, other=0)))
+    refused = 0
+    for seed in range(8):
+        choices = panel_and_model(seed, people=30, other=0)
+        rare = choices["pair_id"].str[-1].eq("0").to_numpy()[::2]
+        code = choices["topic"].cat.codes.to_numpy().reshape(-1, 2)
+        few = choices[np.repeat((code[:, 0] != code[:, 1]) | rare, 2)].reset_index(drop=True)
+        try:
+            covariates(*people_and_tasks(few))
+        except InputError:
+            refused += 1
+    assert refused == 8
 
 
 def people_and_tasks(choices):
@@ -185,6 +239,17 @@ def truth():
     large = panel_and_model(99, people=3000, other=0)
     people = large[large["judge_kind"] == "human"]
     return amce(people, FORMULA, id="judge_id").frame["estimate"].to_numpy()
+
+
+@pytest.mark.long
+def test_effects_are_those_of_people_where_the_levels_of_an_attribute_always_differ():
+    moved = []
+    for seed in range(14):
+        found = adjusted(apart(panel_and_model(seed, people=10, tasks=15, other=0)))
+        rows = found.frame["std_error"].notna()
+        moved.append((found.frame["estimate"] - found.human.frame["estimate"])[rows].to_numpy())
+    assert (np.abs(np.mean(moved, axis=0)) < 4 * np.std(moved, axis=0) / np.sqrt(14)).all()
+    assert np.abs(np.mean(moved, axis=0)).max() < 0.02
 
 
 @pytest.mark.long
