@@ -71,7 +71,7 @@ def tell_card(
         tuple(_opening(study, design, groups)),
         tuple(tables),
         tuple(warnings_of(study, card)),
-        tuple([*notes_on(study, card, groups), *_sampling_notes(design.panel, groups)]),
+        (*notes_on(study, card, groups), *_sampling_notes(design.panel, groups)),
     )
 
 
