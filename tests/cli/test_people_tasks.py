@@ -186,6 +186,7 @@ def test_what_follows_answers_depends_on_the_tasks(
     assert re.search(f"Next: {told}" if tasks == "panel" else f"Next: conjury fit .*{told}", out)
 
 
+@pytest.mark.long
 def test_what_follows_is_a_command_that_works(ran: Callable[..., str], study: Path) -> None:
     ran("design", study, "--pairs 100 --people 20")
     ran("collect", study, "--judge judge --backend simulated --prompt plain --tasks all")
