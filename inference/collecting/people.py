@@ -361,7 +361,8 @@ def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str,
         before = "" if (folder.path / "design").is_dir() else "draw the design without --people, "
         raise InputError(
             f"{folder.path}: no model has answered in this run yet; {before}run `conjury collect "
-            f"{study.here} --judge {plan.judge} --out {folder.path}` first, or name its choices with --answers."
+            f"{study.here} --judge {plan.judge} --out {folder.path}` "
+            "first, or name its choices with --answers."
         )
     kinds = {judge.id: judge.kind for judge in study.judges}
     attributes = {part.id: study.levels(part.id) for part in study.attributes}
