@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,14 @@ import pandas as pd
 from rich.table import Table as Grid
 
 from conjury.inference.collecting.past_runs import run_folder
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.design.panels import Panel
 from conjury.inference.errors import listed
 from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
 from conjury.inference.tables.html_page import page
+from conjury.inference.tables.schema import POSITIONS
 
 from ..printing import console, wide_console
 from .card_words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
@@ -131,8 +134,8 @@ WIDE = 95  # columns of a terminal that take all columns of a table
 COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "quantity", "value"]
 
 
-def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
-    """Print the card of a design and write it next to its tables.
+def write_card(study: Study, design: DrawnDesign, folder: Path) -> Told:
+    """Write the card of a design next to its tables, and return it in words.
 
     Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
     """
@@ -161,7 +164,7 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
     write_table(_numbers(study, card, pd.concat([people, costs])), folder / "card.csv")
     with whole(folder / "card.html") as file:
         file.write(write_page(told, drawings, _style()).encode("utf-8"))
-    _print(told)
+    return told
 
 
 def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
@@ -169,7 +172,20 @@ def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
     if study.collect.form == "single":
         return []
     groups = find_groups(study, None, design.drawn["pairs"], None, ASSUMED)
+    if design.panel is not None:
+        name = design.panel.drawn["name"]
+        groups = [_sized(group, design.panel) if group.judges == (name,) else group for group in groups]
     return sorted(groups, key=lambda group: group.kind == "human")
+
+
+def _sized(group: Judged, panel: Panel) -> Judged:
+    """A panel at the size of its tasks in the design; a survey has the mean number of tasks."""
+    people = panel.tasks["judge_id"].nunique()
+    answers = int((~panel.tasks["repeat"].to_numpy(bool)).sum()) // len(POSITIONS)
+    tasks = max(round(answers / people), 1)
+    repeats = 0 if panel.drawn["sample"] == "imported" else group.repeats
+    options = group.options | {"tasks": tasks, "repeats": repeats}
+    return replace(group, pairs=float(people * tasks), tasks=tasks, repeats=repeats, options=options)
 
 
 def _shown(design: DrawnDesign) -> pd.DataFrame:
@@ -302,7 +318,11 @@ def draw_card(
     """Draw profiles, tasks and posts of a conjoint into the run's folder, and show the design they make."""
     known = load_study(study)
     folder = run_folder(known, out)
-    design = folder.draw(known, pairs, swapped_share, seed)
+    show_card(known, folder.draw(known, pairs, swapped_share, seed), folder)
+
+
+def show_card(known: Study, design: DrawnDesign, folder: RunFolder) -> None:
+    """Say what the folder of a design contains, write its card and print it."""
     swapped = int(design.tasks["repeat"].sum()) // 2
     console.print(f"{known.title}: the design in {folder.path / 'design'}")
     console.print(
@@ -311,4 +331,4 @@ def draw_card(
     console.print(f"  profiles.parquet  {len(design.profiles):,} profiles with their attributes")
     console.print(f"  posts.parquet     what a judge is shown of them: {listed(design.posts.columns[1:])}")
     console.print("  card.html         what follows, with figures; its numbers are in card.csv\n")
-    tell_design(known, design, folder.path / "design")
+    _print(write_card(known, design, folder.path / "design"))

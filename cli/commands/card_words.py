@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.design.panels import Panel, described
 from conjury.inference.errors import listed
 from conjury.inference.study.models import Study
 from conjury.inference.study.parts import Combination
@@ -70,7 +71,7 @@ def tell_card(
         tuple(_opening(study, design, groups)),
         tuple(tables),
         tuple(warnings_of(study, card)),
-        tuple(notes_on(study, card, groups)),
+        (*notes_on(study, card, groups), *_sampling_notes(design.panel, groups)),
     )
 
 
@@ -95,15 +96,21 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
         "without replacement.",
     ]
     panels = [group for group in groups if group.kind == "human"]
-    told += [
-        f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}, as the study file plans it."
-        for group in panels
-    ]
+    told += [_asked(group, design.panel) for group in panels]
     if study.collect.form == "single":
         told.append(
             "Power is not reported: profiles are judged one at a time, and power is planned for pairs only."
         )
     return told
+
+
+def _asked(group: Judged, panel: Panel | None) -> str:
+    """State what a panel judges: its tasks in the design, or what the study file plans."""
+    if panel is None or group.judges != (panel.drawn["name"],):
+        planned = f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}"
+        return f"{planned}, as the study file plans it."
+    again = "; the first task of each is repeated with positions swapped" if group.repeats else ""
+    return f"{group.label}: {described(panel)}{again}."
 
 
 def _repeat(group: Judged) -> str:
@@ -317,3 +324,15 @@ def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[s
     if study.stimuli and groups:
         told.append("Stimuli count as fixed; `conjury power` with --stimulus-sd plans for others like them.")
     return told
+
+
+def _sampling_notes(panel: Panel | None, groups: Sequence[Judged]) -> list[str]:
+    """State where the power of people is not that of the sample."""
+    if panel is None or (panel.drawn.get("each", 1) == 1 and panel.drawn["sample"] in ("drawn", "uniform")):
+        return []
+    return [
+        f"Power of {group.label} is that of as many pairs drawn as the design draws, each judged by one "
+        "person; tasks that several people judge, or that are not sampled uniformly, change it."
+        for group in groups
+        if group.judges == (panel.drawn["name"],)
+    ]

@@ -223,7 +223,22 @@ def show_end(done: Collected, study: str) -> None:
     elif not done.waiting and not (tally.failed and not tally.answered):
         choices = made.folder.path / "choices.parquet"
         if isinstance(made.job.study, Study) and choices.is_file():
-            console.print(f"Next: conjury fit {study} --data {choices}")
+            console.print(_next(made, f"conjury fit {study} --data {choices}"))
+
+
+def _next(made: Prepared, fit: str) -> str:
+    """Name the command that follows: with tasks of people, it corrects by what people answer."""
+    design, asked = made.folder.design, made.running.tasks
+    if design is None or design.panel is None:
+        return f"Next: {fit}"
+    if asked == "panel":
+        return (
+            "Next: the same command with --tasks all, since --correct ppi needs answers to further tasks, "
+            f"which people do not judge; then {fit} --data PEOPLE --correct ppi"
+        )
+    if asked == "models" and design.panel_sha256() is not None:
+        return f"Next: {fit}"
+    return f"Next: {fit} --data PEOPLE --correct ppi, where PEOPLE is the file of people's choices"
 
 
 def _why_stopped(tally: Tally, max_cost: float) -> str:

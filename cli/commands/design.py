@@ -87,10 +87,9 @@ class People:
 def design(study: StudyName, drawing: Drawing, people: People, out: RunFolderPath = None) -> None:
     """Draw the pairs of a conjoint, the tasks of people, or who rates which item, before anyone is asked."""
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.collecting.people import check_size
     from conjury.inference.study import ItemStudy, Study, load_any_study
 
-    from .card import draw_card as draw
+    from .card import show_card
 
     known = load_any_study(study)
     _check(drawing, people)
@@ -104,18 +103,12 @@ def design(study: StudyName, drawing: Drawing, people: People, out: RunFolderPat
         return
     assert isinstance(known, Study)
     refuse_options(study, "pairs", {"--repeats": drawing.repeats})
-    size = (drawing.pairs, drawing.swapped_share)
-    alone = drawing.people is None and people.panel is None
-    plan = None if drawing.people is None else _plan(drawing.people, drawing.seed, people)
-    drawn = (run_folder(known, out).path / "design" / "design.json").is_file()
-    if plan is not None and not drawn:
-        check_size(known, plan, drawing.pairs)
-    if alone or not drawn:
-        draw(study, out, *size, drawing.seed)
-    elif size != (None, None):
-        run_folder(known, out).draw(known, *size, drawing.seed)
-    if not alone:
-        _add_people(known, out, plan, people.panel)
+    if drawing.people is None and people.panel is None:
+        folder = run_folder(known, out)
+        design = folder.draw(known, drawing.pairs, drawing.swapped_share, drawing.seed)
+        show_card(known, design, folder)
+        return
+    _add_people(known, out, drawing, people)
 
 
 def _check(drawing: Drawing, people: People) -> None:
@@ -167,19 +160,36 @@ def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
     )
 
 
-def _add_people(study: Study, out: Path | None, plan: PeoplePlan | None, survey: Path | None) -> None:
-    """Add tasks of people to the design of a run, and print what they are."""
+def _add_people(study: Study, out: Path | None, drawing: Drawing, people: People) -> None:
+    """Add tasks of people to the design of a run, and print what they are.
+
+    Nothing is written before all is drawn, so that a refused command leaves no half of a design.
+    """
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.collecting.people import add_people, add_survey
+    from conjury.inference.collecting.people import check_plan, store, with_people, with_survey
     from conjury.inference.design.panels import described
 
+    from .card import show_card, write_card
+
     folder = run_folder(study, out)
+    before, size = folder.design, (drawing.pairs, drawing.swapped_share)
+    plan = None if drawing.people is None else _plan(drawing.people, drawing.seed, people)
+    if plan is not None and before is None:
+        check_plan(study, plan, drawing.pairs)
+    if before is None or size != (None, None):
+        folder.draw(study, *size, drawing.seed, keep=False)
     if plan is not None:
-        made = add_people(study, plan, out=out)
+        made = with_people(study, plan, folder)
     else:
-        assert survey is not None
-        made = add_survey(study, survey, out=out)
+        assert people.panel is not None
+        made = with_survey(study, people.panel, folder)
     assert made.panel is not None
+    store(made, folder)
+    if before is None:
+        show_card(study, made, folder)
+        console.print()
+    elif made is not before:
+        write_card(study, made, folder.path / "design")
     console.print(f"{study.title}: the tasks of people in {folder.path / 'design'}")
     console.print(f"  panel_tasks.parquet, .csv  {described(made.panel)}")
     sampled = made.panel.distinct()["sampling_probability"]

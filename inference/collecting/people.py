@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..design.drawn import DrawnDesign, save_assignment, save_design, with_panel
+from ..design.drawn import DrawnDesign, check_restrictions, save_assignment, save_design, with_panel
 from ..design.panels import (
     Panel,
     described,
@@ -135,11 +135,13 @@ def add_people(
     (32, 30)
     """
     known, folder = _opened(study, out)
-    if plan.sample is not None and plan.sample not in SAMPLES:
-        raise InputError(f"--sample {plan.sample}: write {', '.join(SAMPLES[:-1])} or {SAMPLES[-1]}.")
-    if folder.design is None:
-        check_size(known, plan)
-    design = folder.design or folder.draw(known, None, None, None)
+    return store(with_people(known, plan, folder), folder)
+
+
+def with_people(known: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesign:
+    """Draw the tasks of people for the design of a run, as `add_people` does, without writing anything."""
+    check_plan(known, plan, None if folder.design is None else folder.design.drawn["pairs"])
+    design = _design(known, folder)
     facts = _facts(known, design, plan)
     if design.panel is not None:
         if design.panel.drawn != facts:
@@ -149,7 +151,7 @@ def add_people(
     seed = facts["seed"]
     if plan.sample is None:
         panel = Panel(draw_people(known, profiles, plan.people, seed), facts)
-        return _stored(with_panel(known, design, profiles, panel), folder)
+        return with_panel(known, design, profiles, panel)
     tasks = design.first_pairs(plan.pairs)
     pairs = tasks[~tasks["repeat"].to_numpy(bool)]
     names = pairs["task_id"].iloc[:: len(POSITIONS)].astype(str).tolist()
@@ -173,7 +175,7 @@ def add_people(
     sampled = DrawnDesign(
         design.tasks.assign(**{SAMPLING: chances}), design.profiles, design.posts, design.drawn
     )
-    return _stored(with_panel(known, sampled, profiles, Panel(tasks, facts)), folder)
+    return with_panel(known, sampled, profiles, Panel(tasks, facts))
 
 
 def add_survey(
@@ -212,8 +214,12 @@ def add_survey(
     30
     """
     known, folder = _opened(study, out)
-    path = Path(path)
-    design = folder.design or folder.draw(known, None, None, None)
+    return store(with_survey(known, Path(path), folder), folder)
+
+
+def with_survey(known: Study, path: Path, folder: RunFolder) -> DrawnDesign:
+    """Take the tasks of people's choices into the design of a run, as `add_survey` does, without writing."""
+    design = _design(known, folder)
     profiles = enumerate_profiles(known)
     tasks = imported_people(known, profiles, load_choices(known, path), str(path))
     facts: dict[str, Any] = {
@@ -227,7 +233,7 @@ def add_survey(
         if design.panel.sha256() != panel.sha256():
             raise _other_people(design.panel, folder)
         return design
-    return _stored(with_panel(known, design, profiles, panel), folder)
+    return with_panel(known, design, profiles, panel)
 
 
 def add_raters(
@@ -299,6 +305,13 @@ def _opened(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study
     return known, run_folder(known, out)
 
 
+def _design(study: Study, folder: RunFolder) -> DrawnDesign:
+    """Return the design of a run, or that of the study file, which is not written."""
+    design = folder.design or folder.draw(study, None, None, None, keep=False)
+    check_restrictions(study, design, folder.path)
+    return design
+
+
 def _facts(study: Study, design: DrawnDesign, plan: PeoplePlan) -> dict[str, Any]:
     """State what the tasks of people depend on."""
     facts: dict[str, Any] = {
@@ -323,9 +336,11 @@ def _facts(study: Study, design: DrawnDesign, plan: PeoplePlan) -> dict[str, Any
     return facts
 
 
-def check_size(study: Study, plan: PeoplePlan, pairs: int | None = None) -> None:
-    """Refuse a sample that is larger than the design that will be drawn, of the study's pairs or so many."""
+def check_plan(study: Study, plan: PeoplePlan, pairs: int | None = None) -> None:
+    """Refuse an unknown sample, and one larger than a design of the study's pairs, or of so many."""
     if plan.sample is not None:
+        if plan.sample not in SAMPLES:
+            raise InputError(f"--sample {plan.sample}: write {', '.join(SAMPLES[:-1])} or {SAMPLES[-1]}.")
         known = study.design.pairs if pairs is None else pairs
         sample_size(min(known, plan.pairs or known), plan.people, study.design.tasks, plan.each)
 
@@ -343,9 +358,11 @@ def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str,
         raise InputError("--sample uncertainty needs a model that has answered; name it with --judge.")
     path = folder.path / "choices.parquet" if plan.answers is None else plan.answers
     if plan.answers is None and not path.is_file():
+        before = "" if (folder.path / "design").is_dir() else "draw the design without --people, "
         raise InputError(
-            f"{folder.path}: no model has answered in this run yet; run `conjury collect {study.here} "
-            f"--judge {plan.judge}` first, or name its choices with --answers."
+            f"{folder.path}: no model has answered in this run yet; {before}run `conjury collect "
+            f"{study.here} --judge {plan.judge} --out {folder.path}` "
+            "first, or name its choices with --answers."
         )
     kinds = {judge.id: judge.kind for judge in study.judges}
     attributes = {part.id: study.levels(part.id) for part in study.attributes}
@@ -367,7 +384,9 @@ def _other_people(panel: Panel, folder: RunFolder) -> InputError:
     )
 
 
-def _stored(design: DrawnDesign, folder: RunFolder) -> DrawnDesign:
-    save_design(design, folder.path / "design")
-    folder.__dict__["design"] = design
+def store(design: DrawnDesign, folder: RunFolder) -> DrawnDesign:
+    """Write a design with tasks of people, unless it is the one that the run has."""
+    if design is not folder.design:
+        save_design(design, folder.path / "design")
+        folder.__dict__["design"] = design
     return design

@@ -289,6 +289,7 @@ def _pictures(
     """Find the pictures of a conjoint's profiles, where these are shown."""
     if not running.images or isinstance(study, ItemStudy):
         return None
+    folder.check_people(study, running.tasks)
     design = folder.design or folder.draw(study, None, None, None, keep=keep)
     usual = folder.path == run_folder(study, None).path
     return find_pictures(

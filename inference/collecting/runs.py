@@ -233,11 +233,22 @@ class RunFolder:
         check_asked(tasks)
         if isinstance(study, ItemStudy):
             return _items(study, pairs, images, self._assigned(study) if tasks == "panel" else None)
-        if tasks != "models" and (self.design is None or self.design.panel is None):
-            raise no_people(tasks)
+        self.check_people(study, tasks)
         design = self.design or self.draw(study, None, None, None, keep)
         check_restrictions(study, design, self.path)
         return _profiles(study, design, pairs, images, pictures, tasks)
+
+    def check_people(self, study: Study, tasks: str) -> None:
+        """Refuse tasks of people where the run has no design, or one without them."""
+        if tasks == "models":
+            return
+        if self.design is None:
+            raise InputError(
+                f"--tasks {tasks}: there is no design in {self.path}; draw one that has tasks of people with "
+                f"`conjury design {study.here} --people N --out {self.path}`."
+            )
+        if self.design.panel is None:
+            raise no_people(tasks)
 
     def _assigned(self, study: ItemStudy) -> set[str]:
         """Items that people rate, by the assignment that was drawn."""

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from fakes.studies import towns, write_study
 
+from .conftest import Ended
+
 HUMAN = "human,human,,part_worth,size,large,2.0\n"
 
 
@@ -89,9 +91,10 @@ def test_options_that_do_not_go_together_are_refused(
 def test_simulated_people_need_tasks(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:
-    assert "--tasks panel: the design has no tasks of people" in plain(
-        refused("collect", study, "--judge judge --backend simulated --tasks panel")
-    )
+    none = plain(refused("collect", study, "--judge judge --backend simulated --tasks panel --out nowhere"))
+    assert "--tasks panel: there is no design in nowhere; draw one that has tasks of people with" in none
+    assert "--people N --out nowhere`" in none
+    assert not Path("nowhere").exists()
     asked = f"simulate {study} --run runs/towns --judge human --out people.parquet"
     assert "there is no design; draw one with" in plain(refused(asked))
     ran("design", study)
@@ -106,3 +109,87 @@ def test_simulated_people_need_tasks(
     assert "--tasks people: write models, panel or all" in plain(
         refused("collect", study, "--judge judge --backend simulated --tasks people")
     )
+
+
+STRATA = "stratum,share\nsmall | small,1\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--people 5 --sample unifrm", "--sample unifrm: write uniform, strata or uncertainty."),
+        ("--people 5 --sample strata", "--sample strata needs a column of profiles"),
+        ("--people 5 --sample strata --strata plce", "profiles have no such column (did you mean 'place'?)"),
+        (
+            "--people 5 --sample strata --strata place --allocation plan.csv",
+            "of the pairs has no share above 0",
+        ),
+        ("--people 5 --sample strata --strata place --allocation none.csv", "there is no such file"),
+        (
+            "--people 5 --sample uncertainty --judge judge",
+            "draw the design without --people, run `conjury collect",
+        ),
+        ("--people 5 --sample uniform --first-pairs 90", "so the first 90 cannot be asked"),
+        ("--people 50 --sample uniform", "need 150 pairs, and the design has 30"),
+        ("--people 5 --sample uniform --people-per-task 6", "6 of 5 people cannot judge each task"),
+        ("--panel plan.csv", "plan.csv"),
+    ],
+)
+def test_a_refused_command_leaves_nothing_behind(
+    here: Callable[..., Ended], study: Path, options: str, told: str
+) -> None:
+    Path("plan.csv").write_text(STRATA, encoding="utf-8")
+    ended = here("design", study, f"--pairs 30 {options} --out first")
+    assert (ended.code, ended.out) == (2, "")
+    assert told in plain(ended.err)
+    assert not Path("first").exists()
+
+
+def test_a_refused_command_leaves_a_design_as_it_was(
+    ran: Callable[..., str], refused: Callable[..., str], study: Path
+) -> None:
+    ran("design", study, "--pairs 30")
+    folder = Path("runs/towns/design")
+    before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    refused("design", study, "--people 5 --sample strata --strata plce")
+    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_the_card_is_about_the_people_of_the_design(ran: Callable[..., str], study: Path) -> None:
+    out = plain(ran("design", study, "--pairs 30 --people 4 --sample uniform --people-per-task 2"))
+    told = "People: 4 people with 3 tasks; 6 different tasks, sampled uniformly from the pairs of models."
+    assert told in out
+    assert "not known for 4 x 3 pairs." in out
+    assert "each drawn on its own" not in out
+    assert "Power of People is that of as many pairs" in out
+    ran("design", study, "--pairs 30 --out later")
+    assert "10 x 3 pairs, each drawn on its own" in Path("later/design/card.html").read_text(encoding="utf-8")
+    ran("design", study, "--people 4 --sample uniform --people-per-task 2 --out later")
+    assert Path("later/design/card.csv").read_bytes() == Path("runs/towns/design/card.csv").read_bytes()
+    assert told in Path("later/design/card.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("sample", "tasks", "told"),
+    [
+        ("", "models", "choices.parquet$"),
+        ("", "panel", "the same command with --tasks all, .*--data PEOPLE --correct ppi$"),
+        ("", "all", "choices.parquet --data PEOPLE --correct ppi, where PEOPLE is"),
+        ("--sample uniform", "models", "choices.parquet --data PEOPLE --correct ppi, where PEOPLE is"),
+    ],
+)
+def test_what_follows_answers_depends_on_the_tasks(
+    ran: Callable[..., str], study: Path, sample: str, tasks: str, told: str
+) -> None:
+    ran("design", study, f"--pairs 30 --people 2 {sample}")
+    out = plain(ran("collect", study, f"--judge judge --backend simulated --prompt plain --tasks {tasks}"))
+    assert re.search(f"Next: {told}" if tasks == "panel" else f"Next: conjury fit .*{told}", out)
+
+
+@pytest.mark.long
+def test_what_follows_is_a_command_that_works(ran: Callable[..., str], study: Path) -> None:
+    ran("design", study, "--pairs 100 --people 20")
+    ran("collect", study, "--judge judge --backend simulated --prompt plain --tasks all")
+    ran("simulate", study, "--run runs/towns --judge human --out people.parquet")
+    data = "--data runs/towns/choices.parquet --data people.parquet"
+    ran("fit", study, f"{data} --correct ppi --draws 0")
