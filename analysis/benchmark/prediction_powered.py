@@ -21,8 +21,10 @@ from ..correction.items import (
     beside,
     bounded,
     correct,
+    doubt_of,
     gains_of,
     moved_note,
+    refuse_chosen,
 )
 from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
 from ..numerics.intervals import CORRELATION, SHARE, cut
@@ -144,6 +146,7 @@ class _Units:
     weight: Floats  # (n + N,)
     cluster: Codes  # (n + N,)
     whole: bool  # whether the N answers include the n
+    doubt: Floats  # (n + N,): sqrt(p (1 - p)) of the judge's probability p, NaN where there is none
     counts: tuple[int, int]  # labelled and other items or lines, each once however often it was answered
 
     def is_enough(self) -> bool:
@@ -232,6 +235,7 @@ def _units(human: Cell, models: Sequence[Cell], scored: Scored, policy: str, clu
         dict.fromkeys([cluster, "item_id", *(["base_item_id"] if "base_item_id" in people else [])])
     )
     codes, _ = cluster_codes(pd.concat([people[columns], rest[columns]]), cluster)
+    probability = pd.concat([people, rest]).get("probability", pd.Series(np.nan, range(len(both))))
     found = _Units(
         human,
         len(people),
@@ -241,9 +245,16 @@ def _units(human: Cell, models: Sequence[Cell], scored: Scored, policy: str, clu
         np.concatenate([np.ones(len(people)) if weight is None else weight, np.ones(len(rest))]),
         codes,
         weight is not None,
+        doubt_of(probability),
         (len(people[ITEM].drop_duplicates()), len(rest[ITEM].drop_duplicates())),
     )
-    return found if found.is_enough() else None
+    if not found.is_enough():
+        return None
+    if not found.whole:
+        rows = np.arange(len(found.cluster))
+        judge = str(human.keys["judge"])
+        refuse_chosen(judge, found.doubt, found.cluster, rows[: found.n], rows[found.n :], "units")
+    return found
 
 
 def _table(

@@ -321,7 +321,7 @@ def labelled(
     def noisy(error: float) -> np.ndarray:
         return CLASSES[np.where(rng.random(n) < error, ~gold, gold).astype(int)]
 
-    judgments = judged(noisy(0.2), "A", "model", dimension="harm")
+    judgments = judged(noisy(0.2), "A", "model", dimension="harm", probability=rng.uniform(0.5, 1, n))
     every = pd.DataFrame(
         {"item_id": judgments["item_id"], "label_set": "harm", "label": CLASSES[gold.astype(int)]}
     )
@@ -370,6 +370,21 @@ def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
     jackknife = np.sqrt(99 / 100 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
     np.testing.assert_allclose(own["estimate"], found(np.ones(100, dtype=bool)), rtol=1e-12)
     np.testing.assert_allclose(own["std_error"], jackknife, rtol=0.02)
+
+
+def test_units_chosen_by_the_certainty_of_the_judge_need_their_probabilities() -> None:
+    judgments, _, model, every = labelled()
+    doubtful = judgments.sort_values("probability", key=lambda p: (p - 0.5).abs())["item_id"].head(100)
+    few = every[every["item_id"].isin(doubtful)]
+    by_model = score(judgments, model)
+    with pytest.raises(
+        InputError, match=r"^A is far less certain about the labelled units than about others"
+    ):
+        scores(score(judgments, few), correct="ppi", model=by_model, metrics=["accuracy"])
+    items = judgments[["item_id"]].assign(sampling_probability=1.0 - judgments["probability"] * 0.9)
+    weighted = score(judgments, few, items=items)
+    made = scores(weighted, correct="ppi", model=score(judgments, model, items=items), metrics=["accuracy"])
+    assert made.settings["weighted"]
 
 
 def test_scores_need_labels_of_a_model() -> None:
