@@ -231,10 +231,10 @@ class Report(ReportData):
             lead = " ".join([*reasons, *(["The numbers are in {table}."] if tables else [])])
         elif reasons:
             lead = "\n\n".join([lead, *(f"*The figure is not shown: {reason}*" for reason in reasons)])
+        shown_tables = [table_references(label, len(laid.tables)) for label, laid in tables.items()]
         references = {
             "{figure}": _listed([f"@fig-{slug(label)}" for label in figures]) or "The figure",
-            "{table}": _listed([table_references(label, len(laid.tables)) for label, laid in tables.items()])
-            or "the folder",
+            "{table}": _listed([one for references in shown_tables for one in references]) or "the folder",
         }
         texts = [lead, shown.reading]
         for placeholder, reference in references.items():

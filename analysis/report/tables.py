@@ -83,10 +83,9 @@ def table_blocks(name: str, tables: list[GT], caption: str) -> str:
     )
 
 
-def table_references(name: str, n_tables: int) -> str:
-    """Refer to the blocks of ``table_blocks``."""
-    *others, last = (f"@{label}" for label in _labels(name, n_tables))
-    return f"{', '.join(others)} and {last}" if others else last
+def table_references(name: str, n_tables: int) -> list[str]:
+    """References to the blocks of ``table_blocks``."""
+    return [f"@{label}" for label in _labels(name, n_tables)]
 
 
 def raw_block(table: GT) -> str:
