@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
-from .theme import distinct
+from .theme import LIGHT, distinct
 
 if TYPE_CHECKING:
     from .theme import Theme
@@ -261,7 +261,8 @@ class Names:
         models = [name for name in dict.fromkeys([*self._raters, *shown]) if name not in (HUMAN, ONE_PERSON)]
         if rater == HUMAN:
             return 0
-        return len(models) + 1 if rater == ONE_PERSON else 1 + models.index(rater)
+        number = len(models) if rater == ONE_PERSON else models.index(rater)
+        return 1 + number + number // (len(LIGHT.palette) - 1)  # where colours recur, people's does not
 
     def places(self, frame: pd.DataFrame, series: pd.Series[Any]) -> list[int]:
         """Places of the series: those of the judges where each judge has one series, else in order."""

@@ -23,6 +23,8 @@ from conjury.analysis import conjoint, figures
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_anova, cj_freqs, cj_props, cj_table, mm, wald
 from conjury.analysis.figures.diagnostics.checks import CAPTIONS, caption
+from conjury.analysis.figures.labels import Names
+from conjury.analysis.figures.theme import LIGHT
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + topic"
@@ -392,3 +394,16 @@ def test_models_of_one_label_are_told_apart_by_their_names() -> None:
     shown = figures.alt(corrected(effects.query("feature == 'curse'"), ("model_x", "gpt_4_1")), labels)
     assert "Model (model_x) only" in shown
     assert "Model (gpt_4_1) only" in shown
+
+
+def test_no_model_has_the_colour_of_people_however_many_there_are() -> None:
+    names = Names({("judges", f"m{k:02d}"): f"Model {k}" for k in range(30)})
+    models = [f"m{k:02d}" for k in range(30)]
+    places = [names.place(name, models) for name in models]
+    assert len(set(places)) == 30
+    assert {LIGHT.color(place) for place in places} == set(LIGHT.palette[1:])
+    apart, together = (
+        names.places_of([models[0], models[7]]),
+        names.places_of(["human", models[0], models[7]]),
+    )
+    assert together == [0, *apart]
