@@ -16,16 +16,16 @@ ROOMS = {
     "analysis": (
         "report",
         "pipeline",
+        "trial instrument",
         "diagnostics audit",
         "conjoint",
-        "recovery benchmark",
+        "benchmark",
         "raters",
         "correction",
         "results",
         "figures",
         "frames",
         "numerics r",
-        "vocabulary",
     ),
     "inference": (
         "collecting",

@@ -19,7 +19,7 @@ for path in sorted(REPOSITORY.glob("[aic]*/**/*.py")):
 
 
 LANES = {
-    "analysis.conjoint.bayes": pytest.mark.bayes,
+    "analysis.conjoint.engines.bayes": pytest.mark.bayes,
     "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
     "analysis.raters.models": pytest.mark.bayes,
     "inference.collecting": pytest.mark.long,  # runs of a shipped study

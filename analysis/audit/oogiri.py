@@ -18,9 +18,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
+from ..frames.vocabulary import HUMAN, OVERALL
 from ..numerics.types import Floats
 from ..results import Result
-from ..vocabulary import HUMAN, OVERALL
 from .compare import ROUNDING, compare, refuse_empty, whole_counts
 
 STUDY = "oogiri"

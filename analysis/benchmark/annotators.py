@@ -10,9 +10,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 
+from ..frames.vocabulary import HUMAN
 from ..raters.agreement import agreement
 from ..results import Result, Step, analysis
-from ..vocabulary import HUMAN
 
 if TYPE_CHECKING:
     from .data.answered import Answered

@@ -13,9 +13,9 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.vocabulary import BASELINE
 from ..numerics.intervals import inference
 from ..results import Result, Step, analysis
-from ..vocabulary import BASELINE
 from .confusion import OTHER_LABEL
 from .data.scoring import Scored
 from .intervals import with_adjusted

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
 from ..numerics.types import Codes
 from ..results import Result, Step, analysis
-from ..vocabulary import FEWEST_GOLD
 from .data.answered import task_in_words
 from .data.scoring import Scored
 from .intervals import (

@@ -15,11 +15,11 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import cluster_weights, few_clusters
 from ..numerics.intervals import check_alpha, check_draws, vary, wilson
 from ..numerics.significance import adjusted
 from ..numerics.types import Codes, Floats
-from ..vocabulary import BASELINE
 from .data.scoring import Scored
 from .data.units import BASE, CONDITION, filled_text
 

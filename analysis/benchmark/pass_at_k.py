@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
-from ..vocabulary import BASELINE, MAJORITY, RANDOM
 from .data.scoring import Cell, Scored
 from .intervals import (
     Bounds,

@@ -27,11 +27,11 @@ from ..correction.items import (
     refuse_chosen,
 )
 from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
+from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.intervals import CORRELATION, SHARE, cut
 from ..numerics.panel import Clusters
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from ..vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from .data.scoring import Cell, Scored, class_codes
 from .intervals import Plan, cluster_codes
 from .metrics import cluster_margins, is_share, margins_of, metric

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
 
+from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
-from ..vocabulary import BASELINE, MAJORITY, RANDOM
 from .data.scoring import Cell, Scored
 from .intervals import (
     Bounds,

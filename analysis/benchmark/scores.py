@@ -13,9 +13,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
 from ..correction.sources import check_correct, refuse_unused
+from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
-from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from .data.scoring import Cell, Scored
 from .intervals import (
     Bounds,

@@ -1,7 +1,6 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
 from ..frames.cells import RepeatsExcluded
-from .bayes.choice_model import choice_model
 from .comparisons import (
     adjust,
     conditional_amce,
@@ -13,6 +12,7 @@ from .comparisons import (
     target_sensitivity,
     wald,
 )
+from .engines.bayes.choice_model import choice_model
 from .missing import bounds
 from .power import power, power_by_simulation
 from .reliability import reliability

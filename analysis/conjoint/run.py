@@ -56,7 +56,7 @@ def estimate(request: Request, data: Data) -> Estimates:
 
         return estimate_with_cregg(request, frame_of(request, data))
     if request.engine == "bayes":
-        from .bayes.engine import estimate_with_bayes
+        from .engines.bayes.engine import estimate_with_bayes
 
         return estimate_with_bayes(request, frame_of(request, data, whole=True))
     plan = plan_for(request, data)

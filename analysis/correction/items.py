@@ -17,11 +17,11 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import SAMPLING
 
+from ..frames.vocabulary import CORRECTED_BY_MODELS
 from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
 from ..numerics.panel import Clusters
 from ..numerics.sandwich import small_sample_scale
 from ..numerics.types import Floats
-from ..vocabulary import CORRECTED_BY_MODELS
 from .debias import Sources, Tuning, correlation, debias, joint_df, units_of
 from .sources import weight_columns
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ..vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
+from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from .theme import LIGHT, distinct
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
+from ..frames.vocabulary import HUMAN
 from ..results import Result, Step, stack
-from ..vocabulary import HUMAN
 from .bounds import bounds_steps
 from .corrections import check_sources, title_of
 from .run import (

@@ -22,10 +22,10 @@ from ..benchmark.data.scoring import Scored
 from ..benchmark.data.units import conditions_of
 from ..benchmark.parse_status import WRONG
 from ..correction.sources import AT_MOST_HALF, PPI
+from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items
 from ..results import Result, Step
-from ..vocabulary import HUMAN
 from .run import FitOptions, Sources
 
 NAMED_IN = ("judge_id", "panel", "judge_kind")

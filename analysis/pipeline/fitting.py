@@ -20,10 +20,10 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
 from ..audit import compare_moderation, compare_oogiri
+from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
 from ..benchmark.data.answered import Answered
+from ..frames.vocabulary import HUMAN
 from ..raters.models.fitted import ModelFit
-from ..recovery import effect_recovery, label_recovery, rating_recovery
-from ..vocabulary import HUMAN
 from .conjoint import answers, groups, plan_conjoint
 from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, Loaded

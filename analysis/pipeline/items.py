@@ -29,6 +29,7 @@ from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.data.answered import Answered, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
 from ..correction.bounds import only_missing
+from ..frames.vocabulary import HUMAN
 from ..raters.agreement import agreement
 from ..raters.descriptive import (
     biases,
@@ -46,7 +47,6 @@ from ..raters.replacement import alt_test
 from ..raters.replacement.decide import with_curve
 from ..raters.scales import dimension_names
 from ..results import Result, Step, steps_of
-from ..vocabulary import HUMAN
 from .corrections import label_steps, means_steps
 from .loading import Loaded, Source, read_judgments_of
 from .run import FitOptions, Fitted, Plan

@@ -30,7 +30,7 @@ from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 
-from ..recovery import EFFECT_KEYS
+from ..audit.recovery import EFFECT_KEYS
 from .manifest import describe_file, with_folders
 from .results_folder import ResultsFolder
 

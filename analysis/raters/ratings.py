@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes, Floats
-from ..vocabulary import HUMAN
 from .scales import (
     item_clusters,
     ranks,

@@ -15,8 +15,8 @@ from conjury.inference.readers.aliases import MARKED, exclusion_reasons
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
-from ..vocabulary import HUMAN
 from .ratings import GIVEN, Judgments, Ratings, with_codes
 from .scales import (
     SOURCE,

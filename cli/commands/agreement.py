@@ -126,10 +126,10 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     """Add titles and results by name to a folder, as one part of it with the name of the first."""
     import pandas as pd
 
+    from conjury.analysis.audit.recovery import rating_recovery
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.run import Fitted, Named
-    from conjury.analysis.recovery import rating_recovery
     from conjury.inference.tables.files import read_table
 
     from ..printing import draw_figures

@@ -12,8 +12,8 @@ import pandas as pd
 from conjury.inference.errors import listed
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
+from ...frames.vocabulary import HUMAN
 from ...results import Result
-from ...vocabulary import HUMAN
 from ..parse_status import MISSING, WRONG
 from .scoring import Scored, by_rule, rule_of, score
 from .units import conditions_of

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...vocabulary import AGAIN, HUMAN
+from ...frames.vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import add_bar, diverging, shade, two_digits, write

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...vocabulary import CORRECTED_BY_MODELS, ONLY, OVERALL, PEOPLE_ONLY
+from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, OVERALL, PEOPLE_ONLY
 from ..benchmark.panels import metric_in_words, placed, policy_in_words
 from ..benchmark.scores import USUAL, policy_of
 from ..corrections import (

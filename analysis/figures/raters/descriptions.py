@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...vocabulary import HUMAN, OVERALL
+from ...frames.vocabulary import HUMAN, OVERALL
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import BIASES, CORRELATIONS, chosen, dash, display_order, strata_columns

@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 
-from ...vocabulary import HUMAN
+from ...frames.vocabulary import HUMAN
 from ..dots import stripe, tidy
 from ..fitting import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
 from ..grid import add_bar, diverging, outline, shade, two_digits, write

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...vocabulary import TIER_QUANTITIES, TIES
+from ...frames.vocabulary import TIER_QUANTITIES, TIES
 from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..labels import TIERS, TRUTHS, chosen, dash, display_order, strata_columns, words

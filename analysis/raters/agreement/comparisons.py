@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...frames.vocabulary import AGAIN, HUMAN
 from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
-from ...vocabulary import AGAIN, HUMAN
 from ..ratings import Ratings
 from . import chance_corrected as corrected
 from . import icc, pairs

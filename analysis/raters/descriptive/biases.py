@@ -11,11 +11,11 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 
+from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
 from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...results import Result
-from ...vocabulary import HUMAN
 from ..ratings import Judgments, Ratings
 from ..scales import names_of
 from .scores import Flags, Row, Scores, columns_of, item_scores, levels_of, ordered, stratum_names, totals

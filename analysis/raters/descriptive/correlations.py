@@ -12,12 +12,12 @@ from scipy.special import stdtr
 
 from conjury.inference.errors import InputError
 
+from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
+from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.significance import Step, adjusted
 from ...numerics.types import Codes, Floats
 from ...results import Result
-from ...vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
-from ...vocabulary import HUMAN
 from ..ratings import Judgments
 from ..scales import names_of
 from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names

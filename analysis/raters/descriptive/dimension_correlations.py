@@ -10,13 +10,13 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
+from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import Interval
 from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...results import Result
-from ...vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
-from ...vocabulary import HUMAN, OVERALL
 from ..ratings import Judgments
 from ..scales import names_of
 from .correlations import cells_of, correlation

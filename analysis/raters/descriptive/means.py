@@ -11,11 +11,11 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
+from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.types import Codes, Floats
 from ...results import Result
-from ...vocabulary import HUMAN
 from ..ratings import Judgments
 from ..reading import read_dimensions
 from ..scales import names_of

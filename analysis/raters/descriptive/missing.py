@@ -20,9 +20,9 @@ from ...correction.bounds import (
     check_direction,
     columns_by_errors,
 )
+from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
 from ...results import Result
-from ...vocabulary import HUMAN
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of

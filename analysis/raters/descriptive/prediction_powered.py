@@ -28,10 +28,10 @@ from ...correction.items import (
     weighted_mean,
 )
 from ...correction.sources import CLUSTERS, PPI, low_correlation
+from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
 from ...numerics.types import Floats
 from ...results import Result
-from ...vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of

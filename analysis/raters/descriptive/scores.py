@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
+from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import Interval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
-from ...vocabulary import HUMAN, OVERALL
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import Clustered, item_clusters, levels_present, names_of, ranks

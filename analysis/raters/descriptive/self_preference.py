@@ -25,9 +25,9 @@ import numpy as np
 
 from conjury.inference.tables.columns import as_text
 
+from ...frames.vocabulary import HUMAN, ONE_PERSON
 from ...numerics.bootstrap import Draws
 from ...numerics.types import Floats
-from ...vocabulary import HUMAN, ONE_PERSON
 from ..ratings import Ratings
 from .scores import Flags, Row, Scores, averaged, totals
 

@@ -13,13 +13,13 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 
+from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
+from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import wilson
 from ...numerics.significance import adjusted
 from ...numerics.types import Codes, Floats
 from ...results import Result
-from ...vocabulary import HUMAN, ONE_PERSON, TIES
-from ...vocabulary import TIER_QUANTITIES as QUANTITIES
 from ..ratings import Judgments, Ratings
 from ..scales import ranks
 from .scores import Scores, columns_of, item_scores, ordered

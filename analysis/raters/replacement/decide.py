@@ -13,11 +13,11 @@ from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, listed
 
+from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.significance import adjusted
 from ...numerics.types import Floats
 from ...results import Result
-from ...vocabulary import HUMAN
 from ..ratings import Ratings
 from .panel import MANY, Mask, Panel, Scoring, Units, weighted_sums
 

@@ -17,8 +17,8 @@ from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_of, models_in
 from ...figures.labels import Labels, Names
 from ...figures.raters.corrections import PANEL, ROW, dimension_in_words, in_words
 from ...figures.rates import method_in_words
+from ...frames.vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
 from ...results import Result
-from ...vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
 from ..data import CORRECTIONS, OF_CONJOINTS, OF_ITEMS, ReportData
 from ..methods import bounds_name, code, describe_analysis, plain
 from ..tables import (

@@ -23,8 +23,8 @@ from ...figures.benchmark.panels import (
 )
 from ...figures.benchmark.scores import shown_labels
 from ...figures.labels import Names, words
+from ...frames.vocabulary import FEWEST_GOLD
 from ...results import Result
-from ...vocabulary import FEWEST_GOLD
 from ..methods import plain
 from ..tables import (
     NO_BREAK,

@@ -15,8 +15,8 @@ from ...audit.oogiri import STUDY, published_checks
 from ...figures.benchmark.answers import printed_metric
 from ...figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
 from ...figures.labels import CORRELATIONS, Labels, Names, words
+from ...frames.vocabulary import OVERALL
 from ...results import Result
-from ...vocabulary import OVERALL
 from ..data import ReportData
 from ..methods import plain
 from ..tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole

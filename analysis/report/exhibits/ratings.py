@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
+from ...frames.vocabulary import OVERALL
 from ...results import Result
-from ...vocabulary import OVERALL
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import (

@@ -26,8 +26,8 @@ from ...figures.benchmark.scores import (
     shown_agreement,
 )
 from ...figures.labels import COEFFICIENTS, Names, words
+from ...frames.vocabulary import BASELINE
 from ...results import Result
-from ...vocabulary import BASELINE
 from ..data import ReportData, parts
 from ..methods import plain
 from ..tables import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from fits import fit_labels
 
+from conjury.analysis.audit.recovery import label_recovery
 from conjury.analysis.benchmark import passes, score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
 from conjury.analysis.benchmark.cards import cards, length_effects
@@ -21,7 +22,6 @@ from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.pipeline.items import by_published_rules, plan_labels
 from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.recovery import label_recovery
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import read_labels

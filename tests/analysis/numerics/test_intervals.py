@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.audit.recovery import rating_recovery as recovery
+from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import wilson
@@ -21,8 +23,6 @@ from conjury.analysis.raters import (
     rating_lines,
     tier_accuracy,
 )
-from conjury.analysis.recovery import rating_recovery as recovery
-from conjury.analysis.recovery import recovery_summary
 
 Z = 1.959964
 ALIKE_NOTE = "1 row has no interval: every bootstrap draw gives the same value."

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from fits import fit_study
 
+from conjury.analysis.audit.recovery import effect_recovery as recovery
 from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.recovery import effect_recovery as recovery
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from made_up_ratings import biases, means
 
+from conjury.analysis.audit.recovery import rating_recovery as recovery
+from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.raters import Result, rater_model
-from conjury.analysis.recovery import rating_recovery as recovery
-from conjury.analysis.recovery import recovery_summary
 from conjury.inference.simulation import simulate_ratings
 from conjury.inference.study import ItemStudy, load_any_study
 

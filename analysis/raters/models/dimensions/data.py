@@ -12,8 +12,8 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
-from ....vocabulary import HUMAN
 from ...ratings import Ratings
 from ...reading import read_ratings
 from ..ordinal.data import levels_of_items

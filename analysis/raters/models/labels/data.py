@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
-from ....vocabulary import HUMAN
 from ...ratings import Ratings
 from ...reading import read_ratings
 

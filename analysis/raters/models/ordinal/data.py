@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
+from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
-from ....vocabulary import HUMAN
 from ...ratings import Ratings
 
 FEW_PEOPLE = 10  # up to which a panel is small

@@ -12,9 +12,9 @@ from scipy import stats
 from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, amce_diffs, choice_model, cj, mm
-from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit
-from conjury.analysis.conjoint.bayes.engine import Part, averages, thinned
-from conjury.analysis.conjoint.bayes.paired import (
+from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceFit
+from conjury.analysis.conjoint.engines.bayes.engine import Part, averages, thinned
+from conjury.analysis.conjoint.engines.bayes.paired import (
     ChoiceDraws,
     Pairs,
     find_pairs,
@@ -317,7 +317,7 @@ def _pairs(rng: np.random.Generator, n: int = 40, raters: int = 3) -> Pairs:
 @pytest.mark.parametrize("raters", [0, 3])
 def test_likelihood_and_gradient_are_those_of_the_logit(raters: int) -> None:
     pytest.importorskip("numba")
-    from conjury.analysis.conjoint.bayes.kernel import log_likelihood
+    from conjury.analysis.conjoint.engines.bayes.kernel import log_likelihood
 
     rng = np.random.default_rng(raters)
     pairs = _pairs(rng, raters=raters)

@@ -13,9 +13,9 @@ from made_up_groups import group_ratings
 from scipy import stats
 from scipy.special import comb, expit
 
-from conjury.analysis.conjoint.bayes.choice_model import ChoiceCheck, check_choices, replicate
-from conjury.analysis.conjoint.bayes.paired import ChoiceDraws, Pairs, draw_population, lkj_factors
-from conjury.analysis.conjoint.bayes.paired import assumed as choice_priors
+from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceCheck, check_choices, replicate
+from conjury.analysis.conjoint.engines.bayes.paired import ChoiceDraws, Pairs, draw_population, lkj_factors
+from conjury.analysis.conjoint.engines.bayes.paired import assumed as choice_priors
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.raters.models.dimensions.checks import (
     GroupCheck,
@@ -353,7 +353,7 @@ def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
 def test_parameters_of_choices_are_drawn_as_pymc_draws_them() -> None:
     import pymc
 
-    from conjury.analysis.conjoint.bayes.paired import build, population
+    from conjury.analysis.conjoint.engines.bayes.paired import build, population
 
     pairs = paired()
     priors = choice_priors(pairs, True, {"spread": 0.7, "correlation": 1.5})

@@ -10,8 +10,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
-from .results import Result
-from .vocabulary import HUMAN, OVERALL
+from ..frames.vocabulary import HUMAN, OVERALL
+from ..results import Result
 
 __all__ = ["compare_with_truth", "effect_recovery", "label_recovery", "rating_recovery", "recovery_summary"]
 

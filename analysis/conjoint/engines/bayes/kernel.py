@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ...numerics.types import Codes, Floats
+from ....numerics.types import Codes, Floats
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

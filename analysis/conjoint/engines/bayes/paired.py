@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
 
-from ...frames.variables import numeric_column, require_column
-from ...numerics.types import Codes, Floats
-from ...raters.models.fitted import Prior, Priors, changed
-from ...raters.models.sampling import library, sample
+from ....frames.variables import numeric_column, require_column
+from ....numerics.types import Codes, Floats
+from ....raters.models.fitted import Prior, Priors, changed
+from ....raters.models.sampling import library, sample
 
 PAIR = "pair_id"
 WITHIN = ("judge_id", "prompt_id", "sample")  # what may share pairs
@@ -261,7 +261,7 @@ def own_part_worths(posterior: Any, chosen: Sequence[int] | Codes) -> Floats:
 def build(pairs: Pairs, priors: Priors) -> Any:
     """The PyMC model; raters' part-worths are not centred, as each rater makes few choices."""
     pm, pt = library("pymc"), library("pytensor.tensor")
-    from ...raters.models.operation import LogLikelihood
+    from ....raters.models.operation import LogLikelihood
     from .kernel import log_likelihood
 
     pass

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...frames.variables import Formula
-from ...numerics.intervals import check_alpha
-from ...numerics.types import Floats
-from ...raters.models.checks import (
+from ....frames.variables import Formula
+from ....numerics.intervals import check_alpha
+from ....numerics.types import Floats
+from ....raters.models.checks import (
     convergence,
     diagnostics,
     fit_in_words,
@@ -22,11 +22,11 @@ from ...raters.models.checks import (
     statistic_check,
     verdict,
 )
-from ...raters.models.fitted import ModelFit, with_predictive
-from ...raters.models.sampling import Progress
-from ..estimates import Estimates
-from ..request import make_request
-from ..run import Data, frame_of
+from ....raters.models.fitted import ModelFit, with_predictive
+from ....raters.models.sampling import Progress
+from ...estimates import Estimates
+from ...request import make_request
+from ...run import Data, frame_of
 from .engine import Sampled, Sampling, estimates_of, fit
 from .paired import PAIR, ChoiceDraws, Pairs, draw_population, own_part_worths, raters_of
 

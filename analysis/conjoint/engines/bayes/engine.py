@@ -16,14 +16,14 @@ from scipy.special import expit
 
 from conjury.inference.errors import InputError
 
-from ...numerics.types import Floats
-from ...raters.models.checks import RHAT, convergence, sampler_state
-from ...results import row_labels
-from ..engines.solution import estimable, provenance_of, warn
-from ..estimands import PLANS
-from ..estimates import Estimates
-from ..plan import Plan, level_profiles, level_rows
-from ..request import Request
+from ....numerics.types import Floats
+from ....raters.models.checks import RHAT, convergence, sampler_state
+from ....results import row_labels
+from ...estimands import PLANS
+from ...estimates import Estimates
+from ...plan import Plan, level_profiles, level_rows
+from ...request import Request
+from ..solution import estimable, provenance_of, warn
 from .paired import (
     PAIR,
     ChoiceDraws,
