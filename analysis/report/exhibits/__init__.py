@@ -1,42 +1,11 @@
-"""What reports show of each kind of result; importing a module registers its exhibits."""
+"""What reports show of each kind of result; importing this package registers all exhibits."""
 
-from . import (
-    agreement,
-    bounds,
-    cards,
-    conjoint,
-    corrections,
-    diagnostics,
-    mistakes,
-    people,
-    published,
-    rater_models,
-    ratings,
-    recovery,
-    robustness,
-    scores,
-)
+from importlib import import_module
+from pkgutil import walk_packages
+
 from .registry import KINDS, Drawn, Exhibit, Kind, Laid, exhibit
 
-__all__ = [
-    "KINDS",
-    "Drawn",
-    "Exhibit",
-    "Kind",
-    "Laid",
-    "agreement",
-    "bounds",
-    "cards",
-    "conjoint",
-    "corrections",
-    "diagnostics",
-    "exhibit",
-    "mistakes",
-    "people",
-    "published",
-    "rater_models",
-    "ratings",
-    "recovery",
-    "robustness",
-    "scores",
-]
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)
+
+__all__ = ["KINDS", "Drawn", "Exhibit", "Kind", "Laid", "exhibit"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ...audit.recovery import beside_truth, recovery_summary
 from ...figures.labels import TRUTHS, one_prompt, words
-from ...recovery import beside_truth, recovery_summary
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import COEFFICIENTS, WEIGHTS, Names, words
-from ...figures.raters.agreement import compared_in_words
-from ...figures.raters.replacement_power import scenario_name
-from ...raters.replacement import epsilon_curve
-from ...raters.replacement.decide import epsilons
-from ...results import Result
-from ..data import ReportData, parts
-from ..methods import plain
-from ..tables import (
+from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, words
+from ....figures.raters.agreement import compared_in_words
+from ....figures.raters.replacement_power import scenario_name
+from ....raters.replacement import epsilon_curve
+from ....raters.replacement.decide import epsilons
+from ....results import Result
+from ...data import ReportData, parts
+from ...methods import plain
+from ...tables import (
     DIGITS,
     dimension_of,
     estimate_cell,
@@ -27,12 +27,12 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, figure_and_tables
+from ..registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, figure_and_tables
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 SHOWN_COEFFICIENTS = (
     ("percent", "nominal"),

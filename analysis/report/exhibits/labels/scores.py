@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...benchmark.pass_at_k import with_copies
-from ...figures.benchmark.panels import (
+from ....benchmark.pass_at_k import with_copies
+from ....figures.benchmark.panels import (
     BASELINES,
     MISSING,
     READINGS,
@@ -19,24 +19,24 @@ from ...figures.benchmark.panels import (
     rule_in_words,
     strata_of,
 )
-from ...figures.benchmark.scores import (
+from ....figures.benchmark.scores import (
     distinction_in_words,
     policies_apart,
     policy_of,
     shown_agreement,
 )
-from ...figures.labels import COEFFICIENTS, Names, words
-from ...frames.vocabulary import BASELINE
-from ...results import Result
-from ..data import ReportData, parts
-from ..methods import plain
-from ..tables import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
+from ....figures.labels import COEFFICIENTS, Names, words
+from ....frames.vocabulary import BASELINE
+from ....results import Result
+from ...data import ReportData, parts
+from ...methods import plain
+from ...tables import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
+from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
 BESIDE_RECALLS = ("accuracy", "macro_f1")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...benchmark.confusion import use_of_labels
-from ...figures.benchmark.confusion import is_right, shown_confusion
-from ...figures.benchmark.differences import of_many_judges, one_test, with_the_best
-from ...figures.benchmark.panels import (
+from ....benchmark.confusion import use_of_labels
+from ....figures.benchmark.confusion import is_right, shown_confusion
+from ....figures.benchmark.differences import of_many_judges, one_test, with_the_best
+from ....figures.benchmark.panels import (
     TESTS,
     judges_in_words,
     label_in_words,
@@ -21,12 +21,12 @@ from ...figures.benchmark.panels import (
     placed,
     strata_of,
 )
-from ...figures.benchmark.scores import shown_labels
-from ...figures.labels import Names, words
-from ...frames.vocabulary import FEWEST_GOLD
-from ...results import Result
-from ..methods import plain
-from ..tables import (
+from ....figures.benchmark.scores import shown_labels
+from ....figures.labels import Names, words
+from ....frames.vocabulary import FEWEST_GOLD
+from ....results import Result
+from ...methods import plain
+from ...tables import (
     NO_BREAK,
     STAR_RULE,
     estimate_cell,
@@ -38,7 +38,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .registry import figure_and_tables, level
+from ..registry import figure_and_tables, level
 from .scores import BANDS, PLACE, grouped, metric_and_place, percent, ranked
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import OF_RATERS, Names, level_at, words
-from ...figures.raters.models import category_names, outside, panel_names, predicted_shares
-from ...results import Result
-from ..data import ReportData, parts
-from ..methods import code, plain
-from ..tables import (
+from ....figures.labels import OF_RATERS, Names, level_at, words
+from ....figures.raters.models import category_names, outside, panel_names, predicted_shares
+from ....results import Result
+from ...data import ReportData, parts
+from ...methods import code, plain
+from ...tables import (
     Row,
     capitalised,
     dimension_of,
@@ -27,12 +27,12 @@ from ..tables import (
     whole,
     with_probability,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, level
+from ..registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, level
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 INTERVALS = "Posterior means with equal-tailed intervals."
 LABEL_NOTE = (

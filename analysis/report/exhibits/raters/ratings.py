@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
-from ...frames.vocabulary import OVERALL
-from ...results import Result
-from ..data import ReportData, parts
-from ..methods import plain
-from ..tables import (
+from ....figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
+from ....frames.vocabulary import OVERALL
+from ....results import Result
+from ...data import ReportData, parts
+from ...methods import plain
+from ...tables import (
     STAR_RULE,
     dimension_of,
     estimate_cell,
@@ -28,12 +28,12 @@ from ..tables import (
     with_gaps,
     with_probability,
 )
-from .registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
+from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 
 @exhibit(

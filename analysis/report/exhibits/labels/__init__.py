@@ -1,0 +1,1 @@
+"""Exhibits of labels compared with gold labels."""
