@@ -56,6 +56,20 @@ errors_cr <- function(data, formula, id, type) {
   covariance_table(model, covariance, df = tested$df, p = tested$p_Satt)
 }
 
+#' Covariance by the jackknife over clusters (CV3): the model is fitted again without each of them
+#'
+#' @param id Name of the column of clusters.
+errors_cv3 <- function(data, formula, id, weights = NULL) {
+  model <- fit_linear(data, formula, weights)
+  cluster <- as.character(used_rows(model, data)[[id]])
+  changes <- vapply(unique(cluster), function(one) {
+    kept <- used_rows(model, data)[cluster != one, , drop = FALSE]
+    stats::coef(fit_linear(kept, formula, weights)) - stats::coef(model)
+  }, stats::coef(model))
+  n <- ncol(changes)
+  covariance_table(model, (n - 1) / n * tcrossprod(changes))
+}
+
 #' Fit a linear mixed model with crossed random intercepts by restricted maximum likelihood, by lme4
 #'
 #' @param random Groups: names of columns; two names joined by a colon stand for their combinations.

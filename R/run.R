@@ -120,6 +120,9 @@ calls <- alist(
   errors_cr2_text_from_rude = errors_cr(from_rude, shown, "text", "CR2"),
   errors_cr2_respondent = errors_cr(stimuli, shown, "respondent", "CR2"),
   errors_cr2_site = errors_cr(stimuli, shown, "site", "CR2"),
+  errors_cv3_text = errors_cv3(stimuli, shown, "text"),
+  errors_cv3_respondent = errors_cv3(stimuli, shown, "respondent"),
+  errors_cv3_respondent_weights = errors_cv3(stimuli, shown, "respondent", weights = "weight"),
   errors_mixed = errors_mixed(stimuli, rated, c("text", "user")),
   errors_mixed_components = errors_components(stimuli, rated, c("text", "user")),
   errors_mixed_three = errors_mixed(stimuli, rated, c("text", "user", "respondent", "text:author")),
@@ -132,6 +135,7 @@ packages_of <- function(name) {
   if (startsWith(name, "cregg_")) return(c("survey", "lmtest", "cregg"))
   if (startsWith(name, "errors_mixed")) return("lme4")
   if (startsWith(name, "errors_cr")) return("clubSandwich")
+  if (startsWith(name, "errors_cv3")) return("survey")
   if (startsWith(name, "errors_")) return("sandwich")
   "survey"
 }

@@ -23,6 +23,7 @@ from .commands.report import report
 from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
 from .commands.start import doctor, example
+from .commands.trial import trial
 from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb
@@ -59,6 +60,7 @@ app.command()(compare)
 app.command()(report)
 app.command()(power)
 app.command()(diagnose)
+app.command()(trial)
 app.command()(doctor)
 app.command("agreement")(agreement)
 app.command("alt-test")(alt_test)

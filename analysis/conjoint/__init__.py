@@ -19,7 +19,7 @@ from .reliability import reliability
 from .reliability.repeats import include_repeats
 from .resample import Bootstrap, bootstrap
 from .run import FewClusters
-from .standard_errors import errors_under_choices, mixed, wild
+from .standard_errors import errors_under_choices, mixed, sequential, wild
 from .verbs.amce import amce, amce_by_reference
 from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
 from .verbs.frequencies import cj_freqs, cj_props, cj_table
@@ -58,6 +58,7 @@ __all__ = [
     "power_by_simulation",
     "projoint",
     "reliability",
+    "sequential",
     "target_sensitivity",
     "wald",
     "wild",

@@ -20,7 +20,7 @@ from ..results import KEY_COLUMNS, NUMBER_COLUMNS
 
 Family = Literal["gaussian", "quasibinomial"]
 LevelOrder = Literal["ascending", "descending"]
-Vcov = Literal["survey", "CR0", "CR1", "CR1S", "CR2", "HC0", "HC1", "HC2", "HC3"]
+Vcov = Literal["survey", "CR0", "CR1", "CR1S", "CR2", "CV3", "HC0", "HC1", "HC2", "HC3"]
 _OUTCOME_FREE = ("cj_freqs", "cj_props", "cj_table")
 _LAYOUT = {"feature_order", "feature_labels", "level_order"}
 VCOVS = get_args(Vcov)
@@ -157,13 +157,15 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
         raise InputError("strata go with vcov='survey' and one cluster column; omit the other, or strata.")
     if vcov.startswith("HC") and clusters:
         raise InputError(f"{vcov} takes rows as independent; leave id out, or give vcov='CR1' or 'CR2'.")
-    if vcov.startswith("CR") and not clusters:
+    if vcov.startswith(("CR", "CV")) and not clusters:
         raise InputError(f"{vcov} needs clusters; give id, or vcov='HC1', 'HC2' or 'HC3' for rows.")
     if vcov == "CR2" and (len(clusters) > 1 or options["weights"]):
         raise InputError(
             "CR2 is defined for one cluster column without weights; give vcov='CR1' instead, or one id."
         )
-    if vcov in ("CR2", "HC2", "HC3") and options.get("family", "gaussian") != "gaussian":
+    if vcov == "CV3" and len(clusters) > 1:
+        raise InputError("CV3 is defined for one cluster column; give vcov='CR1' instead, or one id.")
+    if vcov in ("CR2", "CV3", "HC2", "HC3") and options.get("family", "gaussian") != "gaussian":
         raise InputError(f"{vcov} is defined for family='gaussian'; give vcov='CR1' or 'HC1' instead.")
 
 

@@ -114,9 +114,14 @@ class Leverage:
     @property
     def inverse_root(self) -> np.ndarray:
         """Eigenvalues of (I - B_g)^(-1/2), 0 where a cluster alone determines a direction, shape (g, d)."""
+        return np.sqrt(self.inverse)
+
+    @property
+    def inverse(self) -> np.ndarray:
+        """Eigenvalues of (I - B_g)^(-1), 0 where a cluster alone determines a direction, shape (g, d)."""
         left = 1.0 - self.values
         full = left < _FULL_LEVERAGE
-        return np.where(full, 0.0, 1.0 / np.sqrt(np.where(full, 1.0, left)))
+        return np.where(full, 0.0, 1.0 / np.where(full, 1.0, left))
 
     def spread(self, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What each cluster's errors add to m contrasts (m, k), in two bases."""
@@ -177,6 +182,15 @@ def leverages(
 def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
     """Bread times the CR2-adjusted scores of g clusters, shape (g, k), from their scores (g, k)."""
     return np.asarray(found.apply(found.inverse_root, scores @ found.root) @ found.root.T)
+
+
+def deletion_changes(found: Leverage, scores: np.ndarray) -> np.ndarray:
+    """Coefficients minus those without each of g clusters, (g, k), from the clusters' scores (g, k).
+
+    With A the cross products of all rows and A_g those of a cluster, this is (A - A_g)^- s_g, where the
+    generalised inverse keeps directions that the cluster alone determines as they are.
+    """
+    return np.asarray(found.apply(found.inverse, scores @ found.root) @ found.root.T)
 
 
 class Satterthwaite:

@@ -181,7 +181,7 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
     if is_independent(vcov):
         raise InputError(
             f"vcov {vcov} takes rows as independent, and a correction by models needs clusters of people; "
-            "choose survey or one of CR0 to CR2."
+            "choose survey, CV3 or one of CR0 to CR2."
         )
     choices = pd.concat([group.choices for group in split if not group.variant])
     remedy = "add them with --data, or include them with --judge"

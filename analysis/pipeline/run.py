@@ -188,7 +188,7 @@ class FitOptions:
         if self.id and is_independent(convention):
             raise InputError(
                 f"vcov {convention} takes rows as independent, so the clusters by {', '.join(self.id)} (id) "
-                "would not be used; leave id out, or choose survey or one of CR0 to CR2."
+                "would not be used; leave id out, or choose survey, CV3 or one of CR0 to CR2."
             )
 
     def with_draws(self, usual: int) -> FitOptions:

@@ -17,8 +17,8 @@ Name = Annotated[
     str,
     typer.Argument(
         help="moderation, oogiri, multiturn, harm_or_humor, conjoint (any other conjoint), correction "
-        "(estimates by --correct), raters (any judgments), benchmark (any labels with gold), diagnostics "
-        "or estimators."
+        "(estimates by --correct), raters (any judgments), benchmark (any labels with gold), diagnostics, "
+        "estimators or trials."
     ),
 ]
 

@@ -66,7 +66,7 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
         kind = marked.content.get("kind")
         study = kinds.get(kind if isinstance(kind, str) else "", Study).model_validate(marked.content)
     except ValidationError as problems:
-        raise _translate(marked, problems.errors()) from None
+        raise translated(marked, problems.errors()) from None
     study._file = marked.path
     problem = first_collecting_problem(study, marked.line)
     if problem is None:
@@ -111,7 +111,7 @@ def _find(name_or_path: str | Path) -> Path:
     )
 
 
-def _translate(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
+def translated(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
     located = [(_location(problem), problem) for problem in problems]
     location, problem = min(located, key=lambda found: marked.line(found[0]))
     place = _place(location)

@@ -32,6 +32,7 @@ QUARTO = ROOT / "quarto"
 R_SOURCES = ROOT / "R"
 PERTURB = ROOT / "data" / "perturb"
 LAYOUTS = ROOT / "data" / "layouts"
+TRIALS = ROOT / "data" / "trials"
 
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz")

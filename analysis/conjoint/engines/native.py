@@ -14,6 +14,7 @@ from ...numerics.panel import Clusters, Entries, intersections
 from ...numerics.sandwich import (
     Satterthwaite,
     adjusted_scores,
+    deletion_changes,
     leverages,
     meat,
     positive_semidefinite,
@@ -35,6 +36,8 @@ def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | Non
     if kind == "CR2":
         reduced = _BiasReduced(plan, fits, plan.cells.clusters)
         return reduced.vcov(), reduced.df
+    if kind == "CV3":
+        return _jackknife(plan, fits), _least_df(plan, fits)
     if kind.startswith("HC"):
         return _heteroskedastic(plan, fits, kind)
     vcov = _crossed(plan, fits, kind)
@@ -65,8 +68,9 @@ def influence(
 
     Units may be parts of clusters, whose number counts for the small-sample factor.
     """
-    if kind == "CR2":
-        return np.vstack(list(_BiasReduced(plan, fits, units).influence()))
+    if kind in ("CR2", "CV3"):
+        found = np.vstack(list(_BiasReduced(plan, fits, units, kind).influence()))
+        return found if kind == "CR2" else found / _scale(plan, fits, "CR1", clusters or units)
     return np.asarray(raw_influence(plan, fits, units) * _scale(plan, fits, kind, clusters or units))
 
 
@@ -78,6 +82,14 @@ def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.
         mean = np.where(block.inside, fit.fitted, 0.0)
         found[:, columns] = _scores(entries, block.design, mean, 0, clusters.n) @ fit.bread
     return found
+
+
+def _jackknife(plan: Plan, fits: list[Regression]) -> np.ndarray:
+    """CV3: squared changes of coefficients when each cluster is left out, times (G-1)/G, shape (K, K)."""
+    clusters = plan.cells.clusters
+    scale = 1 / _scale(plan, fits, "CR1", clusters)
+    summed = _BiasReduced(plan, fits, clusters, "CV3").vcov()
+    return np.asarray(scale[:, None] * summed * scale)
 
 
 def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
@@ -218,9 +230,10 @@ def _least_df(plan: Plan, fits: list[Regression]) -> Df:
 
 
 class _BiasReduced:
-    """CR2 by one clustering, with its degrees of freedom; leverage is that of each block alone."""
+    """CR2 or CV3 by one clustering, with the former's degrees of freedom; leverage is of each block alone."""
 
-    def __init__(self, plan: Plan, fits: list[Regression], clusters: Clusters) -> None:
+    def __init__(self, plan: Plan, fits: list[Regression], clusters: Clusters, kind: str = "CR2") -> None:
+        self._change = adjusted_scores if kind == "CR2" else deletion_changes
         entries = plan.cells.entries(clusters.code, clusters.n)
         self._slices, self._n_units = plan.slices, entries.n_units
         self._parts = [entries.within(block.inside) for block in plan.blocks]
@@ -241,7 +254,7 @@ class _BiasReduced:
         for found in leverages(self._parts, self._designs, self._roots):
             last = first + len(found[0].values)
             scores = [
-                adjusted_scores(own, _scores(part, design, mean, first, last))
+                self._change(own, _scores(part, design, mean, first, last))
                 for own, part, design, mean in zip(
                     found, self._parts, self._designs, self._means, strict=True
                 )

@@ -2,6 +2,7 @@
 
 from .error_choices import errors_under_choices
 from .mixed import mixed
+from .sequential import sequential
 from .wild import wild
 
-__all__ = ["errors_under_choices", "mixed", "wild"]
+__all__ = ["errors_under_choices", "mixed", "sequential", "wild"]

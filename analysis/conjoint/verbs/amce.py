@@ -68,7 +68,9 @@ def amce(
         "survey" is cregg's convention: factor G/(G-1), normal distribution. The others use
         Student's t. With clusters: "CR0" (no factor), "CR1" (G/(G-1)), "CR1S" (Stata's factor
         G(n-1)/((G-1)(n-k))), each with G-1 degrees of freedom, and "CR2" (bias-reduced, with
-        Satterthwaite degrees of freedom: for few clusters). Without: "HC0" to "HC3". Crossed
+        Satterthwaite degrees of freedom: for few clusters), and "CV3" (the jackknife over clusters:
+        coefficients without each of them, around those of all, with G-1 degrees of freedom). Without:
+        "HC0" to "HC3". Crossed
         clusters add up as Cameron, Gelbach and Miller (2011) have it, with the least of the
         columns' Satterthwaite degrees of freedom; where the sum is not positive semi-definite,
         its negative eigenvalues become zero, with a warning.
@@ -126,6 +128,9 @@ def amce(
 
     Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with
     imputed covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
+
+    MacKinnon, J. G., Nielsen, M. O., Webb, M. D. (2023). Fast and reliable jackknife and bootstrap methods for
+    cluster-robust inference. Journal of Applied Econometrics 38(5), 671-694. doi:10.1002/jae.2969
 
     Lin, W. (2013). Agnostic notes on regression adjustments to experimental data: Reexamining
     Freedman's critique. Annals of Applied Statistics 7(1), 295-318. doi:10.1214/12-AOAS583

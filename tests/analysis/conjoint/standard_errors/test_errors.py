@@ -35,6 +35,7 @@ TABLES = [
     *(f"cl_{kind}_{by}" for by in ("text", "two", "three") for kind in ("cr0", "cr1", "cr1s")),
     *("cl_cr1_respondent_weights", "cl_cr1_three_weights", "cr0_text", "cr1_text", "cr1s_text"),
     *("cr2_text", "cr2_text_from_rude", "cr2_respondent", "cr2_site"),
+    *("cv3_text", "cv3_respondent", "cv3_respondent_weights"),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -361,3 +362,35 @@ def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_
     np.testing.assert_allclose([ends[0][0] for ends in segments], [-0.1, -0.1, -0.05])
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == ["Near\n0.050", "Far\n\N{MINUS SIGN}0.500"]
+
+
+def test_the_jackknife_is_that_of_fits_without_each_cluster_also_between_groups_and_in_restricted_designs() -> (
+    None
+):
+    data = stimuli().query("respondent <= 12")
+    for verb, formula, options in (
+        (mm, FORMULA, {}),
+        (amce_diffs, "chosen ~ tone + reply", {"by": "author"}),
+        (amce, "chosen ~ tone * reply + author", {}),
+    ):
+        whole = verb(data, formula, id="respondent", vcov="CV3", **options).frame
+        left = [
+            verb(data[data["respondent"] != one], formula, **options).frame["estimate"].to_numpy()
+            for one in data["respondent"].unique()
+        ]
+        n = len(left)
+        squares = ((np.array(left) - whole["estimate"].to_numpy()) ** 2).sum(axis=0) * (n - 1) / n
+        known = whole["std_error"].notna()
+        np.testing.assert_allclose(whole["std_error"][known], np.sqrt(squares[known]), rtol=1e-8)
+        assert (whole["df"][known] == n - 1).all()
+
+
+def test_a_level_of_one_cluster_has_a_jackknife_error_and_crossed_clusters_are_refused() -> None:
+    data = stimuli()
+    alone = data.assign(author=pd.Categorical(np.where(data["respondent"] == 1, "one", "rest")))
+    found = amce(alone, "chosen ~ tone + author", id="respondent", vcov="CV3").frame
+    assert np.isfinite(found["std_error"].dropna()).all()
+    with pytest.raises(InputError, match="CV3 is defined for one cluster column"):
+        errors(id=CROSSED, vcov="CV3")
+    with pytest.raises(InputError, match="CV3 needs clusters"):
+        errors(vcov="CV3")

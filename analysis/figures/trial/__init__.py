@@ -1,0 +1,1 @@
+"""Figures of trials: performance with Monte Carlo errors, zip plots, nested loop plots."""

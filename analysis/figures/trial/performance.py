@@ -1,0 +1,220 @@
+"""Performance of methods by cell: dots with Monte Carlo intervals, and nested loop plots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..fitting import Drawable, add_legend, room_above, wrap
+from ..forest import Forest, forest
+from ..labels import words
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEASURES = {
+    "bias": "Bias",
+    "empirical_se": "Standard deviation of the errors",
+    "rmse": "Root mean squared error",
+    "model_se": "Model standard error",
+    "model_se_error": "Relative error of the model standard error",
+    "coverage": "Coverage",
+    "bias_eliminated_coverage": "Bias-eliminated coverage",
+    "width": "Mean width of intervals",
+    "power": "Share of draws that reject 0",
+    "type_s": "Type S error",
+    "type_m": "Type M error (exaggeration)",
+    "failures": "Share of failures",
+}
+IDEAL = {"bias": 0.0, "model_se_error": 0.0, "type_m": 1.0}
+LIMITS = 1.96  # Monte Carlo standard errors on either side
+SHARES = ("coverage", "bias_eliminated_coverage", "power", "type_s", "failures")
+
+
+@dataclass(frozen=True)
+class Said:
+    """The rows of one measure with ``panel, row, series`` in words, and where its ideal value is."""
+
+    table: pd.DataFrame
+    ideal: float | None
+    label: str
+
+
+def parameters_of(result: Drawable) -> list[str]:
+    """Expanded parameters of a trial that its table has."""
+    return [name for name in result.settings.get("parameters") or [] if name in result.frame]
+
+
+def cell_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
+    """Cells in words: the process, where there are several, and the values of its parameters."""
+    processes = (result.settings.get("labels") or {}).get("process") or {}
+    several = frame["process"].nunique() > 1
+    texts = []
+    for row in frame.to_dict("records"):
+        parts = [str(processes.get(row["process"], words(row["process"])))] if several else []
+        for name in parameters_of(result):
+            value = row[name]
+            if value is not None and value == value:
+                number = f"{value:g}" if isinstance(value, int | float) else str(value)
+                parts.append(f"{words(name)} {number}")
+        texts.append(", ".join(parts) or "All draws")
+    return texts
+
+
+def panel_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
+    """Quantity and estimand in words, as far as there are several."""
+    labels = result.settings.get("labels") or {}
+    columns = [name for name in ("quantity", "estimand") if frame[name].nunique() > 1] or ["quantity"]
+    parts = [
+        [str((labels.get(name) or {}).get(value, words(value))) for value in frame[name].astype(str)]
+        for name in columns
+    ]
+    return [": ".join(one) for one in zip(*parts, strict=True)]
+
+
+def measured(result: Drawable, measure: str) -> Said:
+    """The rows of a measure in words; a reason where there are none."""
+    rows = result.frame[result.frame["measure"] == measure].reset_index(drop=True)
+    if rows["estimate"].notna().sum() == 0:
+        raise InputError(f"There is nothing to draw: the trial has no values of {measure}.")
+    level = 1 - float(result.settings.get("alpha") or 0.05)
+    ideal = level if "coverage" in measure else IDEAL.get(measure)
+    half = LIMITS * rows["mc_error"].astype(float).fillna(0)
+    estimate = rows["estimate"].astype(float)
+    low, high = estimate - half, estimate + half
+    if measure in SHARES:
+        low, high = low.clip(lower=0), high.clip(upper=1)
+    table = rows.assign(
+        panel=panel_labels(rows, result),
+        row=cell_labels(rows, result),
+        series=rows["method"].astype(str),
+        lower=low,
+        upper=high,
+    )
+    return Said(table, ideal, MEASURES.get(measure, words(measure)))
+
+
+def _forest(result: Drawable, measure: str) -> Forest:
+    said = measured(result, measure)
+    return forest(
+        said.table,
+        panel=said.table["panel"],
+        row=said.table["row"],
+        series=said.table["series"],
+        xlabel=f"{said.label}, with 95% Monte Carlo intervals",
+        what=f"{said.label} of each method by cell of the trial, with 95% Monte Carlo intervals",
+        baseline=said.ideal,
+        across=3,
+    )
+
+
+@figure("trial")
+def coverage(result: Drawable, style: Style, *, measure: str = "coverage") -> Forest:
+    """A measure by cell and method with Monte Carlo intervals; coverage, or bias where nothing has intervals."""
+    frame = result.frame
+    known = frame.loc[frame["measure"] == measure, "estimate"].notna().any()
+    return _forest(result, measure if known else "bias")
+
+
+@figure("trial", part="bias", when=lambda result: (result.frame["measure"] == "bias").any())
+def bias(result: Drawable, style: Style) -> Forest:
+    """Bias by cell and method."""
+    return _forest(result, "bias")
+
+
+@figure("trial", part="power", when=lambda result: (result.frame["measure"] == "power").any())
+def power(result: Drawable, style: Style) -> Forest:
+    """Shares of draws that reject 0, by cell and method."""
+    return _forest(result, "power")
+
+
+@dataclass(frozen=True)
+class NestedLoop:
+    """Lines of methods over cells in the order of nested parameters, which steps below show."""
+
+    said: Said
+    parameters: pd.DataFrame  # one row per cell: values of each parameter
+
+    def describe(self) -> str:
+        """Give the range of each method."""
+        ranges = self.said.table.groupby("series", sort=False)["estimate"].agg(["min", "max"])
+        texts = [f"{name} {row['min']:.3f} to {row['max']:.3f}" for name, row in ranges.iterrows()]
+        return f"{self.said.label} over {len(self.parameters)} cells of the trial: {'; '.join(texts)}."
+
+    def draw(self, style: Style) -> Figure:
+        """Draw a panel for each quantity, and the parameters below."""
+        from matplotlib.lines import Line2D
+
+        look, table = style.look, self.said.table
+        panels, series = (list(dict.fromkeys(table[name])) for name in ("panel", "series"))
+        title, above, columns = room_above(style.title, TWO_COLUMNS, series)
+        count = len(self.parameters.columns)
+        heights = [1.6] * len(panels) + [0.22 * count + 0.15]
+        drawn = new_figure(TWO_COLUMNS, sum(heights) + above + 0.5)
+        grid = drawn.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        cells = list(dict.fromkeys(table["row"]))
+        edges = np.arange(len(cells) + 1)
+        for axes, panel in zip(grid, panels, strict=False):
+            here = table[table["panel"] == panel]
+            if self.said.ideal is not None:
+                axes.axhline(self.said.ideal, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)))
+            for place, name in enumerate(series):
+                one = here[here["series"] == name].set_index("row")["estimate"].reindex(cells)
+                axes.stairs(one, edges, baseline=None, color=look.color(place), linewidth=1.4)
+                axes.plot(edges[:-1] + 0.5, one, look.marker(place), color=look.color(place), markersize=3)
+            axes.set_ylabel(wrap(self.said.label, 1.5), fontsize=8)
+            axes.set_title(panel, fontsize=8.5, fontweight="bold", loc="left", pad=4)
+            axes.grid(axis="y")
+            for side in ("top", "right"):
+                axes.spines[side].set_visible(False)
+        steps = grid[-1]
+        for place, name in enumerate(self.parameters):
+            values = self.parameters[name].astype(str)
+            codes = pd.factorize(values)[0]
+            top = max(1, codes.max())
+            steps.stairs(
+                count - place - 0.85 + 0.6 * codes / top, edges, baseline=None, color=look.foreground, linewidth=1
+            )
+            text = f"{words(name)}: {', '.join(dict.fromkeys(values))}"
+            steps.annotate(
+                wrap(text, 1.7, 7),
+                (len(cells), count - place - 0.55),
+                (4, 0),
+                textcoords="offset points",
+                fontsize=7,
+                va="center",
+                annotation_clip=False,
+            )
+        steps.set_ylim(0, count)
+        steps.set_yticks([])
+        steps.set_xticks([])
+        for side in ("top", "right", "left", "bottom"):
+            steps.spines[side].set_visible(False)
+        handles = [
+            Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3) for k in range(len(series))
+        ]
+        add_legend(drawn, handles, series, columns, title, look)
+        return drawn
+
+
+@figure(
+    "trial",
+    part="nested_loop",
+    when=lambda result: len(result.settings.get("parameters") or []) > 1,
+)
+def nested_loop(result: Drawable, style: Style, *, measure: str = "coverage") -> NestedLoop:
+    """A measure over all cells in the order of nested parameters (Rücker and Schwarzer 2014)."""
+    said = measured(result, measure)
+    table = said.table.drop_duplicates("row")
+    names = parameters_of(result)
+    several = ["process"] if table["process"].nunique() > 1 else []
+    return NestedLoop(said, table[[*several, *names]].reset_index(drop=True))
+
+

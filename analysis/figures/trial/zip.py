@@ -1,0 +1,90 @@
+"""Zip plots: intervals of a trial by the size of their error, those that miss the true value in colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..fitting import Drawable, add_legend, room_above, wrap
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, new_figure
+from .performance import cell_labels, panel_labels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ACROSS = 4
+MOST = 24  # panels
+FROM = 50.0  # centile from which intervals are drawn, as nearly all below it cover
+
+
+@dataclass(frozen=True)
+class Zip:
+    """A panel for each method, cell and quantity."""
+
+    table: pd.DataFrame  # ``panel, centile, lower, upper, covers``
+    alpha: float
+    hidden: int
+
+    @property
+    def panels(self) -> list[str]:
+        """Panels in order."""
+        return list(dict.fromkeys(self.table["panel"]))
+
+    def describe(self) -> str:
+        """Give the share of intervals that cover in each panel."""
+        share = self.table.groupby("panel", sort=False)["covers"].mean()
+        texts = "; ".join(f"{name} {value:.2f}" for name, value in share.items())
+        return f"Intervals of the draws by the size of their error. Share of those shown that cover: {texts}."
+
+    def draw(self, style: Style) -> Figure:
+        """Draw intervals as horizontal lines, from the middle of the draws to those with the largest errors."""
+        from matplotlib.lines import Line2D
+
+        look, panels = style.look, self.panels
+        across = min(ACROSS, len(panels))
+        down = -(-len(panels) // across)
+        legend = ["Contains the true value", "Does not contain it"]
+        title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
+        wrapped = [wrap(name, TWO_COLUMNS / across - 0.4, 7.5, bold=True) for name in panels]
+        head = 0.14 * max(text.count("\n") for text in wrapped)
+        drawn = new_figure(TWO_COLUMNS, down * (1.75 + head) + above + 0.5)
+        grid = drawn.subplots(down, across, squeeze=False, sharey=True).ravel()
+        colors = {True: look.color(0), False: look.color(1)}
+        for axes, panel, text in zip(grid, panels, wrapped, strict=False):
+            here = self.table[(self.table["panel"] == panel) & (self.table["centile"] >= FROM)]
+            for covers, rows in here.groupby("covers"):
+                axes.hlines(
+                    rows["centile"], rows["lower"], rows["upper"], color=colors[bool(covers)], linewidth=0.9
+                )
+            axes.axvline(0, color=look.foreground, linewidth=0.8)
+            axes.axhline(100 * (1 - self.alpha), color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)))
+            axes.set_title(text, fontsize=7.5, fontweight="bold", loc="left", pad=4)
+            axes.tick_params(labelsize=7)
+            axes.locator_params(axis="x", nbins=4)
+            axes.set_ylim(FROM, 100)
+            for side in ("top", "right"):
+                axes.spines[side].set_visible(False)
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
+        drawn.supxlabel("Limits of the interval minus the true value", fontsize=8.5)
+        drawn.supylabel("Percentile of the absolute error in standard errors", fontsize=8.5)
+        handles = [Line2D([], [], color=colors[kind], linewidth=1.5) for kind in (True, False)]
+        add_legend(drawn, handles, legend, columns, title, look)
+        return drawn
+
+
+@figure("trial", part="zip", when=lambda result: not result.extra.get("zip", pd.DataFrame()).empty)
+def zipped(result: Drawable, style: Style) -> Zip:
+    """Intervals of each method by percentile of their error (Morris, White and Crowther 2019)."""
+    table = result.extra["zip"].reset_index(drop=True)
+    several = [name for name in ("estimand", "quantity") if table[name].nunique() > 1]
+    cells, wheres = cell_labels(table, result), panel_labels(table, result)
+    parts = [cells, *([wheres] if several else []), table["method"].astype(str)]
+    panel = ["; ".join(one) for one in zip(*parts, strict=True)]
+    shown = list(dict.fromkeys(panel))[:MOST]
+    table = table.assign(panel=panel)
+    alpha = float(result.settings.get("alpha") or 0.05)
+    return Zip(table[table["panel"].isin(shown)], alpha, len(set(panel)) - len(shown))

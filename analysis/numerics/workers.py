@@ -1,0 +1,46 @@
+"""Functions of many tasks run by several processes, each of which keeps what all tasks share."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import Any
+
+Run = Callable[[Sequence[Any]], Iterator[tuple[int, Any]]]  # of tasks: the number of each, and its result
+
+
+@contextmanager
+def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -> Iterator[Run]:
+    """Hand out a function that runs ``function(shared, task)`` for tasks, in whichever order they finish.
+
+    With one worker tasks run here and in order. Tasks that have not begun are dropped when the block ends.
+    """
+    if workers == 1:
+        yield lambda tasks: ((number, function(shared, task)) for number, task in enumerate(tasks))
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_keep, initargs=(function, shared))
+
+    def run(tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        waiting = {pool.submit(_call, task): number for number, task in enumerate(tasks)}
+        for ready in as_completed(waiting):
+            yield waiting[ready], ready.result()
+
+    try:
+        yield run
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_KEPT: list[Any] = []
+
+
+def _keep(*kept: Any) -> None:
+    _KEPT[:] = kept
+
+
+def _call(task: Any) -> Any:
+    function, shared = _KEPT
+    return function(shared, task)

@@ -1,0 +1,162 @@
+"""Blocks of draws: data are drawn once for all methods, and each method's estimates are kept with true values."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, MissingDependency
+
+from .file import Cell, Tried, Trial
+from .parts import Drawn, find
+
+BLOCK = 100  # draws in one task, and in one file
+NUMBERS = ("estimate", "std_error", "lower", "upper", "p")
+TRUTH = ("estimand", "quantity", "truth")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Draws ``first`` to ``last`` (excluded) of a cell by some methods, all by their numbers."""
+
+    cell: int
+    methods: tuple[int, ...]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """What one method gave in a block: a row for each draw, estimand and quantity, and the seconds it took."""
+
+    method: int
+    frame: pd.DataFrame
+    seconds: float
+
+
+def seeded(seed: int, key: str, draw: int, *more: str) -> np.random.Generator:
+    """The generator of a draw of a cell; it depends on neither the rest of the file nor other draws."""
+    words = [int(part[at : at + 8], 16) for part in (key, *more) for at in (0, 8)]
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*words, draw)))
+
+
+def draw_block(trial: Trial, task: Task) -> list[Block]:
+    """Draw and analyse the data of one block."""
+    cell = trial.cells[task.cell]
+    tried = [trial.tried[number] for number in task.methods]
+    calls = [_call(one, trial) for one in tried]
+    parts: list[list[pd.DataFrame]] = [[] for _ in tried]
+    seconds = np.zeros(len(tried))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for draw in range(task.first, task.last):
+            drawn = draw_data(trial, cell, draw)
+            for place, (one, call) in enumerate(zip(tried, calls, strict=True)):
+                begun = time.perf_counter()
+                numbers, failure = _estimated(call, one, drawn, seeded(trial.seed, cell.key, draw, one.key))
+                seconds[place] += time.perf_counter() - begun
+                parts[place].append(_joined(drawn.truth, numbers, failure, draw))
+    return [
+        Block(number, pd.concat(rows, ignore_index=True), float(spent))
+        for number, rows, spent in zip(task.methods, parts, seconds, strict=True)
+    ]
+
+
+def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
+    """The data of one draw of a cell, the same for every method and every call."""
+    process = find("process", cell.process, trial.folder)
+    drawn = process(seeded(trial.seed, cell.key, draw), **cell.parameters)
+    if not isinstance(drawn, Drawn) or any(name not in drawn.truth for name in TRUTH):
+        raise InputError(
+            f"Process {cell.process} does not return a Drawn whose truth has the columns {', '.join(TRUTH)}; "
+            "correct it."
+        )
+    truth = drawn.truth
+    for column, kept in (("estimand", trial.estimands), ("quantity", trial.quantities)):
+        truth = truth[truth[column].isin(list(kept))] if kept else truth
+    if truth.empty:
+        raise InputError(
+            f"Process {cell.process} has no true value of the estimands and quantities that the trial file "
+            "names; correct these."
+        )
+    return Drawn(drawn.data, truth.reset_index(drop=True))
+
+
+Call = Callable[[Any, np.random.Generator], pd.DataFrame]
+
+
+def _call(one: Tried, trial: Trial) -> Call:
+    """A method with its options, as a function of the data and a generator."""
+    function = find("method", one.method, trial.folder)
+    known = inspect.signature(function).parameters
+    options = dict(one.options)
+    if "alpha" in known and "alpha" not in options:
+        options["alpha"] = trial.alpha
+    if "rng" in known:
+        return lambda data, rng: function(data, rng=rng, **options)
+    return lambda data, rng: function(data, **options)
+
+
+def _estimated(
+    call: Call, one: Tried, drawn: Drawn, rng: np.random.Generator
+) -> tuple[dict[str, tuple[float, ...]], str]:
+    """Numbers of each quantity by a method, or why there are none."""
+    try:
+        table = call(drawn.data, rng)
+    except (MissingDependency, KeyboardInterrupt):
+        raise
+    except Exception as error:  # whatever a method raises is a failure of this draw
+        return {}, f"{type(error).__name__}: {error}"
+    if not isinstance(table, pd.DataFrame) or "quantity" not in table or "estimate" not in table:
+        raise InputError(
+            f"Method {one.method} does not return a table with the columns quantity and estimate; correct it."
+        )
+    absent = np.full(len(table), np.nan)
+    columns = [table[name].to_numpy(float) if name in table else absent for name in NUMBERS]
+    return dict(zip(table["quantity"].tolist(), zip(*columns, strict=True), strict=True)), ""
+
+
+def _joined(
+    truth: pd.DataFrame, numbers: dict[str, tuple[float, ...]], failure: str, draw: int
+) -> pd.DataFrame:
+    """True values of a draw with the method's numbers; NaN where it gave none."""
+    nothing = (np.nan,) * len(NUMBERS)
+    rows = np.array([numbers.get(name, nothing) for name in truth["quantity"].tolist()], dtype=float)
+    return pd.DataFrame(
+        {
+            "draw": draw,
+            "estimand": truth["estimand"].to_numpy(object),
+            "quantity": truth["quantity"].to_numpy(object),
+            "truth": truth["truth"].to_numpy(float),
+            **dict(zip(NUMBERS, rows.T, strict=True)),
+            "failure": failure,
+        }
+    )
+
+
+def available(trial: Trial, methods: Sequence[int]) -> tuple[list[int], list[str], list[float]]:
+    """Methods whose libraries are installed, notes on the others, and seconds of a draw of each cell."""
+    kept, notes = list(methods), []
+    seconds = []
+    for number in range(len(trial.cells)):
+        while True:
+            try:
+                for one in kept:
+                    draw_block(trial, Task(number, (one,), 0, 1))
+                break
+            except MissingDependency as error:
+                kept.remove(one)
+                notes.append(f"{trial.tried[one].label}: excluded. {error}")
+        begun = time.perf_counter()
+        draw_block(trial, Task(number, tuple(kept), 0, 1))  # the first call also imported libraries
+        seconds.append(time.perf_counter() - begun)
+    if not kept:
+        raise InputError(f"No method of the trial can run here. {notes[0]}")
+    return kept, notes, seconds

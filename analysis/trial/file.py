@@ -1,0 +1,262 @@
+"""The trial file: which processes, estimands, methods and measures are crossed, and how many draws are made."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.study.base import (
+    Amount,
+    Identifier,
+    MarkedYaml,
+    Part,
+    Probability,
+    Text,
+    read_marked_yaml,
+)
+from conjury.inference.study.load import translated
+from conjury.inference.tables.files import TRIALS
+
+from ..numerics.performance import MEASURES
+from .parts import find
+
+MOST_CELLS = 10_000
+GIVEN = ("rng", "alpha")  # parameters that the trial fills in
+COLUMNS = (
+    "process",
+    "estimand",
+    "quantity",
+    "method",
+    "measure",
+    "estimate",
+    "mc_error",
+    "draws",
+    "failures",
+)
+
+
+class Process(Part):
+    """A data-generating process and the grid of its parameters."""
+
+    name: Identifier
+    process: Text
+    label: Text | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    expand: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+
+class Method(Part):
+    """An estimator with its options, and the grid of further options."""
+
+    name: Identifier
+    method: Text
+    label: Text | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    expand: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+
+class Trial(Part):
+    """A simulation study of estimators, laid out by aims, processes, estimands, methods and performance."""
+
+    name: Identifier
+    title: Text
+    aims: Text = ""
+    draws: Annotated[int, Field(ge=2, le=1_000_000)] = 1000
+    until: dict[str, Amount] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0)] = 1
+    alpha: Probability = 0.05
+    processes: list[Process] = Field(min_length=1)
+    estimands: dict[str, Text] = Field(default_factory=dict)
+    quantities: dict[str, Text] = Field(default_factory=dict)
+    methods: list[Method] = Field(min_length=1)
+    performance: list[Text] = Field(default_factory=lambda: list(MEASURES))
+
+    _folder: Path | None = PrivateAttr(default=None)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the trial file, in which modules of its own are looked for."""
+        return self._folder
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every combination of a process and its parameters, in order of the file."""
+        return [
+            Cell(one.name, one.label or one.name, one.process, {**one.parameters, **chosen})
+            for one in self.processes
+            for chosen in grid(one.expand)
+        ]
+
+    @cached_property
+    def tried(self) -> list[Tried]:
+        """Every combination of a method and its options, in order of the file."""
+        made = []
+        for one in self.methods:
+            for chosen in grid(one.expand):
+                added = [f"{name}={value}" for name, value in chosen.items()]
+                label = ", ".join([one.label or one.name, *added])
+                made.append(Tried(label, one.method, {**one.options, **chosen}))
+        return made
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A process with its parameters; ``key`` identifies what is drawn, whatever else the file contains."""
+
+    name: str
+    label: str
+    process: str
+    parameters: Mapping[str, Any]
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of process and parameters."""
+        return digest([self.process, dict(self.parameters)])
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A method with its options, and its label."""
+
+    label: str
+    method: str
+    options: Mapping[str, Any]
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of method and options."""
+        return digest([self.method, dict(self.options)])
+
+
+def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """All combinations of the values of each name; the last name varies fastest."""
+    for chosen in product(*axes.values()):
+        yield dict(zip(axes, chosen, strict=True))
+
+
+def digest(content: object) -> str:
+    """A hash of JSON in 16 hexadecimal digits."""
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def list_trials() -> list[str]:
+    """Names of the trials that ship with the project, in alphabetical order.
+
+    Examples
+    --------
+    >>> "small" in list_trials()
+    True
+    """
+    return sorted(path.stem for path in TRIALS.glob("*.yaml"))
+
+
+def load_trial(name_or_path: str | Path) -> Trial:
+    """Read and check a trial file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        Name of a trial that ships with the project, or the path of a trial file.
+
+    Returns
+    -------
+    Trial
+        Its ``cells`` are the combinations of processes and parameters, ``tried`` those of methods and options.
+
+    Raises
+    ------
+    InputError
+        With file, line and remedy, for the first problem in the file.
+
+    Examples
+    --------
+    >>> trial = load_trial("small")
+    >>> len(trial.cells), len(trial.tried)
+    (2, 4)
+    """
+    path = TRIALS / f"{name_or_path}.yaml" if str(name_or_path) in list_trials() else Path(name_or_path)
+    if not path.is_file():
+        raise InputError(
+            f"There is no trial '{name_or_path}'{did_you_mean(str(name_or_path), list_trials())}; name one that "
+            f"ships ({listed(list_trials(), 40)}) or give the path of a trial file."
+        )
+    marked = read_marked_yaml(path)
+    try:
+        trial = Trial.model_validate(marked.content)
+    except ValidationError as problems:
+        raise translated(marked, problems.errors()) from None
+    trial._folder = path.resolve().parent
+    _check(trial, marked)
+    return trial
+
+
+def _check(trial: Trial, marked: MarkedYaml) -> None:
+    """Refuse names given twice, grids too large, and functions or parameters that do not exist."""
+    _check_measures(trial, marked)
+    for kind, section, parts in (
+        ("process", "processes", trial.processes),
+        ("method", "methods", trial.methods),
+    ):
+        for number, part in enumerate(parts):
+            at = (section, number)
+            if part.name in [earlier.name for earlier in parts[:number]]:
+                raise marked.error((*at, "name"), f"'{part.name}' is given twice; rename one of them.")
+            fixed = part.parameters if isinstance(part, Process) else part.options
+            named = part.process if isinstance(part, Process) else part.method
+            try:
+                function = find(kind, named, trial.folder)
+            except InputError as error:
+                raise marked.error((*at, kind), str(error)) from None
+            problem = _unknown_option(function, [*fixed, *part.expand])
+            if problem is not None:
+                raise marked.error(at, f"{named} {problem}")
+    combinations = len(trial.cells) * len(trial.tried)
+    if combinations > MOST_CELLS:
+        raise marked.error((), f"the grid has {combinations:,} combinations; the limit is {MOST_CELLS:,}.")
+    labels = [one.label for one in trial.tried]
+    twice = next((label for number, label in enumerate(labels) if label in labels[:number]), None)
+    if twice is not None:
+        raise marked.error(("methods",), f"two methods have the label '{twice}'; give each its own.")
+
+
+def _check_measures(trial: Trial, marked: MarkedYaml) -> None:
+    for section, names in (("performance", trial.performance), ("until", trial.until)):
+        for place, name in enumerate(names):
+            at = (section, place if section == "performance" else name)
+            if name in MEASURES:
+                continue
+            try:
+                find("measure", name, trial.folder)
+            except InputError:
+                known = ", ".join(MEASURES)
+                raise marked.error(
+                    at, f"'{name}' is no measure{did_you_mean(name, MEASURES)}; use one of {known}."
+                ) from None
+    for name, bound in trial.until.items():
+        if bound <= 0:
+            raise marked.error(("until", name), "a Monte Carlo standard error above 0 belongs here.")
+
+
+def _unknown_option(function: Any, names: Sequence[str]) -> str | None:
+    """What is wrong with the names of options given to a function; None where they fit."""
+    known = inspect.signature(function).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        return None
+    options = [name for name in list(known)[1:] if name not in GIVEN]
+    for name in names:
+        if name not in options:
+            return f"has no option '{name}'{did_you_mean(name, options)}; it has {listed(options) or 'none'}."
+    required = [name for name in options if known[name].default is inspect.Parameter.empty]
+    absent = [name for name in required if name not in names]
+    return f"needs {listed(absent)}; add it." if absent else None

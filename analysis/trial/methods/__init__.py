@@ -1,0 +1,1 @@
+"""Methods that ship with the project, as trials call them."""

@@ -1,0 +1,149 @@
+"""Other packages as methods of trials; what is not installed is excluded with a note."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import MissingDependency
+
+from ...correction.misclassification import rates
+from ...numerics.intervals import inference
+from ..parts import method
+from .conjoint import FORMULA
+
+
+def _library(name: str, package: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingDependency(f"{package} is not installed; pip install {package}.") from None
+
+
+def _named(terms: list[str]) -> list[str]:
+    """Quantities from names of dummies such as ``C(tone)[T.rude]`` or ``tone[T.rude]``."""
+    return [term.replace("C(", "").replace(")", "").replace("[T.", "=").rstrip("]") for term in terms]
+
+
+@method("statsmodels")
+def ols_of_statsmodels(
+    data: pd.DataFrame, *, id: str | None = None, formula: str = FORMULA, alpha: float = 0.05
+) -> pd.DataFrame:
+    """Least squares with statsmodels' covariance, by clusters or HC1."""
+    from statsmodels.formula.api import ols
+
+    model = ols(formula, data)
+    kind = {"cov_type": "HC1"}
+    if id is not None:
+        kind = {"cov_type": "cluster", "cov_kwds": {"groups": data[id].to_numpy()}}  # type: ignore[dict-item]
+    fit = model.fit(**kind)
+    limits = fit.conf_int(alpha)
+    return pd.DataFrame(
+        {
+            "quantity": _named([str(name) for name in fit.params.index]),
+            "estimate": fit.params.to_numpy(),
+            "std_error": fit.bse.to_numpy(),
+            "lower": limits[0].to_numpy(),
+            "upper": limits[1].to_numpy(),
+            "p": fit.pvalues.to_numpy(),
+        }
+    )
+
+
+@method("pyfixest")
+def feols_of_pyfixest(
+    data: pd.DataFrame, *, id: str, vcov: str = "CRV1", formula: str = FORMULA, alpha: float = 0.05
+) -> pd.DataFrame:
+    """Least squares with pyfixest's covariance by clusters, CRV1 or CRV3."""
+    pyfixest = _library("pyfixest", "pyfixest")
+    fit = pyfixest.feols(formula, data, vcov={vcov: id})
+    table = fit.tidy(alpha=alpha)
+    limits = [name for name in table if name.endswith("%")]
+    return pd.DataFrame(
+        {
+            "quantity": _named([str(name) for name in table.index]),
+            "estimate": table["Estimate"].to_numpy(),
+            "std_error": table["Std. Error"].to_numpy(),
+            "lower": table[limits[0]].to_numpy(),
+            "upper": table[limits[1]].to_numpy(),
+            "p": table["Pr(>|t|)"].to_numpy(),
+        }
+    )
+
+
+@method("cregg")
+def amce_of_cregg(
+    data: pd.DataFrame, *, id: str, formula: str = FORMULA, alpha: float = 0.05
+) -> pd.DataFrame:
+    """AMCEs of R's cregg."""
+    from ...conjoint import amce
+    from ...r import available
+    from .conjoint import quantities
+
+    if available().packages.get("cregg") is None:
+        raise MissingDependency("R's cregg is not installed; CONTRIBUTING says how to install it.")
+    return quantities(amce(data, formula, id=id, engine="cregg", alpha=alpha).frame)
+
+
+@method("projoint")
+def conventions_of_projoint(
+    data: pd.DataFrame, *, formula: str = FORMULA, alpha: float = 0.05
+) -> pd.DataFrame:
+    """AMCEs by the conventions of R's projoint, corrected for swapping errors."""
+    from ...conjoint import projoint
+    from .conjoint import quantities
+
+    return quantities(projoint(data, formula, alpha=alpha).frame)
+
+
+@method("ppi_py")
+def least_squares_of_ppi_py(
+    data: pd.DataFrame, *, formula: str = FORMULA, alpha: float = 0.05
+) -> pd.DataFrame:
+    """Power-tuned prediction-powered least squares of ppi_py, which takes rows as independent."""
+    ppi = _library("ppi_py", "ppi-python")
+    from formulaic import model_matrix
+
+    keys = ["pair_id", "position"]
+    people = data[data["judge_kind"] == "human"].sort_values(keys)
+    model = data[data["judge_kind"] == "model"].sort_values(keys)
+    asked = model["pair_id"].isin(people["pair_id"]).to_numpy()
+    terms = formula.partition("~")[2]
+    labelled, rest = model_matrix(terms, people), model_matrix(terms, model[~asked])
+    answers = [people["chosen"], model["chosen"][asked], model["chosen"][~asked]]
+    x, y = labelled.to_numpy(float), [one.to_numpy(float) for one in answers]
+    estimate = ppi.ppi_ols_pointestimate(x, y[0], y[1], rest.to_numpy(float), y[2])
+    lower, upper = ppi.ppi_ols_ci(x, y[0], y[1], rest.to_numpy(float), y[2], alpha=alpha)
+    names = _named([str(name) for name in labelled.columns])
+    return pd.DataFrame({"quantity": names, "estimate": estimate, "lower": lower, "upper": upper})
+
+
+@method("class_rates")
+def class_rates(data: pd.DataFrame, *, estimator: str, alpha: float = 0.05) -> pd.DataFrame:
+    """The rate of a class from an imperfect judge's labels and some labels by people; see `rates`."""
+    found = rates(data, classes=["harmful", "harmless"], alpha=alpha).frame
+    kept = found[(found["method"] == estimator) & (found["class"] == "harmful")]
+    return kept.assign(quantity="harmful")[["quantity", "estimate", "std_error", "lower", "upper"]]
+
+
+@method("difference_of_means")
+def difference_of_means(data: pd.DataFrame, *, outcome: str, group: str, alpha: float = 0.05) -> pd.DataFrame:
+    """Difference between two groups' means, with the standard error of independent rows."""
+    parts = [rows[outcome].to_numpy(float) for _, rows in data.groupby(group, observed=True)]
+    estimate = np.array([parts[1].mean() - parts[0].mean()])
+    error = np.array([np.sqrt(sum(one.var(ddof=1) / len(one) for one in parts))])
+    found = inference(estimate, error, alpha)
+    level = data[group].astype("category").cat.categories[1]
+    return pd.DataFrame(
+        {
+            "quantity": [f"{group}={level}"],
+            "estimate": estimate,
+            "std_error": error,
+            "lower": found.lower,
+            "upper": found.upper,
+            "p": found.p,
+        }
+    )

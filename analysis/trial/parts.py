@@ -1,0 +1,135 @@
+"""What trials are made of: processes that draw data with known true values, and methods that estimate them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from conjury.inference.errors import InputError, did_you_mean, listed
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+KINDS = ("process", "method", "measure")
+_PARTS: dict[str, dict[str, Callable[..., Any]]] = {kind: {} for kind in KINDS}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Data of one draw and what is true of them.
+
+    Attributes
+    ----------
+    data : object
+        Whatever the methods of a trial take, most often a data frame.
+    truth : DataFrame
+        ``estimand, quantity, truth``: one true value for each estimand (which population it is about) and
+        quantity (which number). A method's estimate of a quantity is compared with each of its true values.
+    """
+
+    data: Any
+    truth: pd.DataFrame
+
+
+def true_values(**estimands: dict[str, float]) -> pd.DataFrame:
+    """The table of true values, from the quantities of each estimand by name."""
+    rows = [
+        (estimand, quantity, value) for estimand, own in estimands.items() for quantity, value in own.items()
+    ]
+    return pd.DataFrame(rows, columns=["estimand", "quantity", "truth"])
+
+
+def process(name: str) -> Callable[[Function], Function]:
+    """Register a process: a function of a generator and parameters that returns a `Drawn`.
+
+    Examples
+    --------
+    >>> @process("two_groups")
+    ... def two_groups(rng, *, rows=100, effect=0.1):
+    ...     group = rng.integers(2, size=rows)
+    ...     data = pd.DataFrame({"group": group, "y": effect * group + rng.normal(size=rows)})
+    ...     return Drawn(data, true_values(population={"difference": effect}))
+    """
+    return _register("process", name)
+
+
+def method(name: str) -> Callable[[Function], Function]:
+    """Register a method: a function of the data and options that returns a table of estimates.
+
+    The table has the columns ``quantity, estimate`` and, as far as the method gives them, ``std_error, lower,
+    upper, p``. A method with a parameter ``rng`` is given a generator, one with ``alpha`` the level of the
+    trial. What it raises is counted as a failure; `MissingDependency` excludes it from the trial.
+
+    Examples
+    --------
+    >>> @method("difference_of_means")
+    ... def difference_of_means(data):
+    ...     means = data.groupby("group")["y"].mean()
+    ...     return pd.DataFrame({"quantity": ["difference"], "estimate": [means[1] - means[0]]})
+    """
+    return _register("method", name)
+
+
+def measure(name: str) -> Callable[[Function], Function]:
+    """Register a performance measure: from `numerics.performance.Draws` to ``Measured``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from conjury.analysis.numerics.performance import mean
+    >>> @measure("mean_absolute_error")
+    ... def mean_absolute_error(draws):
+    ...     return mean(np.abs(draws.errors))
+    """
+    return _register("measure", name)
+
+
+def _register(kind: str, name: str) -> Callable[[Function], Function]:
+    def register(function: Function) -> Function:
+        _PARTS[kind][name] = function
+        return function
+
+    return register
+
+
+def shipped(kind: str) -> dict[str, Callable[..., Any]]:
+    """Registered functions of a kind by name, those that ship with the project included."""
+    for room in ("processes", "methods"):
+        package = import_module(f"{__package__}.{room}")
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    return _PARTS[kind]
+
+
+def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]:
+    """The function of a registered name, or of ``module:function``, also of a module in ``folder``."""
+    module, colon, function = name.partition(":")
+    if not colon:
+        known = shipped(kind)
+        if name not in known:
+            raise InputError(
+                f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of {listed(sorted(known), 40)}, "
+                "or a function of your own as module:function."
+            )
+        return known[name]
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        found = getattr(import_module(module), function)
+    except ImportError as error:
+        raise InputError(
+            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py beside the trial "
+            "file, or correct the name."
+        ) from None
+    except AttributeError:
+        raise InputError(
+            f"{kind} '{name}': module {module} has no function {function}; correct the name."
+        ) from None
+    if not callable(found):
+        raise InputError(f"{kind} '{name}' is no function; name one.")
+    return found  # type: ignore[no-any-return]

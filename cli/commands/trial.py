@@ -1,0 +1,89 @@
+"""The command ``conjury trial``: simulation studies of estimators."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..options import grouped
+from ..printing import console, draw_figures, duration, print_frame, print_notes, show_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.trial.running import Expected
+
+SHOWN = ("bias", "coverage", "width", "power")
+
+File = Annotated[str, typer.Argument(help="Trial file (.yaml), or the name of a trial that ships.")]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How much is drawn, and where."""
+
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Results folder; by default trials/NAME. A rerun goes on.")
+    ] = None
+    draws: Annotated[
+        int | None, typer.Option(min=2, help="Draws of each cell, in place of those of the file.")
+    ] = None
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Only this method, by name; can be repeated.")
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; by default one for each processor.")
+    ] = None
+    backend: Annotated[str, typer.Option(help="local, or ray: on a Ray cluster.")] = "local"
+
+
+@grouped
+def trial(file: File, run: Run) -> None:
+    """Compare estimators on simulated data with known true values: bias, coverage, power and more."""
+    from conjury.analysis.pipeline.trials import write_trial
+    from conjury.analysis.trial import load_trial, run_trial
+    from conjury.analysis.trial.running import expected_in_words
+
+    known = load_trial(file)
+    workers = run.workers or os.cpu_count() or 1
+    out = run.out or Path("trials") / known.name
+
+    def say(expected: Expected) -> None:
+        about = f", about {duration(expected.seconds)}" if expected.draws else ""
+        console.print(f"{known.title}\n  {expected_in_words(expected, workers)}{about}")
+
+    begun = time.monotonic()
+    try:
+        with show_count("Draws") as progress:
+            result = run_trial(
+                known,
+                out,
+                draws=run.draws,
+                methods=run.only or (),
+                workers=workers,
+                backend=run.backend,
+                started=say,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        console.print(f"  Finished draws are kept in {out / 'draws'}; run the same command again to go on.")
+        raise
+    write_trial(out, known.name, result, time.monotonic() - begun, draw_figures)
+    print_frame(overview(result.frame, list(result.settings["parameters"])))
+    print_notes(result.notes, out)
+    console.print(f"Results in {out}; render them with `conjury report trials --results {out}`.")
+
+
+def overview(frame: pd.DataFrame, parameters: list[str]) -> pd.DataFrame:
+    """The main measures side by side, a row for each cell, estimand, quantity and method."""
+    keys = ["process", *parameters, "estimand", "quantity", "method"]
+    keys = [name for name in keys if name == "method" or frame[name].nunique(dropna=False) > 1]
+    shown = frame[frame["measure"].isin(SHOWN)]
+    wide = shown.pivot_table(index=keys, columns="measure", values="estimate", sort=False, dropna=False)
+    wide = wide.dropna(how="all")
+    return wide[[name for name in SHOWN if name in wide]].reset_index()
