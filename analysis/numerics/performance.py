@@ -42,7 +42,7 @@ class Draws:
     @property
     def known(self) -> np.ndarray:
         """Draws with an estimate, shape (R,)."""
-        return np.isfinite(self.estimate) & np.isfinite(self.truth)
+        return np.asarray(np.isfinite(self.estimate) & np.isfinite(self.truth))
 
     @property
     def errors(self) -> Floats:
@@ -58,7 +58,7 @@ class Draws:
 
     @property
     def _bounded(self) -> np.ndarray:
-        return ~(np.isnan(self.lower) | np.isnan(self.upper))
+        return np.asarray(~(np.isnan(self.lower) | np.isnan(self.upper)))
 
     def covers(self, shift: float = 0.0) -> np.ndarray:
         """Whether intervals, moved by ``shift``, contain the true value, in draws that have one."""

@@ -1,4 +1,4 @@
-"""Blocks of draws: data are drawn once for all methods, and each method's estimates are kept with true values."""
+"""Blocks of draws: data are drawn once for all methods; their estimates are kept beside the true values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency
 
-from .file import Cell, Tried, Trial
+from .file import Cell, Trial, Tried
 from .parts import Drawn, find
 
 BLOCK = 100  # draws in one task, and in one file
@@ -34,7 +34,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Block:
-    """What one method gave in a block: a row for each draw, estimand and quantity, and the seconds it took."""
+    """What one method gave in a block: a row for each draw, estimand and quantity, and its seconds."""
 
     method: int
     frame: pd.DataFrame

@@ -1,4 +1,4 @@
-"""What trials are made of: processes that draw data with known true values, and methods that estimate them."""
+"""Parts of trials: processes that draw data with known true values, and methods that estimate them."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
         known = shipped(kind)
         if name not in known:
             raise InputError(
-                f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of {listed(sorted(known), 40)}, "
-                "or a function of your own as module:function."
+                f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of "
+                f"{listed(sorted(known), 40)}, or a function of your own as module:function."
             )
         return known[name]
     if folder is not None and str(folder) not in sys.path:
@@ -123,8 +123,8 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
         found = getattr(import_module(module), function)
     except ImportError as error:
         raise InputError(
-            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py beside the trial "
-            "file, or correct the name."
+            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py beside the "
+            "trial file, or correct the name."
         ) from None
     except AttributeError:
         raise InputError(

@@ -36,7 +36,8 @@ def measures_of(trial: Trial) -> dict[str, Measure]:
 def draws_of(frame: pd.DataFrame, alpha: float) -> Draws:
     """Columns of a table of draws of one quantity as arrays."""
     names = ("truth", "estimate", "std_error", "lower", "upper", "p")
-    return Draws(*(frame[name].to_numpy(float) for name in names), alpha)
+    truth, estimate, std_error, lower, upper, p = (frame[name].to_numpy(float) for name in names)
+    return Draws(truth, estimate, std_error, lower, upper, p, alpha)
 
 
 def by_quantity(frame: pd.DataFrame, alpha: float) -> Iterator[tuple[str, str, Draws]]:

@@ -112,6 +112,7 @@ def _find(name_or_path: str | Path) -> Path:
 
 
 def translated(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
+    """The first problem in the file as a sentence with its line."""
     located = [(_location(problem), problem) for problem in problems]
     location, problem = min(located, key=lambda found: marked.line(found[0]))
     place = _place(location)

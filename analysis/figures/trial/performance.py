@@ -117,19 +117,19 @@ def _forest(result: Drawable, measure: str) -> Forest:
 
 @figure("trial")
 def coverage(result: Drawable, style: Style, *, measure: str = "coverage") -> Forest:
-    """A measure by cell and method with Monte Carlo intervals; coverage, or bias where nothing has intervals."""
+    """A measure by cell and method with Monte Carlo intervals: coverage, or bias without intervals."""
     frame = result.frame
     known = frame.loc[frame["measure"] == measure, "estimate"].notna().any()
     return _forest(result, measure if known else "bias")
 
 
-@figure("trial", part="bias", when=lambda result: (result.frame["measure"] == "bias").any())
+@figure("trial", part="bias", when=lambda result: "bias" in set(result.frame["measure"]))
 def bias(result: Drawable, style: Style) -> Forest:
     """Bias by cell and method."""
     return _forest(result, "bias")
 
 
-@figure("trial", part="power", when=lambda result: (result.frame["measure"] == "power").any())
+@figure("trial", part="power", when=lambda result: "power" in set(result.frame["measure"]))
 def power(result: Drawable, style: Style) -> Forest:
     """Shares of draws that reject 0, by cell and method."""
     return _forest(result, "power")
@@ -179,9 +179,8 @@ class NestedLoop:
             values = self.parameters[name].astype(str)
             codes = pd.factorize(values)[0]
             top = max(1, codes.max())
-            steps.stairs(
-                count - place - 0.85 + 0.6 * codes / top, edges, baseline=None, color=look.foreground, linewidth=1
-            )
+            heights = count - place - 0.85 + 0.6 * codes / top
+            steps.stairs(heights, edges, baseline=None, color=look.foreground, linewidth=1)
             text = f"{words(name)}: {', '.join(dict.fromkeys(values))}"
             steps.annotate(
                 wrap(text, 1.7, 7),
@@ -198,7 +197,8 @@ class NestedLoop:
         for side in ("top", "right", "left", "bottom"):
             steps.spines[side].set_visible(False)
         handles = [
-            Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3) for k in range(len(series))
+            Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3)
+            for k in range(len(series))
         ]
         add_legend(drawn, handles, series, columns, title, look)
         return drawn
@@ -216,5 +216,3 @@ def nested_loop(result: Drawable, style: Style, *, measure: str = "coverage") ->
     names = parameters_of(result)
     several = ["process"] if table["process"].nunique() > 1 else []
     return NestedLoop(said, table[[*several, *names]].reset_index(drop=True))
-
-

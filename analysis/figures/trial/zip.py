@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ACROSS = 4
 MOST = 24  # panels
+SEPARATOR = "\n"
 FROM = 50.0  # centile from which intervals are drawn, as nearly all below it cover
 
 
@@ -36,11 +37,13 @@ class Zip:
     def describe(self) -> str:
         """Give the share of intervals that cover in each panel."""
         share = self.table.groupby("panel", sort=False)["covers"].mean()
-        texts = "; ".join(f"{name} {value:.2f}" for name, value in share.items())
+        texts = "; ".join(
+            f"{str(name).replace(SEPARATOR, ', ')} {value:.2f}" for name, value in share.items()
+        )
         return f"Intervals of the draws by the size of their error. Share of those shown that cover: {texts}."
 
     def draw(self, style: Style) -> Figure:
-        """Draw intervals as horizontal lines, from the middle of the draws to those with the largest errors."""
+        """Draw intervals as horizontal lines, those with the largest errors on top."""
         from matplotlib.lines import Line2D
 
         look, panels = style.look, self.panels
@@ -83,7 +86,7 @@ def zipped(result: Drawable, style: Style) -> Zip:
     several = [name for name in ("estimand", "quantity") if table[name].nunique() > 1]
     cells, wheres = cell_labels(table, result), panel_labels(table, result)
     parts = [cells, *([wheres] if several else []), table["method"].astype(str)]
-    panel = ["; ".join(one) for one in zip(*parts, strict=True)]
+    panel = [SEPARATOR.join(one) for one in zip(*parts, strict=True)]
     shown = list(dict.fromkeys(panel))[:MOST]
     table = table.assign(panel=panel)
     alpha = float(result.settings.get("alpha") or 0.05)
