@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import MissingDependency
