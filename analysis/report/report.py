@@ -64,9 +64,9 @@ class Report(ReportData):
     ----------
     path : str or Path
         A folder written by ``conjury fit`` or by a command that adds to results.
-    about : {"fit", "items", "corrected", "compared", "diagnosed"}
+    about : {"fit", "items", "corrected", "compared", "diagnosed", "tried"}
         The run that the document is about; ``"items"`` are ratings and labels, ``"corrected"`` the estimates
-        that models make more precise.
+        that models make more precise, ``"tried"`` simulation studies of estimators.
 
     Raises
     ------

@@ -79,6 +79,7 @@ class Trial(Part):
     processes: list[Process] = Field(min_length=1)
     estimands: dict[str, Text] = Field(default_factory=dict)
     quantities: dict[str, Text] = Field(default_factory=dict)
+    labels: dict[str, Text] = Field(default_factory=dict)  # of parameters
     methods: list[Method] = Field(min_length=1)
     performance: list[Text] = Field(default_factory=lambda: list(MEASURES))
 

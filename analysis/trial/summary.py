@@ -124,6 +124,7 @@ def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Res
         "process": {one.name: one.label or one.name for one in trial.processes},
         "estimand": dict(trial.estimands),
         "quantity": dict(trial.quantities),
+        "parameter": dict(trial.labels),
     }
     settings = {
         "title": trial.title,
@@ -132,6 +133,7 @@ def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Res
         "fixed": {one.name: dict(one.parameters) for one in trial.processes},
         "seed": trial.seed,
         "alpha": trial.alpha,
+        "processor_seconds": round(sum(one.seconds * one.frame["draw"].nunique() for one in kept), 1),
         "until": dict(trial.until),
         "labels": labels,
     }

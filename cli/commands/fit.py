@@ -65,7 +65,8 @@ class Fitting:
         typer.Option(help="Cluster column in place of the study's; repeat it for columns that cross."),
     ] = None
     vcov: Annotated[
-        str | None, typer.Option(help="Standard errors: survey (as cregg), CR0, CR1, CR1S, CR2, CV3, HC0 to HC3.")
+        str | None,
+        typer.Option(help="Standard errors: survey (as cregg), CR0, CR1, CR1S, CR2, CV3, HC0 to HC3."),
     ] = None
     alpha: Alpha = 0.05
     draws: Annotated[

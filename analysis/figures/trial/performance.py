@@ -52,6 +52,11 @@ def parameters_of(result: Drawable) -> list[str]:
     return [name for name in result.settings.get("parameters") or [] if name in result.frame]
 
 
+def parameter_label(result: Drawable, name: str) -> str:
+    """A parameter of a process in words."""
+    return str(((result.settings.get("labels") or {}).get("parameter") or {}).get(name, words(name)))
+
+
 def cell_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
     """Cells in words: the process, where there are several, and the values of its parameters."""
     processes = (result.settings.get("labels") or {}).get("process") or {}
@@ -63,7 +68,7 @@ def cell_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
             value = row[name]
             if value is not None and value == value:
                 number = f"{value:g}" if isinstance(value, int | float) else str(value)
-                parts.append(f"{words(name)} {number}")
+                parts.append(f"{parameter_label(result, name)} {number}")
         texts.append(", ".join(parts) or "All draws")
     return texts
 
@@ -159,6 +164,8 @@ class NestedLoop:
         heights = [1.6] * len(panels) + [0.22 * count + 0.15]
         drawn = new_figure(TWO_COLUMNS, sum(heights) + above + 0.5)
         grid = drawn.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        for axes in grid[1:-1]:
+            axes.sharey(grid[0])
         cells = list(dict.fromkeys(table["row"]))
         edges = np.arange(len(cells) + 1)
         for axes, panel in zip(grid, panels, strict=False):
@@ -181,7 +188,7 @@ class NestedLoop:
             top = max(1, codes.max())
             heights = count - place - 0.85 + 0.6 * codes / top
             steps.stairs(heights, edges, baseline=None, color=look.foreground, linewidth=1)
-            text = f"{words(name)}: {', '.join(dict.fromkeys(values))}"
+            text = f"{name}: {', '.join(dict.fromkeys(values))}"
             steps.annotate(
                 wrap(text, 1.7, 7),
                 (len(cells), count - place - 0.55),
@@ -214,5 +221,6 @@ def nested_loop(result: Drawable, style: Style, *, measure: str = "coverage") ->
     said = measured(result, measure)
     table = said.table.drop_duplicates("row")
     names = parameters_of(result)
-    several = ["process"] if table["process"].nunique() > 1 else []
-    return NestedLoop(said, table[[*several, *names]].reset_index(drop=True))
+    labels = {name: words(name) for name in ["process"] if table["process"].nunique() > 1}
+    labels |= {name: parameter_label(result, name) for name in names}
+    return NestedLoop(said, table[list(labels)].rename(columns=labels).reset_index(drop=True))
