@@ -85,6 +85,7 @@ def zipped(result: Drawable, style: Style) -> Zip:
     table = table.assign(panel=table["method"].astype(str), cell=cell_labels(table, result))
     table["of"] = panel_labels(table, result)
     places = table.groupby(["cell", "of", "panel"], sort=False)["covers"].mean().unstack("panel")
-    cell, of = (places.max(axis=1) - places.min(axis=1)).fillna(0).idxmax()
+    widest = (places.max(axis=1) - places.min(axis=1)).fillna(0).to_numpy().argmax()
+    cell, of = (str(part) for part in places.index[int(widest)])
     alpha = float(result.settings.get("alpha") or 0.05)
     return Zip(table[(table["cell"] == cell) & (table["of"] == of)], alpha, f"{of}; {cell}")
