@@ -21,7 +21,7 @@ def write_trial(folder: Path, name: str, result: Result, seconds: float, draw: D
     base = results.manifest or {**empty, "data": [], "results": []}
     manifest = {
         **base,
-        "results": [*base["results"], *entries_of(fitted.results, name)],
+        "results": entries_of(fitted.results, name),
         "parts": {**base.get("parts", {}), name: {**record, "notes": list(result.notes)}},
     }
     with results.extended(name) as draft:

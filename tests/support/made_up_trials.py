@@ -13,7 +13,6 @@ from conjury.analysis.numerics.performance import Draws, Measured, mean
 from conjury.analysis.trial import Drawn, true_values
 from conjury.inference.errors import MissingDependency
 
-
 CONTENT: dict[str, Any] = {
     "name": "own",
     "title": "Own trial",

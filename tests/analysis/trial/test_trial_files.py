@@ -30,7 +30,7 @@ def test_trials_that_ship_are_valid_and_say_what_they_ask(name: str) -> None:
     assert trial.name == name
     assert trial.title.endswith("?")
     assert trial.aims
-    assert trial.draws >= 400
+    assert trial.draws >= 250
 
 
 @pytest.mark.parametrize(
