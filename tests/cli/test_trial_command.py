@@ -49,7 +49,7 @@ def test_draws_and_methods_are_chosen_by_options(ran: Callable[..., str], tmp_pa
         "--draws",
         4,
         "--only",
-        "means, scale=2.0",
+        "'means, scale=2.0'",
         "--out",
         "mine",
     )

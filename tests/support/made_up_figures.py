@@ -10,6 +10,7 @@ from typing import Any
 
 import made_up_benchmark as benchmark
 import made_up_few_labels as few
+import made_up_trials as trials
 import numpy as np
 import pandas as pd
 from made_up_results import (
@@ -510,7 +511,11 @@ CHECKS: dict[str, Made] = {
     "stimuli": check("stimuli", stimulus="text"),
     "clusters": check("clusters", unit="text"),
 }
-EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK}
+TRIALS: dict[str, Made] = {
+    "trial": trials.result,
+    **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
+}
+EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK, **TRIALS}
 
 
 @cache

@@ -10,7 +10,9 @@ import pandas as pd
 import yaml
 
 from conjury.analysis.numerics.performance import Draws, Measured, mean
-from conjury.analysis.trial import Drawn, true_values
+from conjury.analysis.results import Result
+from conjury.analysis.trial import Drawn, run_trial, true_values
+from conjury.analysis.trial.file import Trial
 from conjury.inference.errors import MissingDependency
 
 CONTENT: dict[str, Any] = {
@@ -94,3 +96,13 @@ def clusters_of_four(rng: np.random.Generator, *, clusters: int = 5) -> Drawn:
         }
     )
     return Drawn(data, true_values(population={"tone=rude": 0.3}))
+
+
+def result(draws: int = 40) -> Result:
+    """The result of a trial with two parameters and two estimands."""
+    process = {"name": "two", "process": "made_up_trials:two_groups"}
+    grid = {"rows": [10, 40], "effect": [0.0, 0.5]}
+    labels = {"rows": "Rows", "effect": "Effect"}
+    estimands = {"population": "In the population", "sample": "In the sample"}
+    trial = {**CONTENT, "processes": [{**process, "expand": grid}], "labels": labels, "estimands": estimands}
+    return run_trial(Trial.model_validate(trial), draws=draws)

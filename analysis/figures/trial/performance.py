@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 
+from ...numerics.intervals import wilson
 from ..fitting import Drawable, add_legend, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import words
@@ -34,8 +36,8 @@ MEASURES = {
     "failures": "Share of failures",
 }
 IDEAL = {"bias": 0.0, "model_se_error": 0.0, "type_m": 1.0}
-LIMITS = 1.96  # Monte Carlo standard errors on either side
-SHARES = ("coverage", "bias_eliminated_coverage", "power", "type_s", "failures")
+MONTE_CARLO = 0.05  # one minus the level of Monte Carlo intervals
+SHARES = ("coverage", "bias_eliminated_coverage", "power")  # of all draws with an estimate
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,12 @@ def measured(result: Drawable, measure: str) -> Said:
         raise InputError(f"There is nothing to draw: the trial has no values of {measure}.")
     level = 1 - float(result.settings.get("alpha") or 0.05)
     ideal = level if "coverage" in measure else IDEAL.get(measure)
-    half = LIMITS * rows["mc_error"].astype(float).fillna(0)
-    estimate = rows["estimate"].astype(float)
-    low, high = estimate - half, estimate + half
+    estimate = rows["estimate"].to_numpy(float)
     if measure in SHARES:
-        low, high = low.clip(lower=0), high.clip(upper=1)
+        low, high = wilson(estimate, (rows["draws"] - rows["failures"]).to_numpy(float), MONTE_CARLO)
+    else:
+        half = ndtri(1 - MONTE_CARLO / 2) * rows["mc_error"].fillna(0).to_numpy(float)
+        low, high = estimate - half, estimate + half
     table = rows.assign(
         panel=panel_labels(rows, result),
         row=cell_labels(rows, result),
