@@ -38,13 +38,14 @@ def _method(record: Recorded, report: ReportData) -> str:
     settings, frame = record.settings, report.table(record.name)
     cells = [name for name in ("process", *settings.get("parameters", [])) if name in frame]
     draws, seconds = frame["draws"], round(settings.get("processor_seconds") or 0)
+    level = number(1 - float(settings["alpha"]), 2)
     number_of_cells = counted(len(frame[cells].drop_duplicates()), "cell")
     made = " to ".join(dict.fromkeys([whole(draws.min()), whole(draws.max())]))
     return (
         f"Simulated data with known true values: {number_of_cells}, {made} draws of each, seed "
         f"{settings.get('seed')}. All methods of a cell analysed the same draws. Performance measures and "
-        "their Monte Carlo standard errors are those of Morris et al. [-@morris2019]; intervals are at "
-        f"{number(1 - float(settings['alpha']), 2)}. The draws took {counted(seconds, 'second')} of one processor."
+        f"their Monte Carlo standard errors follow [@morris2019]; intervals are at {level}. The draws took "
+        f"{counted(seconds, 'second')} of one processor."
     )
 
 
