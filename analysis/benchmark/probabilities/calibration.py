@@ -42,8 +42,8 @@ METRICS = {  # with the least value that each can have
     "calibration_in_the_large": -np.inf,
     "ece_debiased": 0.0,
     "brier": 0.0,
-    "reliability": 0.0,
-    "resolution": 0.0,
+    "reliability": -np.inf,
+    "resolution": -np.inf,
     "uncertainty": 0.0,
 }
 REFLECTED = ("reliability", "ece_debiased")  # their draws exceed them by noise
@@ -87,8 +87,9 @@ def calibration(
 
         ``ece_debiased``: expected calibration error less its excess from noise (Kumar and others).
         ``brier``: mean squared difference of probability and event. ``reliability, resolution,
-        uncertainty``: its parts between bins, corrected for bias (Ferro and Fricker); reliability less
-        resolution plus uncertainty is the Brier score up to the variation of probabilities within bins.
+        uncertainty``: its parts between bins, unbiased (Ferro and Fricker) and so perhaps below 0;
+        reliability less resolution plus uncertainty is the Brier score up to the variation of probabilities
+        within bins.
 
         ``extra``: ``curve`` (the isotonic curve: ``probability, estimate``, and ``lower, upper`` of the
         consistency band, within which calibrated probabilities would have it), ``bins`` (``probability``,

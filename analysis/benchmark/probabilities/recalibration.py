@@ -71,10 +71,9 @@ def equal_bins(p: Floats, n_bins: int) -> Codes:
 def binned(n: Floats, sum_p: Floats, sum_y: Floats) -> dict[str, Floats]:
     """Parts of the Brier score and calibration errors from counts and sums of bins, each of shape (B, M).
 
-    ``reliability, resolution, uncertainty`` are corrected for bias, as far as they remain possible values
-    (Ferro and Fricker); ``reliability`` is then also the debiased squared calibration error of Kumar and
-    others. ``ece`` is the mean distance of p and y by bin, ``ece_debiased`` less its expected excess from
-    binomial noise.
+    ``reliability, resolution, uncertainty`` are unbiased (Ferro and Fricker), so the first two may be below
+    0; ``reliability`` is also the debiased squared calibration error of Kumar and others. ``ece`` is the mean
+    distance of p and y by bin, ``ece_debiased`` less its expected excess from binomial noise.
     """
     used = n > 0
     each = np.where(used, n, 1.0)
@@ -93,29 +92,13 @@ def binned(n: Floats, sum_p: Floats, sum_y: Floats) -> dict[str, Floats]:
         ratio = np.where(sd > 0, distance / sd, np.inf)
         folded = sd * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + distance * (1 - 2 * ndtr(-ratio))
     expected = (share * np.where(sd > 0, folded, distance)).sum(axis=1)
-    reliability = (share * (p - y) ** 2).sum(axis=1)
-    resolution = (share * (y - mean[:, None]) ** 2).sum(axis=1)
-    part = _possible(reliability, resolution, spread, bias, whole)
     return {
-        "reliability": reliability - part * bias,
-        "resolution": resolution - part * (bias - whole),
-        "uncertainty": spread + part * whole,
+        "reliability": (share * (p - y) ** 2).sum(axis=1) - bias,
+        "resolution": (share * (y - mean[:, None]) ** 2).sum(axis=1) - bias + whole,
+        "uncertainty": spread + whole,
         "ece": ece,
         "ece_debiased": np.maximum(2 * ece - expected, 0.0),
     }
-
-
-def _possible(reliability: Floats, resolution: Floats, spread: Floats, bias: Floats, whole: Floats) -> Floats:
-    """The part of a correction, up to 1, that leaves all of the Brier score's parts possible values, (B,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limits = [
-            reliability / bias,
-            np.maximum(resolution / (bias - whole), (resolution - 1) / (bias - whole)),
-            (1 - 4 * spread) / (4 * whole),
-            np.ones_like(bias),
-        ]
-        part = np.min(limits, axis=0)
-    return np.where(np.isfinite(part), part, 0.0)
 
 
 def isotonic(p: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -57,16 +57,26 @@ def test_slope_and_intercepts_are_those_of_glm_in_r() -> None:
         assert found[name] == pytest.approx(theirs[name], rel=1e-8)
 
 
-@pytest.mark.parametrize(("rows", "suffix"), [(240, ""), (12, "_first_twelve")])
-def test_the_corrected_parts_of_the_brier_score_are_those_of_specs_verification(
-    rows: int, suffix: str
-) -> None:
-    table, theirs = judged()[:rows], reference()
+def parts_of(table: pd.DataFrame) -> dict[str, float]:
+    """Parts of the Brier score in ten equidistant bins."""
     p, y = table["probability"].to_numpy(), table["event"].to_numpy(float)
-    codes = np.ceil(p * 10).astype(int) - 1
-    found = binned(*sums(codes, p, y, 10))
-    for name in ("reliability", "resolution", "uncertainty"):
-        assert found[name][0] == pytest.approx(theirs[name + suffix], rel=1e-10, abs=1e-14)
+    found = binned(*sums(np.ceil(p * 10).astype(int) - 1, p, y, 10))
+    return {name: float(found[name][0]) for name in ("reliability", "resolution", "uncertainty")}
+
+
+def test_the_unbiased_parts_of_the_brier_score_are_those_of_specs_verification() -> None:
+    theirs = reference()
+    for name, value in parts_of(judged()).items():
+        assert value == pytest.approx(theirs[name], rel=1e-10)
+        assert value != pytest.approx(theirs[f"{name}_biased"], rel=1e-3)
+
+
+def test_parts_are_unbiased_where_specs_verification_keeps_them_within_their_range() -> None:
+    ours, theirs = parts_of(judged()[:8]), reference()
+    whole = ours["reliability"] - ours["resolution"] + ours["uncertainty"]
+    kept = {name: theirs[f"{name}_first_eight"] for name in ours}
+    assert whole == pytest.approx(kept["reliability"] - kept["resolution"] + kept["uncertainty"], abs=1e-12)
+    assert ours["uncertainty"] > 0.25 >= kept["uncertainty"]
 
 
 def test_the_isotonic_curve_is_that_of_isoreg_and_splits_the_brier_score() -> None:
