@@ -18,7 +18,7 @@ def block(language: str) -> str:
 
 def test_the_file_and_the_module_of_the_page_make_a_trial(tmp_path: Path) -> None:
     (tmp_path / "raters.yaml").write_text(block("yaml"), encoding="utf-8")
-    (tmp_path / "means.py").write_text(block("python"), encoding="utf-8")
+    (tmp_path / "means.py").write_text(block("py"), encoding="utf-8")
     result = run_trial(load_trial(tmp_path / "raters.yaml"), draws=8)
     tone = result.frame.query("quantity == 'tone=rude' and measure == 'failures'")
     assert set(tone["method"]) == {"CR1", "Means of raters"}
