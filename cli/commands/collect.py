@@ -51,6 +51,9 @@ class RunningOptions:
     tasks: Annotated[
         str, typer.Option(help="models: the pairs drawn for models; panel: the tasks of people; all: both.")
     ] = "models"
+    occasion: Annotated[
+        int, typer.Option(min=1, help="2, 3, ...: ask the anchors of the study's instrument once more.")
+    ] = 1
     stimuli: Annotated[
         str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
     ] = "text"
@@ -140,7 +143,7 @@ def show_plan(run: Prepared) -> None:
     lines = {
         "Judge": f"{job.judge_id}: {ask.model} by {route}",
         "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
-        f"{samples}{_fewer_subjects(run)}",
+        f"{samples}{_fewer_subjects(run)}{_facets(run)}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
         f"{planned.failed:,} failed for good, {sent:,} to send",
         "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
@@ -165,6 +168,17 @@ def _fewer_subjects(run: Prepared) -> str:
         if job.put_to.get(prompt.id, job.n_subjects) < job.n_subjects
     ]
     return f"; of the subjects {listed(fewer)}" if fewer else ""
+
+
+def _facets(run: Prepared) -> str:
+    """Describe the combinations of facets that an instrument asks, and the occasion."""
+    instrument = run.job.study.instrument
+    if instrument is None:
+        return ""
+    asked = len(run.job.cells)
+    part = "" if instrument.fraction == 1 else f" (a fraction of {instrument.fraction:g})"
+    later = "" if run.running.occasion == 1 else f"; anchors on occasion {run.running.occasion}"
+    return f", in {asked:,} combinations of facets{part}{later}"
 
 
 def _price_line(run: Prepared) -> str:

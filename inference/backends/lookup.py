@@ -20,7 +20,7 @@ from ..simulation.ratings.draws import read_items
 from ..simulation.ratings.simulate import simulate_ratings
 from ..study.asking import Label, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
-from ..tables.columns import stream
+from ..tables.columns import split_occasion, stream
 from ..tables.files import read_table
 from .base import Recorder, completion
 
@@ -66,7 +66,7 @@ class SimulatedRatingsBackend(_Simulated):
             self._ratings.setdefault((str(item), int(sample)), {})[str(dimension)] = int(value)
 
     def _text(self, request: Request) -> str | None:
-        ratings = self._ratings.get((request.subject_id, request.sample))
+        ratings = self._ratings.get((split_occasion(request.subject_id)[0], request.sample))
         return None if ratings is None else json.dumps(ratings)
 
 
@@ -141,8 +141,10 @@ class SimulatedBackend(_Simulated):
         self._seed = seed
 
     def _text(self, request: Request) -> str | None:
-        chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))
-        return None if chosen is None else str(self._options[0 if chosen else 1])
+        subject, _ = split_occasion(request.subject_id)
+        chosen = self._chosen.get((request.prompt_id, subject, request.sample))
+        options = request.arrangement.get("options", self._options)
+        return None if chosen is None else str(options[0 if chosen else 1])
 
 
 COLUMNS = (

@@ -71,12 +71,13 @@ def _fraction(sizes: tuple[int, ...], n: int, seed: int) -> tuple[int, ...]:
 
 
 def balanced_fraction(codes: Integers, n: int, rng: np.random.Generator) -> Integers:
-    """Choose rows of a factorial so that levels, and pairs of levels of two factors, are about equally frequent.
+    """Choose rows of a factorial such that levels, and pairs of two factors' levels, are balanced.
 
-    Of several random fractions each is improved by the best exchange of a row in it for one outside, until none
-    improves it: it minimises the sum over levels of the squared difference between a level's frequency and that
-    of perfect balance, and the same sum over pairs of levels at a tenth of its weight squared. A fraction in
-    which all pairs of levels are equally frequent is an orthogonal array of strength 2 (resolution III).
+    Several random fractions are improved by the best exchange of a row inside for one outside, until none
+    improves them. The criterion is the sum of squared differences between the frequencies of levels and
+    those of perfect balance, plus the same sum over pairs of levels at a hundredth of the weight. A
+    fraction in which all pairs of levels are equally frequent is an orthogonal array of strength 2
+    (resolution III).
 
     Parameters
     ----------

@@ -59,13 +59,12 @@ def _forms(study: Study | ItemStudy, facets: Facets) -> Iterator[Problem]:
     response = asked[0] if asked else study.response
     if len(facets.option_labels) > 1 and not isinstance(response, Choice):
         yield Problem((*at, "option_labels"), "option_labels: only a choice has two options; remove it.")
-    elif facets.option_labels != ["letters"] and isinstance(response, Choice):
-        if response.options != ["A", "B"]:
-            yield Problem(
-                (*at, "option_labels"),
-                f"option_labels: the response has options of its own, {listed(response.options)}; remove these "
-                "or the facet.",
-            )
+    elif isinstance(response, Choice) and response.options != ["A", "B"]:
+        yield Problem(
+            (*at, "option_labels"),
+            f"option_labels: the response has options of its own, {listed(response.options)}, and an "
+            "instrument calls them A and B or otherwise; remove 'options' of the response.",
+        )
     if len(facets.scale_direction) > 1 and not isinstance(response, Ratings):
         yield Problem((*at, "scale_direction"), "scale_direction: only ratings have scales; remove it.")
     if len(facets.option_order) > 1 and not isinstance(response, Choice | Label | LineLabels):
@@ -95,9 +94,9 @@ def _fraction(study: Study | ItemStudy, instrument: Instrument) -> Iterator[Prob
         if round(instrument.fraction * cells) < needed:
             yield Problem(
                 ("instrument", "fraction"),
-                f"fraction: of {cells:,} combinations of facets {round(instrument.fraction * cells):,} would be "
-                f"asked, and their main effects need {needed:,}; write {math.ceil(100 * needed / cells) / 100:g} "
-                "or more.",
+                f"fraction: of {cells:,} combinations of facets {round(instrument.fraction * cells):,} would "
+                f"be asked, and their main effects need {needed:,}; write "
+                f"{math.ceil(100 * needed / cells) / 100:g} or more.",
             )
             return
 
@@ -124,8 +123,8 @@ def _pairs(study: Study | ItemStudy, instrument: Instrument) -> Iterator[Problem
     if instrument.same_quality_pairs and alike:
         yield Problem(
             ("instrument", "same_quality_pairs"),
-            "same_quality_pairs: profiles with the same levels are identical here; name attributes that should "
-            "make no difference under 'irrelevant'.",
+            "same_quality_pairs: profiles with the same levels are identical here; name attributes that "
+            "should make no difference under 'irrelevant'.",
         )
     columns = [*study.features, *(part.id for part in study.stimuli)]
     for name in columns:

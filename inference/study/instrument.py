@@ -1,4 +1,4 @@
-"""The section ``instrument``: facets of asking that are varied, pairs that test a judge, tasks asked again."""
+"""The section ``instrument``: facets of asking that are varied, testing pairs, and anchors asked again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ Parser = Literal["default", "strict", "lenient", "token"]
 class Facets(Part):
     """What is varied in putting one question; a facet with one level is held constant.
 
-    ``prompt`` names prompts of the study, all by default. ``option_order`` swapped shows the two profiles of a
-    pair in exchanged positions, as a swapped repeat, and lists labels in reverse. ``option_labels`` are what
-    the options of a choice are called, A and B, 1 and 2, or First and Second; a descending ``scale_direction`` lists
-    a scale from its highest rating to its lowest. ``sample`` is the number of answers to the same request, that of
-    the judge by default. ``parser`` names parsing rules of the same answers, which need no further requests.
+    ``prompt`` names prompts of the study, all by default. ``option_order`` swapped shows the two profiles of
+    a pair in exchanged positions, as a swapped repeat, and lists labels in reverse. ``option_labels`` are
+    what the options of a choice are called: A and B, 1 and 2, or First and Second. A descending
+    ``scale_direction`` lists a scale from its highest rating to its lowest. ``sample`` is the number of
+    answers to the same request, that of the judge by default. ``parser`` names parsing rules of the same
+    answers, which need no further requests.
     """
 
     prompt: list[Identifier] = Field(default_factory=list)
@@ -36,10 +37,10 @@ class Facets(Part):
 class Instrument(Part):
     """How judges are tested as instruments.
 
-    ``fraction`` is the share of the combinations of facets that is asked. Vacuum pairs show one profile twice;
-    same-quality pairs show two profiles that agree in all attributes but those named ``irrelevant``, and differ in
-    one of these or in a stimulus. ``anchors`` is the number of pairs or items, the first of the design, that are
-    asked again on later occasions.
+    ``fraction`` is the share of the combinations of facets that is asked. Vacuum pairs show one profile
+    twice. Same-quality pairs show two profiles that agree in all attributes but those named
+    ``irrelevant``, and differ in one of these or in a stimulus. ``anchors`` is the number of pairs or
+    items, the first of the design, that are asked again on later occasions.
     """
 
     facets: Facets = Facets()

@@ -10,11 +10,11 @@ alike. A repeat without ``repeat_of`` is linked by its ``pair_id``, which may be
 ``_swapped`` after it, and only without such a link by the profiles that it shows.
 
 Where the study file has a section ``instrument``, judgments and choices have six further columns, and
-``pair_kind`` marks such tables. ``option_order``, ``option_labels`` and ``scale_direction`` state how the question
-was put (missing where the form of answer has no such thing). ``parser`` is the rule by which the answer was
-read: one answer has a row for each parser. ``occasion`` counts from 1 when it was asked. ``pair_kind`` states why:
-as part of the design, as an anchor (part of the design that is asked again on later occasions), or as a vacuum or
-same-quality pair.
+``pair_kind`` marks such tables. ``option_order``, ``option_labels`` and ``scale_direction`` state how the
+question was put (missing where the form of answer has no such thing). ``parser`` is the rule by which the
+answer was read: one answer has a row for each parser. ``occasion`` counts from 1 when it was asked.
+``pair_kind`` states why: as part of the design, as an anchor (part of the design that is asked again on
+later occasions), or as a vacuum or same-quality pair.
 
 Where the tasks of people were sampled from those of models, ``sampling_probability`` is the probability with
 which a task was sampled, above 0 and up to 1; it is missing where tasks were drawn otherwise.

@@ -15,7 +15,9 @@ from conjury.inference.study import load_any_study
 
 def counts(rows: np.ndarray) -> list[Counter]:
     """Frequencies of all pairs of levels, for each two factors."""
-    return [Counter(zip(rows[:, a], rows[:, b], strict=True)) for a, b in combinations(range(rows.shape[1]), 2)]
+    return [
+        Counter(zip(rows[:, a], rows[:, b], strict=True)) for a, b in combinations(range(rows.shape[1]), 2)
+    ]
 
 
 @pytest.mark.parametrize(("levels", "n"), [((2, 2, 2), 4), ((2,) * 5, 8), ((3, 3, 3), 9), ((4, 2, 2), 8)])
@@ -42,7 +44,9 @@ def test_levels_are_balanced_to_one_and_main_effects_estimable_in_any_fraction(n
 
 
 def instrument(**changes):
-    return towns() | {"instrument": {"facets": {"option_labels": ["letters", "numbers"], "sample": 3}, **changes}}
+    return towns() | {
+        "instrument": {"facets": {"option_labels": ["letters", "numbers"], "sample": 3}, **changes}
+    }
 
 
 def test_cells_are_the_factorial_or_a_fraction_that_depends_on_the_study_alone(tmp_path):

@@ -1,4 +1,4 @@
-"""The section ``instrument`` of a study file: what it accepts, and the sentence for what contradicts itself."""
+"""The section ``instrument`` of a study file: what it accepts, and sentences for what contradicts itself."""
 
 from __future__ import annotations
 
@@ -43,10 +43,16 @@ def test_an_instrument_is_loaded_and_its_samples_are_those_of_every_judge(tmp_pa
     ("changes", "sentence"),
     [
         ({"facets": {"prompt": ["plane"]}}, "prompt: 'plane' is unknown here; did you mean 'plain'?"),
-        ({"facets": {"option_order": ["swapped"]}}, "option_order: 'swapped' is relative to 'given'; name both."),
+        (
+            {"facets": {"option_order": ["swapped"]}},
+            "'swapped' is relative to 'given'; name both.",
+        ),
         ({"facets": {"parser": ["strict", "strict"]}}, "parser: 'strict' is given twice"),
         ({"facets": {"scale_direction": ["ascending", "descending"]}}, "only ratings have scales"),
-        ({"facets": {"sample": 2}, "fraction": 0.2}, "fraction: of 4 combinations of facets 1 would be asked"),
+        (
+            {"facets": {"sample": 2}, "fraction": 0.2},
+            "of 4 combinations of facets 1 would be asked",
+        ),
         ({"facets": {"sample": 300}}, "facets: their levels have 600 combinations, and the limit is 500"),
         ({"same_quality_pairs": 2}, "same_quality_pairs: profiles with the same levels are identical here"),
         ({"irrelevant": ["rivers"]}, "irrelevant: 'rivers' is unknown here; did you mean 'river'?"),
