@@ -208,6 +208,7 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
 
 def show_end(done: Collected, study: str) -> None:
     """Print the results of a run, why it stopped and what comes next."""
+    from conjury.inference.collecting.provenance import version_notes
     from conjury.inference.study import Study
 
     made, tally = done.prepared, done.tally
@@ -228,6 +229,8 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
+    for note in version_notes(made.folder.path):
+        console.print(note)
     if done.waiting:
         console.print(
             f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."

@@ -16,6 +16,7 @@ from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
 from .content import RunContent
 from .prices import Prices, read_prices
+from .provenance import write_provenance
 from .run_tables import run_tables
 from .runs import RunFolder, check_answers, check_study, study_facts
 
@@ -80,6 +81,7 @@ def write_tables(
         tasks=content.tasks,
         profiles=content.profiles,
     )
+    write_provenance(tables.responses, ledger, folder.path)
     return tables.write(folder.path)
 
 

@@ -41,7 +41,8 @@ OF_LINES = ("labels_given", "lines_shown")  # columns of judgments where each li
 RESPONSES = {
     **dict.fromkeys(("study", "judge_id", "judge_kind", "item_id", "task_id", "prompt_id"), "string"),
     "sample": "Int64",
-    **dict.fromkeys(("text", "finish_reason", "logprobs", "model_returned"), "string"),
+    **dict.fromkeys(("text", "finish_reason", "logprobs"), "string"),
+    **dict.fromkeys(("model_returned", "system_fingerprint"), "string"),
     **dict.fromkeys(("prompt_tokens", "completion_tokens"), "Int64"),
     **dict.fromkeys(("cost", "latency"), "float64"),
     "request_key": "string",
@@ -201,6 +202,7 @@ def _response(answered: Answered, answer: Answer, cost: Cost) -> dict[str, Any]:
         "text": answer.text if answered.body else None,
         "logprobs": json.dumps(list(answer.tokens), ensure_ascii=False) if answer.tokens else None,
         "model_returned": answer.model or None,
+        "system_fingerprint": answer.fingerprint or None,
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
         "cost": cost(answered.judge_id, *tokens, bool(answered.batch)) if answered.body else None,

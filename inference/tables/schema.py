@@ -132,6 +132,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "finish_reason": _TEXT,
         "logprobs": Field("free"),
         "model_returned": _TEXT,
+        "system_fingerprint": _TEXT,
         "prompt_tokens": _COUNT,
         "completion_tokens": _COUNT,
         "cost": _AMOUNT,
