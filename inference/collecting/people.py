@@ -31,7 +31,7 @@ from ..design.sampling import (
     strata_of_pairs,
     with_floor,
 )
-from ..design.testing_pairs import is_added
+from ..design.testing_pairs import of_design
 from ..errors import InputError, did_you_mean, listed
 from ..readers.choices import read_choices
 from ..readers.judgments import load_judgments
@@ -153,8 +153,8 @@ def with_people(known: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesig
     if plan.sample is None:
         panel = Panel(draw_people(known, profiles, plan.people, seed), facts)
         return with_panel(known, design, profiles, panel)
-    tasks = design.first_pairs(plan.pairs)
-    pairs = tasks[~(tasks["repeat"] | is_added(tasks)).to_numpy(bool)]
+    tasks = of_design(design.first_pairs(plan.pairs))
+    pairs = tasks[~tasks["repeat"].to_numpy(bool)]
     names = pairs["task_id"].iloc[:: len(POSITIONS)].astype(str).tolist()
     n = sample_size(len(names), plan.people, known.design.tasks, plan.each)
     strata = None if plan.strata is None else strata_of_pairs(pairs, design.profiles, plan.strata)

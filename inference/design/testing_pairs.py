@@ -47,6 +47,11 @@ def is_added(tasks: pd.DataFrame) -> pd.Series[bool]:
     return flags
 
 
+def of_design(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Tasks that are part of the design, without the column that tells them from others."""
+    return tasks[~is_added(tasks).to_numpy(bool)].drop(columns=PAIR_KIND, errors="ignore")
+
+
 def testing_rows(study: Study, profiles: pd.DataFrame, instrument: Instrument, seed: int) -> Integers:
     """Draw vacuum pairs, then same-quality pairs; row numbers of their profiles, shape (pairs, 2)."""
     probability = profiles["probability"].to_numpy(dtype=float)

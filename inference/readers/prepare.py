@@ -171,10 +171,10 @@ def load_choices(
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
     choices = _derive(study, choices, str(path))
-    choices, policy = _apply_refusal_policy(study, choices)
     if ordinary:
         choices, excluded = ordinary_answers(choices, "choices", study.instrument, str(path))
         assumed += excluded
+    choices, policy = _apply_refusal_policy(study, choices)
     if notes is not None:
         notes += [note.replace(str(path), Path(path).name) for note in assumed] + policy
     return choices

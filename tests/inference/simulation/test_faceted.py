@@ -9,6 +9,7 @@ from scipy.special import expit
 
 from conjury.inference.design.drawn import draw_design
 from conjury.inference.errors import InputError
+from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.faceted import faceted_judges
 from conjury.inference.study import load_study
 
@@ -121,3 +122,12 @@ def test_simulated_labels_answer_every_order_and_occasion(tmp_path):
     judgments = table(tmp_path / "run", "judgments")
     assert len(judgments) == 4 * 2 + 2 * 2
     assert (judgments["status"] == "ok").all()
+
+
+def test_simulated_tasks_and_people_are_those_of_the_design_alone(drawn, tmp_path):
+    design, _ = drawn
+    study = load_study(write_study(tmp_path, towns()))
+    made = simulate(study, 1, judges=["judge"], design=design, truth=False)
+    assert made.tasks["task_id"].str.startswith("pair_").all()
+    assert made.tasks["task_id"].nunique() == 80
+    assert "pair_kind" not in made.choices
