@@ -10,14 +10,13 @@ from typing import Any
 
 from ..design.drawn import (
     DrawnDesign,
-    check_asked,
     check_restrictions,
     draw_design,
     load_design,
-    no_people,
     restrictions_of,
     save_design,
 )
+from ..design.panels import check_asked, no_people
 from ..design.testing_pairs import instrument_of
 from ..errors import InputError, listed
 from ..ledger import Count, Ledger

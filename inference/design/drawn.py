@@ -20,7 +20,7 @@ from ..tables.files import read_table, write_table
 from ..tables.limits import EXPORT_BYTES, parse_json, read_content
 from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
 from ..tables.writing import whole
-from .panels import Panel, check_same_pairs
+from .panels import Panel, check_asked, check_same_pairs, no_people
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values
 from .subjects import label_fields
@@ -158,22 +158,7 @@ def _rows(items: pd.DataFrame, rater: int, subset: int, held: Integers, again: I
 
 TABLES = ("tasks", "profiles", "posts")
 PANEL = "panel_tasks"
-ASKED = ("models", "panel", "all")  # which tasks a model is asked about
 CHUNK = 5000  # rows that are hashed at a time
-
-
-def check_asked(which: str) -> None:
-    """Refuse what names no tasks that a model can be asked about."""
-    if which not in ASKED:
-        raise InputError(f"--tasks {which}: write {', '.join(ASKED[:-1])} or {ASKED[-1]}.")
-
-
-def no_people(which: str = "panel") -> InputError:
-    """The error of a design without tasks of people."""
-    return InputError(
-        f"--tasks {which}: the design has no tasks of people; draw them with `conjury design STUDY --people "
-        "N`, or take those of a survey with --panel FILE."
-    )
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,14 @@ def ordinary_answers(
         notes += note
     excluded = [f"{file}: excluded as part of the instrument: {', '.join(notes)}."] if notes else []
     left = answers[kept.to_numpy(dtype=bool)].reset_index(drop=True)
-    return _numbered(left, table).drop(columns=columns), excluded
+    keys = [name for name in KEYS[table] if name in left]
+    if left.duplicated(keys).any():
+        left = _numbered(left, keys)
+        excluded.append(
+            f"{file}: answers of one judge to one prompt and question that differ in other facets of the "
+            "instrument count as samples."
+        )
+    return left.drop(columns=columns), excluded
 
 
 def _without(kept: pd.Series[bool], wrong: pd.Series[bool], words: str) -> tuple[pd.Series[bool], list[str]]:
@@ -58,10 +65,7 @@ def _first_parser(parser: pd.Series[str], instrument: Instrument | None) -> str 
     return next((name for name in [*named, *known] if name in known), None)
 
 
-def _numbered(answers: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Number answers that now differ in nothing else as samples."""
-    keys = [name for name in KEYS[table] if name in answers]
-    if not answers.duplicated(keys).any():
-        return answers
+def _numbered(answers: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Number answers that differ in nothing but the sample."""
     asked = answers.groupby([name for name in keys if name != "sample"], dropna=False, observed=True)
     return answers.assign(sample=(asked.cumcount() + 1).astype("Int64"))

@@ -202,6 +202,7 @@ def test_ordinary_analyses_have_the_design_on_its_first_occasion_by_one_parser(r
     excluded = next(note for note in notes if "instrument" in note)
     for words in ("vacuum pairs", "same-quality pairs", "later occasions", "parsers other than strict"):
         assert words in excluded
+    assert any("count as samples" in note for note in notes)
     everything = load_choices(study, path, ordinary=False)
     assert len(everything) == len(table(run / "run", "choices"))
 
