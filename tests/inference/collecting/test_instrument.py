@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from fakes.studies import (
 
 from conjury.inference.collecting import Asking, Running, preview
 from conjury.inference.errors import InputError
+from conjury.inference.parsing import Answer
+from conjury.inference.parsing.rules import AnswerReader
 from conjury.inference.readers.judgments import load_judgments
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_any_study, load_study
@@ -108,6 +111,18 @@ def test_the_question_shows_the_facets_and_the_answer_is_coded_alike(run):
     said = responses["text"].loc[judgments["request_key"]].to_numpy()
     coded = pd.Series(said).map({"A": "A", "1": "A", "First": "A", "B": "B", "2": "B", "Second": "B"})
     assert (judgments["value"].astype("string") == coded.astype("string").to_numpy()).all()
+
+
+@pytest.mark.parametrize("options", [["A", "B"], ["1", "2"], ["First", "Second"]])
+def test_probabilities_are_those_of_the_profile_in_position_a_whatever_it_is_called(run, options):
+    rivals = [{"token": name, "logprob": math.log(p)} for name, p in zip(options, (0.3, 0.6), strict=True)]
+    token = {"token": options[1], "logprob": math.log(0.6), "top_logprobs": rivals}
+    reader = AnswerReader(load_study(run / "towns"), "default", lambda column, subject: 0)
+    answer = Answer(options[1], tokens=[token])
+    _, [(dimension, reading)] = reader.parse("plain", "pair_000001", answer, (), {"options": options})
+    assert (dimension, reading.value, reading.rule) == ("choice", "B", "choice/token@1")
+    assert reading.probability == pytest.approx(1 / 3)
+    assert reading.outside == pytest.approx(0.1)
 
 
 def test_swapped_means_exchanged_positions_of_the_same_pair(run):
@@ -207,6 +222,7 @@ def test_ordinary_analyses_have_the_design_on_its_first_occasion_by_one_parser(r
     assert len(everything) == len(table(run / "run", "choices"))
 
 
+@pytest.mark.long
 def test_a_run_keeps_its_instrument_but_parsers_may_change(run, tmp_path):
     study = write(tmp_path / "towns", INSTRUMENT)
     assert collect(study, tmp_path / "run", backend="simulated", pairs=5) == 0

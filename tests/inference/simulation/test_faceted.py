@@ -13,7 +13,7 @@ from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.faceted import faceted_judges
 from conjury.inference.study import load_study
 
-VACUUM = 3000
+VACUUM = 1500
 FURTHER = """judge,model,plain,facet_bias,option_labels,numbers,-0.9
 judge,model,plain,facet_bias,occasion,2,0.5
 judge,model,plain,drift,size,large,-2
