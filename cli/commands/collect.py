@@ -52,6 +52,9 @@ class RunningOptions:
     tasks: Annotated[
         str, typer.Option(help="models: the pairs drawn for models; panel: the tasks of people; all: both.")
     ] = "models"
+    occasion: Annotated[
+        int, typer.Option(min=1, help="2, 3, ...: ask the anchors of the study's instrument once more.")
+    ] = 1
     stimuli: Annotated[
         str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
     ] = "text"
@@ -160,7 +163,7 @@ def show_plan(run: Prepared, until: str | None = None) -> None:
     lines = {
         "Judge": f"{job.judge_id}: {ask.model} by {route}",
         "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
-        f"{samples}{_fewer_subjects(run)}",
+        f"{samples}{_fewer_subjects(run)}{_facets(run)}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
         f"{planned.failed:,} failed for good, {sent:,} to send",
         "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
@@ -187,6 +190,17 @@ def _fewer_subjects(run: Prepared) -> str:
         if job.put_to.get(prompt.id, job.n_subjects) < job.n_subjects
     ]
     return f"; of the subjects {listed(fewer)}" if fewer else ""
+
+
+def _facets(run: Prepared) -> str:
+    """Describe the combinations of facets that an instrument asks, and the occasion."""
+    instrument = run.job.study.instrument
+    if instrument is None:
+        return ""
+    asked = len(run.job.cells)
+    part = "" if instrument.fraction == 1 else f" (a fraction of {instrument.fraction:g})"
+    later = "" if run.running.occasion == 1 else f"; anchors on occasion {run.running.occasion}"
+    return f", in {asked:,} combinations of facets{part}{later}"
 
 
 def _price_line(run: Prepared) -> str:
@@ -217,6 +231,7 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
 
 def show_end(done: Collected, study: str) -> None:
     """Print the results of a run, why it stopped and what comes next."""
+    from conjury.inference.collecting.provenance import version_notes
     from conjury.inference.study import Study
 
     made, tally = done.prepared, done.tally
@@ -237,6 +252,8 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
+    for note in version_notes(made.folder.path):
+        console.print(note)
     if done.waiting:
         console.print(
             f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."

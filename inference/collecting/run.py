@@ -15,12 +15,14 @@ from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
 from ..vignettes.pictures import Pictures, find_pictures
+from .content import RunContent
 from .jobs import Job, Plan, plan
+from .occasions import check_anchors, check_occasion
 from .options import Asking, Running, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
-from .runs import RunContent, RunFolder, begun_facts, merged_facts, run_facts
+from .runs import RunFolder, begun_facts, merged_facts, run_facts
 from .stopping import Rule, Stopping
 
 
@@ -280,10 +282,13 @@ def _opened(
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
     pictures = _pictures(known, folder, chosen, running, write)
-    content = folder.content(known, running.pairs, running.images, write, pictures, running.tasks)
+    check_anchors(known, running.occasion)
+    shown = (running.pairs, running.images, write, pictures, running.tasks, running.occasion)
+    content = folder.content(known, *shown)
     facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
     begun = write or folder.ledger.is_file()
     with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:
+        check_occasion(ledger, judge, content.names, running.occasion)
         if ledger is not None:
             merged = merged_facts(begun_facts(ledger.get("inputs"), ledger.counts()), facts, folder.path)
             if write:
@@ -292,7 +297,8 @@ def _opened(
                     release_unsent(ledger, judge)
         media = folder.media(known, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
-        job = Job(known, judge, sampling, chosen, *subjects, put_to=content.put_to, names=content.names)
+        names, n_swapped = content.names, content.n_swapped
+        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped)
         yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
 
 
