@@ -63,6 +63,7 @@ def stopping_rule(
         for condition in conditions:
             _check_name(condition, [MEAN, *(scale.id for scale in study.scales)], {})
         return partial(_check_all, conditions, partial(_rating_widths, study))
+    assert isinstance(study, Study)
     if study.collect.form != "pair":
         raise InputError("--until needs ratings or choices between pairs; this study has single profiles.")
     known = {}

@@ -178,7 +178,7 @@ def events(cell: Cell) -> tuple[str, Floats, Floats]:
             p = class_probabilities(cell)[np.arange(len(gold)), np.where(answered, predicted, 0)]
         except NoProbabilities:
             own = cell.frame.get(PROBABILITY, pd.Series(np.nan, index=cell.frame.index))
-            p = own.to_numpy(dtype=float, na_value=np.nan)
+            p = np.asarray(own.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
         p = np.where(answered, p, np.nan)
         event, y = GIVEN, (gold == predicted).astype(float)
     if not np.isfinite(p).any():

@@ -126,9 +126,10 @@ def calibration(result: Drawable, style: Style, *, judges: Sequence[str] | None 
         of_judges(table, judges) for table in (result.extra["curve"], result.extra["bins"], result.frame)
     ]
     curve, bins, frame = (_with_panels(table, result, style) for table in tables)
-    slopes = frame[frame["metric"] == "calibration_slope"].set_index("panel")["estimate"]
+    own = frame[frame["metric"] == "calibration_slope"]
+    slopes = dict(zip(own["panel"].astype(str), own["estimate"].astype(float), strict=True))
     panels = list(dict.fromkeys(curve["panel"]))
-    return Reliability(curve, bins, slopes.to_dict(), panels, level_of(result.settings))
+    return Reliability(curve, bins, slopes, panels, level_of(result.settings))
 
 
 def _with_panels(table: pd.DataFrame, result: Drawable, style: Style) -> pd.DataFrame:
