@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError, did_you_mean, listed
 from conjury.inference.readers.judgments import scales_of
+from conjury.inference.readers.prepare import as_of_study
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.parts import Analysis
 from conjury.inference.tables.files import read_table
@@ -148,7 +149,8 @@ def _effect_widths(
     assert part is not None
     assert choices is not None
     widths = []
-    for group in groups({"": choices}):
+    prepared, _ = as_of_study(study, choices, "choices of the run")
+    for group in groups({"": prepared}):
         _, found = fit_group(study, part, group, FitOptions(alpha=ALPHA, draws=0))
         rows = part.select(group.choices)
         rows = rows[rows[study.outcome].notna()]
