@@ -58,6 +58,7 @@ def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, ru
     assert len(later) == TASKS == later["task_id"].nunique()
 
 
+@pytest.mark.long
 def test_a_run_whose_rule_is_never_met_asks_all(study, run, capsys):
     assert collect(study, run, until="ci(size) < 0.0001 and ci(place) < 9", **SIMULATED) == 0
     assert len(answers(run)) == TASKS
@@ -65,6 +66,7 @@ def test_a_run_whose_rule_is_never_met_asks_all(study, run, capsys):
     assert "--until was not met: after 1,210 complete tasks ci(size) is 0." in said
 
 
+@pytest.mark.long
 def test_the_rule_of_a_judge_ignores_the_answers_of_others(study, run):
     assert collect(study, run, **SIMULATED) == 0
     assert collect(study, run, judge="other", until="ci(size) < 0.0001", pairs=20, **SIMULATED) == 0
