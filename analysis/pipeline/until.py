@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError, did_you_mean, listed
 from conjury.inference.readers.judgments import scales_of
+from conjury.inference.readers.prepare import as_of_study
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.parts import Analysis
 from conjury.inference.tables.files import read_table
@@ -63,6 +64,7 @@ def stopping_rule(
         for condition in conditions:
             _check_name(condition, [MEAN, *(scale.id for scale in study.scales)], {})
         return partial(_check_all, conditions, partial(_rating_widths, study))
+    assert isinstance(study, Study)
     if study.collect.form != "pair":
         raise InputError("--until needs ratings or choices between pairs; this study has single profiles.")
     known = {}
@@ -147,7 +149,8 @@ def _effect_widths(
     assert part is not None
     assert choices is not None
     widths = []
-    for group in groups({"": choices}):
+    prepared, _ = as_of_study(study, choices, "choices of the run")
+    for group in groups({"": prepared}):
         _, found = fit_group(study, part, group, FitOptions(alpha=ALPHA, draws=0))
         rows = part.select(group.choices)
         rows = rows[rows[study.outcome].notna()]

@@ -10,9 +10,9 @@ import pandas as pd
 
 from ..design.subjects import takes
 from ..ledger import Answered, Ledger
+from .content import RunContent
 from .jobs import Job
 from .run_tables import run_tables
-from .runs import RunContent
 
 GROWTH = 0.05  # a rule is checked when there are so many more outcomes than at the last check
 LEAST = 50  # but not before there are so many

@@ -168,16 +168,24 @@ def load_choices(
     judge_kinds = {judge.id: judge.kind for judge in study.judges}
     assumed: list[str] = []
     choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds, assumed)
-    choices = _name_prompts(study, choices)
-    choices = _name_stimuli(study, choices, str(path))
-    choices = _derive(study, choices, str(path))
-    if ordinary:
-        choices, excluded = ordinary_answers(choices, "choices", study.instrument, str(path))
-        assumed += excluded
-    choices, policy = _apply_refusal_policy(study, choices)
+    choices, policy = as_of_study(study, choices, str(path), ordinary=ordinary)
     if notes is not None:
         notes += [note.replace(str(path), Path(path).name) for note in assumed] + policy
     return choices
+
+
+def as_of_study(
+    study: Study, choices: pd.DataFrame, source: str, *, ordinary: bool = True
+) -> tuple[pd.DataFrame, list[str]]:
+    """Choices with the names, derived attributes and refusal policy of a study; and notes on what changed."""
+    choices = _name_prompts(study, choices)
+    choices = _name_stimuli(study, choices, source)
+    choices = _derive(study, choices, source)
+    excluded: list[str] = []
+    if ordinary:
+        choices, excluded = ordinary_answers(choices, "choices", study.instrument, source)
+    choices, policy = _apply_refusal_policy(study, choices)
+    return choices, [*(note.replace(source, Path(source).name) for note in excluded), *policy]
 
 
 def name_or_select(

@@ -183,3 +183,27 @@ def harm() -> Result:
 
 def _settings(by: Sequence[str]) -> dict[str, Any]:
     return {"by": list(by), "alpha": 0.05, "draws": 200, "seed": 1, "cluster": "item_id"}
+
+
+def calibration(judges: Sequence[str] = FEW) -> Result:
+    """Curves, bins and slopes of judges, each less extreme than the one before."""
+    curves, bins, rows = [], [], []
+    for k, judge in enumerate(judges):
+        keys = {"judge": judge, "judge_kind": "model", "prompt": "", "task": "line", "event": "tag"}
+        p = np.linspace(0.05, 0.95, 19)
+        band = {"lower": np.maximum(p - 0.1, 0), "upper": np.minimum(p + 0.1, 1)}
+        share = 0.5 + (p - 0.5) * (1 - 0.2 * k)
+        curves.append(pd.DataFrame({"probability": p, "estimate": share, **band}).assign(**keys))
+        bins.append(curves[-1].iloc[1::4].assign(n_answers=40))
+        more = {
+            "missing": "missing",
+            "interval": "bootstrap",
+            "n_units": 200,
+            "n_items": 200,
+            "n_clusters": 200,
+        }
+        for metric in ("calibration_slope", "calibration_in_the_large", "ece_debiased", "brier"):
+            limits = {"estimate": 0.9 - 0.1 * k, "std_error": 0.1, "lower": 0.7 - 0.1 * k, "upper": 1.1}
+            rows.append({**keys, "metric": metric, **limits, **more})
+    extra = {"curve": pd.concat(curves, ignore_index=True), "bins": pd.concat(bins, ignore_index=True)}
+    return Result(pd.DataFrame(rows), "calibration", settings={"by": [], "alpha": 0.05}, extra=extra)

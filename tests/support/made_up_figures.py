@@ -312,6 +312,8 @@ BENCHMARK: dict[str, Made] = {
         counted="labels",
         by=["language"],
     ),
+    "calibration": benchmark.calibration,
+    "calibration, one judge": lambda: benchmark.calibration(benchmark.FEW[:1]),
     "passes": benchmark.passes,
     "confusion": lambda: benchmark.confusion(benchmark.LABELS[:6], benchmark.FEW),
     "by_label": lambda: benchmark.by_label(benchmark.LABELS[:5], benchmark.FEW),

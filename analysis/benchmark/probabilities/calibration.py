@@ -46,6 +46,7 @@ METRICS = {  # with the least value that each can have
     "resolution": -np.inf,
     "uncertainty": 0.0,
 }
+REFLECTION = "Intervals of reliability and calibration error are reflected at the estimate."
 REFLECTED = ("reliability", "ece_debiased")  # their draws exceed them by noise
 
 
@@ -159,6 +160,7 @@ def calibration(
     frame = pd.DataFrame(rows)
     settings = {"by": list(by), "missing": [MISSING], "bins": bins, **vars(plan)}
     told = (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan))
+    told += (REFLECTION,) if draws else ()
     tables = {name: pd.concat(parts, ignore_index=True) for name, parts in extra.items()}
     return Result(frame, "calibration", told, settings, tables)
 
@@ -176,7 +178,7 @@ def events(cell: Cell) -> tuple[str, Floats, Floats]:
             p = class_probabilities(cell)[np.arange(len(gold)), np.where(answered, predicted, 0)]
         except NoProbabilities:
             own = cell.frame.get(PROBABILITY, pd.Series(np.nan, index=cell.frame.index))
-            p = own.to_numpy(dtype=float, na_value=np.nan)
+            p = np.asarray(own.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
         p = np.where(answered, p, np.nan)
         event, y = GIVEN, (gold == predicted).astype(float)
     if not np.isfinite(p).any():
@@ -200,11 +202,13 @@ def drawn_metrics(p: Floats, y: Floats, cluster: Codes, weights: Floats, n_bins:
     """All metrics under B weightings of clusters, each of shape (B,)."""
     x = logits(p)
     ones = np.ones((len(x), 1))
-    line, large = [], []
-    for at in range(0, len(weights), CHUNK):
-        each = weights[at : at + CHUNK][:, cluster]
-        line.append(logistic(np.column_stack([ones, x]), np.zeros(len(x)), y, each))
-        large.append(logistic(ones, x, y, each))
+    both_columns, none = np.column_stack([ones, x]), np.zeros(len(x))
+    line = [logistic(both_columns, none, y, weights[:1, cluster])]
+    large = [logistic(ones, x, y, weights[:1, cluster])]
+    for at in range(1, len(weights), CHUNK):
+        each = weights[at : at + CHUNK, cluster]
+        line.append(logistic(both_columns, none, y, each, line[0][0]))
+        large.append(logistic(ones, x, y, each, large[0][0]))
     bin_of = equal_bins(p, n_bins)
     member = (bin_of[:, None] == np.arange(bin_of.max() + 1)).astype(float)
     parts = np.hstack([member, member * p[:, None], member * y[:, None]])

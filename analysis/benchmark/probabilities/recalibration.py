@@ -30,13 +30,14 @@ STEPS, LONGEST, TOLERANCE = (
 MIXED = 1e-10  # variance of outcomes, or information, below which there is no fit
 
 
-def logistic(x: Floats, offset: Floats, y: Floats, weights: Floats) -> Floats:
+def logistic(x: Floats, offset: Floats, y: Floats, weights: Floats, start: Floats | None = None) -> Floats:
     """Maximum likelihood of logit P(y = 1) = offset + x b under B weightings, shape (B, K).
 
-    ``x`` is (n, K), ``offset`` (n,) and ``weights`` (B, n). NaN where there is no finite maximum.
+    ``x`` is (n, K), ``offset`` (n,), ``weights`` (B, n) and ``start`` (K,), by default or where missing 0.
+    NaN where there is no finite maximum.
     """
     n_weightings, k = len(weights), x.shape[1]
-    b = np.zeros((n_weightings, k))
+    b = np.tile(np.zeros(k) if start is None else np.nan_to_num(start), (n_weightings, 1))
     done = np.zeros(n_weightings, dtype=bool)
     largest = np.abs(x).max(axis=0)
     outer = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)

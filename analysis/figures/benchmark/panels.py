@@ -22,6 +22,14 @@ METRICS = {
     "mcc": "Matthews correlation",
     "log_loss": "Log-loss",
     "auc": "AUC",
+    "calibration_intercept": "Calibration intercept",
+    "calibration_slope": "Calibration slope",
+    "calibration_in_the_large": "Intercept at slope 1",
+    "ece_debiased": "Calibration error",
+    "brier": "Brier score",
+    "reliability": "Reliability",
+    "resolution": "Resolution",
+    "uncertainty": "Uncertainty",
     "missing_rate": "No answer",
 }
 PASSES = {

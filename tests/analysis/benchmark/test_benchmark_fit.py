@@ -373,3 +373,16 @@ def test_a_share_of_missing_answers_is_compared_once() -> None:
     result = Result(frame, "scores", settings={"by": []})
     found = label_recovery({"scores": result}, truth.assign(value=0.3))
     assert found[["truth", "inside"]].to_numpy().tolist() == [[pytest.approx(0.3), False]]
+
+
+def test_calibration_is_fitted_where_answers_have_probabilities() -> None:
+    plain = of_every_seventh_item()
+    assert "calibration" not in steps(plain)
+    sure = np.random.default_rng(2).uniform(0.3, 0.9, len(plain.judgments))
+    given = replace(plain, judgments=plain.judgments.assign(probability=sure))
+    planned = steps(given)
+    assert list(planned).index("calibration") > list(planned).index("scores")
+    found = planned["calibration"].call()
+    assert set(found.frame["event"]) == {"given label"}
+    assert found.frame["estimate"].notna().any()
+    assert "slope" in alt_of(found)

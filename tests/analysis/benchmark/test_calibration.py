@@ -136,6 +136,7 @@ def test_corrected_calibration_errors_have_less_bias_than_plain_ones() -> None:
     assert np.mean(squares) < 0.002  # uncorrected: 10 bins of variance .15 / 20, on average .0075
 
 
+@pytest.mark.long
 def test_intervals_of_slope_and_calibration_error_cover_the_truth() -> None:
     runs, hit = 120, {"calibration_slope": 0, "calibration_in_the_large": 0, "ece_debiased": 0}
     for seed in range(runs):

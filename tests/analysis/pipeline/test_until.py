@@ -27,7 +27,7 @@ def conjoint(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def choices(conjoint: Any) -> pd.DataFrame:
     made = simulate(conjoint, 3, pairs=600, swapped_share=0.1, judges=["judge"], truth=False)
-    return made.choices
+    return made.choices.assign(probability=np.nan)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,19 @@ def test_the_width_is_that_of_the_sequence_under_the_prompt_with_the_widest(conj
     assert width(rule, pd.DataFrame(), choices, 2_000) == pytest.approx(max(found), abs=5e-4)
     one = choices[choices["prompt_id"] == "plain"]
     assert width(rule, pd.DataFrame(), one, 2_000) == pytest.approx(found[0], abs=5e-4)
+
+
+def test_refused_answers_count_as_the_study_states(tmp_path, choices):
+    content = towns() | {"refusal": "not_chosen"}
+    study = load_study(write_study(tmp_path, content))
+    refused = choices["pair_id"].isin(choices["pair_id"].unique()[:300]).to_numpy()
+    status = choices["status"].mask(refused, "refused")
+    given = choices.assign(chosen=choices["chosen"].mask(refused), status=status)
+    excluded = load_study(write_study(tmp_path / "missing", towns()))
+    widths = [
+        width(stopping_rule(one, "ci(size) < 0.001"), pd.DataFrame(), given, 600) for one in (study, excluded)
+    ]
+    assert widths[0] < 0.9 * widths[1]
 
 
 def test_all_conditions_have_to_be_met(conjoint, choices):

@@ -43,12 +43,11 @@ def test_means_at_a_look_are_those_of_its_items_with_the_limits_of_the_boundary(
 
 
 def test_agreement_has_sequences_that_hold_the_fixed_intervals():
-    path = sequential(
-        agreement, ratings(250), coefficients=["krippendorff"], weights="interval", draws=0
-    ).frame
+    options = {"coefficients": ["krippendorff"], "weights": "interval", "draws": 0}
+    path = sequential(agreement, ratings(250), looks=[100, 175, 250], **options).frame
     assert (path["lower"] < path["fixed_lower"]).all()
     assert (path["upper"] > path["fixed_upper"]).all()
-    assert path["n_units"].nunique() == 20
+    assert path["n_units"].nunique() == 3
     width = (path["upper"] - path["lower"])[path["among"] == "human"]
     assert width.iloc[-1] < width.iloc[0]
 

@@ -56,6 +56,30 @@ def test_notes_name_the_level_and_what_was_resampled(text_of) -> None:
     assert "intervals with bootstrap" not in text_of(ratings.biases(draws=0))
 
 
+def test_calibration_has_curves_and_a_table_of_slopes_and_errors(text_of) -> None:
+    text = text_of(labels.calibration())
+    assert "whether what judges call probable happens as often as they state" in text
+    assert "Calibration slope" in text
+    assert "0.90 [0.70, 1.10]" in text
+    assert "95% intervals" in text
+
+
+def test_sequences_have_their_figure_and_the_numbers_of_the_last_look(text_of) -> None:
+    found = few_looks()
+    text = text_of(found)
+    assert "The bands cover at all looks together" in text
+    assert "0.250" in text or "0.25" in text
+    assert "0.111" not in text
+
+
+def few_looks() -> Result:
+    """Means at two looks."""
+    numbers = {"estimate": [0.111, 0.25], "std_error": 0.05, "lower": [float("-inf"), 0.05]}
+    limits = {"upper": [float("inf"), 0.45], "fixed_lower": 0.1, "fixed_upper": 0.4, "n_units": [90, 300]}
+    frame = pd.DataFrame({"dimension": "fun", "group": "human", **numbers, **limits})
+    return Result(frame, "confidence_sequence", settings={"unit": "item_id", "alpha": 0.05, "verb": "means"})
+
+
 def test_observed_shares_are_compared_with_posterior_and_prior(text_of) -> None:
     shares, wide = ratings.shares(), ratings.shares(wide=0.3)
     text = text_of(ratings.rater_model(frequencies=shares, prior_frequencies=wide))

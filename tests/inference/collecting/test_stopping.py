@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +14,8 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import collect, table, towns, write_study
 
-from conjury.inference.collecting import Asking, Running, preview
+from conjury.cli.commands import collect as command
+from conjury.inference.collecting import Asking, Running, Tally, preview
 from conjury.inference.collecting import collect as run_study
 from conjury.inference.collecting.stopping import Stopping
 from conjury.inference.errors import InputError
@@ -55,6 +58,7 @@ def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, ru
     assert len(later) == TASKS == later["task_id"].nunique()
 
 
+@pytest.mark.long
 def test_a_run_whose_rule_is_never_met_asks_all(study, run, capsys):
     assert collect(study, run, until="ci(size) < 0.0001 and ci(place) < 9", **SIMULATED) == 0
     assert len(answers(run)) == TASKS
@@ -62,6 +66,7 @@ def test_a_run_whose_rule_is_never_met_asks_all(study, run, capsys):
     assert "--until was not met: after 1,210 complete tasks ci(size) is 0." in said
 
 
+@pytest.mark.long
 def test_the_rule_of_a_judge_ignores_the_answers_of_others(study, run):
     assert collect(study, run, **SIMULATED) == 0
     assert collect(study, run, judge="other", until="ci(size) < 0.0001", pairs=20, **SIMULATED) == 0
@@ -175,3 +180,17 @@ def test_requests_that_go_out_at_once_have_no_rule(study, run, options):
     with pytest.raises(InputError, match="--until ends a run while answers come in"):
         collect(study, run, until="ci(size) < 0.1", prompts=["plain"], **options)
     assert not run.exists()
+
+
+def test_progress_shows_what_is_known(monkeypatch):
+    told: list[str] = []
+
+    @contextmanager
+    def bar(total: int) -> Iterator[Any]:
+        yield lambda done, description: told.append(description)
+
+    monkeypatch.setattr(command, "show_requests", bar)
+    with command.watched(10) as watch:
+        watch(Tally(passed=3, answered=2, known="ci(size) is 0.3 (wanted: < 0.1)", n_tasks=2))
+        watch(Tally(passed=3, answered=2))
+    assert told == ["2 answers, 0 failures, ci(size) is 0.3 (wanted: < 0.1)", "2 answers, 0 failures"]

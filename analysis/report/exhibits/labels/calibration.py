@@ -1,0 +1,38 @@
+"""The exhibit of calibration: reliability curves, slopes, errors, and the parts of the Brier score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....figures.benchmark.panels import metric_in_words, placed
+from ....figures.labels import Names
+from ....results import Result
+from ...tables import estimate_cell, in_brackets, spread, with_gaps
+from ..registry import figure_and_tables, level
+from .scores import PLACE, grouped, ranked
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+
+@figure_and_tables(
+    "calibration",
+    lead=(
+        "{figure} shows whether what judges call probable happens as often as they state; {table} has the "
+        "numbers. A calibrated judge has slope 1 and intercept 0. A slope below 1 means that probabilities "
+        "are too extreme."
+    ),
+    figure="Lines: isotonic curves; bands: where curves of calibrated probabilities lie; points: bins",
+    method=(
+        "Slope and intercept are those of a logistic regression on the logit of the probability. The "
+        "calibration error is debiased, the parts of the Brier score are unbiased."
+    ),
+)
+def calibration(result: Result, names: Names) -> list[GT]:
+    """All metrics by judge, tasks and strata, metrics as columns."""
+    frame, places = placed(result.frame, result.settings, names)
+    frame = ranked(frame, places)
+    rows = {PLACE: frame["_where"], "Judge": frame["_who"]}
+    shown = spread(frame, rows, frame["metric"].map(metric_in_words), estimate_cell)
+    note = f"{in_brackets(f'{level(result)} intervals', shown)}."
+    return [grouped(shown, with_gaps(note, shown, "no finite coefficients, or no draw differs"))]
