@@ -15,6 +15,7 @@ from .comparisons import (
 from .engines.bayes.choice_model import choice_model
 from .missing import bounds
 from .power import power, power_by_simulation
+from .preferences import afcp, choice_level, preference_cycles
 from .reliability import reliability
 from .reliability.repeats import include_repeats
 from .resample import Bootstrap, bootstrap
@@ -31,11 +32,13 @@ __all__ = [
     "FewClusters",
     "RepeatsExcluded",
     "adjust",
+    "afcp",
     "amce",
     "amce_by_reference",
     "amce_diffs",
     "bootstrap",
     "bounds",
+    "choice_level",
     "choice_model",
     "cj",
     "cj_anova",
@@ -56,6 +59,7 @@ __all__ = [
     "pmm",
     "power",
     "power_by_simulation",
+    "preference_cycles",
     "projoint",
     "reliability",
     "sequential",
