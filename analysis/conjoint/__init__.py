@@ -15,7 +15,15 @@ from .comparisons import (
 from .engines.bayes.choice_model import choice_model
 from .missing import bounds
 from .power import power, power_by_simulation
-from .preferences import afcp, choice_level, preference_cycles
+from .preferences import (
+    afcp,
+    choice_level,
+    choice_shares,
+    importance,
+    preference_cycles,
+    share_preferring,
+    substitution,
+)
 from .reliability import reliability
 from .reliability.repeats import include_repeats
 from .resample import Bootstrap, bootstrap
@@ -40,6 +48,7 @@ __all__ = [
     "bounds",
     "choice_level",
     "choice_model",
+    "choice_shares",
     "cj",
     "cj_anova",
     "cj_freqs",
@@ -49,6 +58,7 @@ __all__ = [
     "contrast",
     "equivalence",
     "errors_under_choices",
+    "importance",
     "include_repeats",
     "interaction",
     "mixed",
@@ -63,6 +73,8 @@ __all__ = [
     "projoint",
     "reliability",
     "sequential",
+    "share_preferring",
+    "substitution",
     "target_sensitivity",
     "wald",
     "wild",

@@ -32,6 +32,7 @@ from .tasks import (
     compare,
     holding,
     in_words,
+    named_clusters,
     stacked,
     tasks_of,
 )
@@ -188,7 +189,7 @@ def prepare(
     clusters = TASK if id is None and not is_independent(vcov) else id
     request = make_request("mm", formula, id=clusters, weights=weights, vcov=vcov, alpha=alpha, h0=NULL)
     held, at = [same] if isinstance(same, str) else list(same), dict(given or {})
-    tasks = tasks_of(data, outcome, [feature, *held, *at, weights], request.clusters)
+    tasks = tasks_of(data, outcome, [feature, *held, *at, weights], named_clusters(request))
     settings = {"same": held, "given": {name: in_words(levels) for name, levels in at.items()}, "ties": ties}
     return Asked(tasks, request, feature, holding(tasks, held, at), ties, settings)
 

@@ -15,12 +15,12 @@ from conjury.inference.errors import InputError
 from ...frames.cells import choice_keys, without_repeats
 from ...frames.variables import Formula, factor_codes, listed, numeric_column, parse, require_column
 from ...numerics.intervals import SHARE
-from ..request import require_frame
+from ..request import Request, require_frame
 
 Ties = Literal["outcome", "half", "exclude"]
 Levels = Any  # a level, or a sequence of levels
 Side = Any  # `Levels` of the formula's attribute, or a mapping from attributes to `Levels`
-TASK = "task"
+TASK = "choice task"  # clusters where none are named
 _HALF = 0.5
 _TIE_VALUES = {"outcome": 0.0, "half": _HALF, "exclude": np.nan}
 
@@ -94,6 +94,11 @@ def check_ties(ties: Ties) -> None:
     """Refuse an unknown treatment of ties."""
     if ties not in _TIE_VALUES:
         raise InputError(f"ties is {ties!r}; give 'outcome', 'half' or 'exclude'.")
+
+
+def named_clusters(request: Request) -> list[str]:
+    """Columns of clusters that the data have, without the tasks themselves."""
+    return [name for name in request.clusters if name != TASK]
 
 
 def attribute_of(formula: str | Formula, verb: str) -> tuple[str, str]:
@@ -232,6 +237,5 @@ def stacked(
         index=task,
     )
     for name in shared:
-        numbers = name == TASK and TASK not in tasks.data
-        frame[name] = task if numbers else pd.Series(tasks.column(name)).take(task).array
+        frame[name] = task if name == TASK else pd.Series(tasks.column(name)).take(task).array
     return frame

@@ -89,11 +89,11 @@ def test_a_cycle_is_found_in_its_direction_and_no_other() -> None:
 @pytest.mark.parametrize("vcov", ["survey", "CR2"])
 def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
     p = [
-        preference_cycles(tasks(HANDS, on_a_scale, 1_200, seed), "chosen ~ hand", "judge_id", vcov=vcov)
-        for seed in range(12)
+        preference_cycles(tasks(HANDS, on_a_scale, 600, seed), "chosen ~ hand", "judge_id", vcov=vcov)
+        for seed in range(8)
     ]
     overall = np.array([one.extra["tests"]["p"].iloc[-1] for one in p])
-    assert (overall < 0.05).sum() <= 3
+    assert (overall < 0.05).sum() <= 2
     assert all((one.frame["p_cycle_holm"] > 0.05).all() for one in p)
 
 
@@ -107,7 +107,9 @@ def test_afcps_are_choice_level_means_of_all_pairs() -> None:
 
 def test_pairs_that_never_meet_are_named() -> None:
     data = tasks(HANDS, probit, 800, seed=5)
-    shown = data.groupby("pair_id")["hand"].transform(lambda own: set(own) == {"rock", "well"})
+    extremes = data["hand"].isin(["rock", "well"]).to_numpy().reshape(-1, 2).all(axis=1)
+    alike = (data["hand"].cat.codes.to_numpy().reshape(-1, 2) == [[0]]).all(axis=1)
+    shown = np.repeat(extremes & ~alike, 2)
     found = afcp(data[~shown], "chosen ~ hand")
     assert len(found.frame) == 5
     assert found.notes == ("1 of 6 pairs of levels never meet: well against rock.",)
