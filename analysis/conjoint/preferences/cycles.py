@@ -62,6 +62,7 @@ def preference_cycles(
 
     Notes
     -----
+    Threes with an AFCP that has no standard error, because the same level is always chosen, are not tested.
     A difference between direct and indirect preferences is not yet a cycle, and a cycle of choice
     probabilities does not require judges with cycles: majorities of judges with transitive preferences can
     form one.
@@ -97,13 +98,18 @@ def preference_cycles(
         )
     contrasts = np.array([sum(turns[step] for step in _around(three)) for three in threes])
     circles = _assembled(found, contrasts, pd.DataFrame({"level": [", ".join(three) for three in threes]}))
-    frame = _of_threes(found, circles, threes, turns)
-    kept = independent_columns(contrasts @ contrasts.T)
-    basis = _assembled(found, contrasts[kept], circles.frame.loc[kept, ["level"]].reset_index(drop=True))
-    tests = []
-    if circles.frame["std_error"].notna().any():
-        together = wald(basis, each=()).frame.assign(level="", reference="")
-        tests = [_by_pair(found, threes, turns, names), together]
+    varies = found.frame["std_error"].notna().to_numpy()
+    tested = ~(contrasts[:, ~varies] != 0).any(axis=1)  # threes of which all AFCPs have a standard error
+    frame = _of_threes(found, circles, threes, turns, tested)
+    tests: list[pd.DataFrame] = []
+    if tested.any():
+        kept = np.flatnonzero(tested)[independent_columns(contrasts[tested] @ contrasts[tested].T)]
+        basis = _assembled(found, contrasts[kept], circles.frame.loc[kept, ["level"]].reset_index(drop=True))
+        sure = [three for three, known in zip(threes, tested, strict=True) if known]
+        tests = [
+            _by_pair(found, sure, turns, names),
+            wald(basis, each=()).frame.assign(level="", reference=""),
+        ]
     joint = pd.concat(tests, ignore_index=True) if tests else pd.DataFrame(columns=TEST_COLUMNS)
     n_cycles, n_clear = int((frame["cycle"] != "").sum()), int((frame["p_cycle_holm"] < alpha).sum())
     notes = [
@@ -161,6 +167,7 @@ def _of_threes(
     circles: Estimates,
     threes: Sequence[tuple[str, ...]],
     turns: dict[tuple[str, str], np.ndarray],
+    tested: np.ndarray,
 ) -> pd.DataFrame:
     """One row per three levels: AFCPs, direct and indirect preferences, and the cycle that there may be."""
     margin = found.frame["estimate"].to_numpy(float) - NULL
@@ -169,7 +176,7 @@ def _of_threes(
     for three in threes:
         a, b, c = three
         ab, bc, ca = (float(turns[step] @ margin) for step in _around(three))
-        weakest = max(float(np.abs(turns[step]) @ p_pair) for step in _around(three))
+        weakest = float(np.max([p_pair[np.abs(turns[step]).argmax()] for step in _around(three)]))
         ahead, back = min(ab, bc, ca) > 0, max(ab, bc, ca) < 0
         cycle = " over ".join((a, b, c, a) if ahead else (a, c, b, a)) if ahead or back else ""
         rows.append(
@@ -180,6 +187,7 @@ def _of_threes(
         )
     table = pd.DataFrame(rows)
     numbers = circles.frame.drop(columns=["outcome", "statistic", "feature", "level"])
+    numbers.loc[~tested, [name for name in numbers if name != "estimate"]] = np.nan
     table = pd.concat(
         [table.drop(columns=["cycle", "p_cycle"]), numbers, table[["cycle", "p_cycle"]]], axis=1
     )

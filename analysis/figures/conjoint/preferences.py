@@ -197,7 +197,7 @@ def substitution(result: Drawable, style: Style) -> Forest:
     """What each level is worth in units of the numeric attribute."""
     frame, labels = result.frame, style.words
     limits = frame[["lower", "upper"]].replace([np.inf, -np.inf], np.nan)
-    shown = frame.assign(**{name: limits[name] for name in limits})
+    shown = frame.assign(lower=limits["lower"], upper=limits["upper"])
     numeric = labels.feature(result.settings["numeric"])
     lines = f"{level_of(result.settings)} Fieller intervals"
     if limits.isna().any(axis=None):

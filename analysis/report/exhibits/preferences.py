@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -35,9 +36,9 @@ def _exhibit(result: Result, record: Recorded, lead: str, caption: str, table: G
     )
 
 
-def _limits(row: dict[str, object], prefix: str = "") -> str:
+def _limits(row: Mapping[Any, Any], prefix: str = "") -> str:
     """An interval as text; an infinite limit stays one."""
-    low, high = (float(str(row[f"{prefix}{end}"])) for end in ("lower", "upper"))
+    low, high = (float(row[f"{prefix}{end}"]) for end in ("lower", "upper"))
     return "no limits" if np.isinf(low) and np.isinf(high) else interval(low, high)
 
 
@@ -175,7 +176,7 @@ def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "relative importance of attributes.",
         styled_table(table),
         f"The most important attribute is *{plain(labels.feature(first['feature']))}*, with a share of "
-        f"{number(first['estimate'])} ({bounds} {_limits(dict(first))}).",
+        f"{number(first['estimate'])} ({bounds} {_limits(first.to_dict())}).",
     )
 
 

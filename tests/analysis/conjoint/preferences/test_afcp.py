@@ -131,3 +131,14 @@ def test_a_judge_who_never_errs_has_a_cycle_without_standard_errors() -> None:
     row = preference_cycles(data, "chosen ~ hand").frame.iloc[0]
     assert row["cycle"] == "paper over rock over scissors over paper"
     assert np.isnan(row["std_error"])
+
+
+def test_a_pair_without_variation_leaves_the_other_tests() -> None:
+    data = tasks(HANDS, circular, 3_000, seed=2)
+    hand = data["hand"].astype(str).to_numpy().reshape(-1, 2)
+    sure = np.repeat([set(pair) == {"rock", "well"} for pair in hand], 2)
+    data = data.assign(chosen=np.where(sure, data["hand"] == "well", data["chosen"]))
+    found = preference_cycles(data, "chosen ~ hand", id="judge_id")
+    threes = found.frame.set_index(["level_a", "level_b", "level_c"])
+    assert threes.loc[("rock", "paper", "scissors"), "p_cycle_holm"] < 0.01
+    assert np.isnan(threes.loc[("rock", "paper", "well"), "std_error"])
