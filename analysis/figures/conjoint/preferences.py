@@ -68,7 +68,7 @@ def choice_level(result: Drawable, style: Style) -> Wide:
         differences = forest(
             frame,
             row=row,
-            xlabel=f"Difference in probability from {base} ({bounds})",
+            xlabel=f"Difference in probability from {base}\n({bounds})",
             what=f"Differences between comparisons of {labels.feature(feature)}",
             baseline=0.0,
         )
@@ -82,7 +82,7 @@ def choice_level(result: Drawable, style: Style) -> Wide:
         shown,
         row=shown["row"].tolist(),
         series=shown["series"].tolist(),
-        xlabel=f"Probability that the first kind of profile is chosen ({bounds})",
+        xlabel=f"Probability that the first kind of profile is chosen\n({bounds})",
         what=f"Comparisons of {labels.feature(feature)} across the two profiles of a task",
         baseline=HALF,
     )
@@ -159,7 +159,7 @@ def preference_cycles(result: Drawable, style: Style) -> Wide:
     made = forest(
         frame,
         row=row,
-        xlabel=f"Direct minus indirect preference for the first over the second ({lines})",
+        xlabel=f"Direct minus indirect preference for the first over the second\n({lines})",
         what="Direct minus indirect preferences, by way of a third level",
         baseline=0.0,
     )

@@ -86,7 +86,7 @@ def test_a_cycle_is_found_in_its_direction_and_no_other() -> None:
     assert together["p"] < 1e-10
 
 
-@pytest.mark.parametrize("vcov", ["survey", "CR2"])
+@pytest.mark.parametrize("vcov", ["survey", pytest.param("CR2", marks=pytest.mark.long)])
 def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
     p = [
         preference_cycles(tasks(HANDS, on_a_scale, 600, seed), "chosen ~ hand", "judge_id", vcov=vcov)
@@ -95,6 +95,20 @@ def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
     overall = np.array([one.extra["tests"]["p"].iloc[-1] for one in p])
     assert (overall < 0.05).sum() <= 2
     assert all((one.frame["p_cycle_holm"] > 0.05).all() for one in p)
+
+
+@pytest.mark.long
+def test_intervals_of_afcps_and_of_cycles_cover_the_truth_with_few_judges() -> None:
+    inside, size = [], 0.0
+    for seed in range(150):
+        data = tasks(HANDS, on_a_scale, 600, seed, per_judge=40)
+        pairs = afcp(data, "chosen ~ hand", id="judge_id", vcov="CR2").frame
+        truth = 0.5 + 0.1 * (pairs["level"].cat.codes - pairs["reference"].cat.codes)
+        inside.append(((pairs["lower"] < truth) & (truth < pairs["upper"])).mean())
+        tests = preference_cycles(data, "chosen ~ hand", id="judge_id", vcov="CR2").extra["tests"]
+        size += float((tests["p"].iloc[:-1] < 0.05).mean()) / 150
+    assert 0.93 <= np.mean(inside) <= 0.97
+    assert size < 0.07
 
 
 def test_afcps_are_choice_level_means_of_all_pairs() -> None:

@@ -211,3 +211,24 @@ def test_limits_of_differences_of_means_are_not_cut_at_zero() -> None:
     row = contrast(mm(data, "chosen ~ author"), "author", "white", "Asian").frame.iloc[0]
     assert row["estimate"] - row["lower"] == pytest.approx(row["upper"] - row["estimate"])
     assert row["lower"] < row["estimate"] < 0
+
+
+def test_a_single_judge_has_no_error_between_judges() -> None:
+    with pytest.raises(InputError, match="single cluster"):
+        choice_level(by_hand().assign(judge_id=1), "chosen ~ author", id="judge_id")
+
+
+def test_a_judge_who_always_chooses_the_same_has_a_share_without_an_error() -> None:
+    data = by_hand().assign(chosen=[1, 0] * 8)
+    row = choice_level(data, "chosen ~ author", [("Black", "white")]).frame.iloc[0]
+    assert row["estimate"] == 1
+    assert np.isnan(row["std_error"])
+
+
+def test_repeats_are_excluded() -> None:
+    data = by_hand()
+    again = data.assign(pair_id=data["pair_id"] + 100, repeat=True, chosen=[0, 1] * 8)
+    both = pd.concat([data.assign(repeat=False), again], ignore_index=True)
+    with pytest.warns(UserWarning, match="repeated pairs"):
+        found = choice_level(both, "chosen ~ author", [("Black", "white")])
+    assert found.frame["estimate"].iloc[0] == 0.75
