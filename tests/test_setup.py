@@ -18,7 +18,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = {
     folder: name for name, folder in PYPROJECT["tool"]["setuptools"]["package-dir"].items()
 }  # analysis: conjury.analysis
-LEFT_OUT_OF_THE_WHEEL = ("R/benchmark/", "R/raters/", "R/tests/")
+LEFT_OUT_OF_THE_WHEEL = ("R/benchmark/", "R/conjoint/", "R/raters/", "R/tests/")
 HEAVY = {"arviz", "linearmodels", "matplotlib", "numba", "pymc", "rpy2", "sqlalchemy", "statsmodels", "torch"}
 HEAVY |= {"av", "openai", "pandera", "ray", "vllm", "xarray"}
 

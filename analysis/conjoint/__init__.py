@@ -15,6 +15,15 @@ from .comparisons import (
 from .engines.bayes.choice_model import choice_model
 from .missing import bounds
 from .power import power, power_by_simulation
+from .preferences import (
+    afcp,
+    choice_level,
+    choice_shares,
+    importance,
+    preference_cycles,
+    share_preferring,
+    substitution,
+)
 from .reliability import reliability
 from .reliability.repeats import include_repeats
 from .resample import Bootstrap, bootstrap
@@ -31,12 +40,15 @@ __all__ = [
     "FewClusters",
     "RepeatsExcluded",
     "adjust",
+    "afcp",
     "amce",
     "amce_by_reference",
     "amce_diffs",
     "bootstrap",
     "bounds",
+    "choice_level",
     "choice_model",
+    "choice_shares",
     "cj",
     "cj_anova",
     "cj_freqs",
@@ -46,6 +58,7 @@ __all__ = [
     "contrast",
     "equivalence",
     "errors_under_choices",
+    "importance",
     "include_repeats",
     "interaction",
     "mixed",
@@ -56,9 +69,12 @@ __all__ = [
     "pmm",
     "power",
     "power_by_simulation",
+    "preference_cycles",
     "projoint",
     "reliability",
     "sequential",
+    "share_preferring",
+    "substitution",
     "target_sensitivity",
     "wald",
     "wild",

@@ -67,7 +67,7 @@ class Plan:
     @property
     def support(self) -> Support:
         """Least and largest value of what is reported: 0 and 1 for means of an outcome from 0 to 1."""
-        means = self.request.verb in ("mm", "cj_mm") and self.request.family == "gaussian"
+        means = self.request.family == "gaussian" and self.keys["statistic"].isin(["mm", "pmm"]).all()
         outcome = self.cells.outcome
         return SHARE if means and ((outcome >= 0) & (outcome <= 1)).all() else UNBOUNDED
 

@@ -60,7 +60,7 @@ def forced_choices(
     values = np.where(answered, values, 0.0)
     if values.min(initial=0.0) < 0 or values.max(initial=0.0) > 1 or not (answered.any() or unanswered):
         return None
-    for keys in _choices(data, clusters):
+    for keys in choice_keys(data, clusters):
         code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
         size, sums = np.bincount(code), np.bincount(code, values)
         whole = (size == size.max()) & (np.bincount(code, answered) == size)
@@ -79,7 +79,7 @@ def forced_choices(
     return None
 
 
-def _choices(data: pd.DataFrame, clusters: Sequence[str]) -> Iterator[list[str]]:
+def choice_keys(data: pd.DataFrame, clusters: Sequence[str]) -> Iterator[list[str]]:
     """Columns that may tell choices apart: of pairs, perhaps numbered within clusters, else of tasks."""
     for name in _PAIR:
         if name in data:

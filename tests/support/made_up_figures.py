@@ -23,9 +23,20 @@ from made_up_results import (
     engines_summary,
     frequencies_frame,
 )
+from made_up_tasks import tasks
 
 from conjury.analysis.audit import compare_moderation
-from conjury.analysis.conjoint import power
+from conjury.analysis.conjoint import (
+    afcp,
+    amce,
+    choice_level,
+    choice_shares,
+    importance,
+    power,
+    preference_cycles,
+    share_preferring,
+    substitution,
+)
 from conjury.analysis.correction import label_plan
 from conjury.analysis.results import Result
 
@@ -444,6 +455,45 @@ def sequence(frame: pd.DataFrame, **settings: Any) -> Callable[[], Result]:
     return made
 
 
+@cache
+def paired(ties: bool = False) -> pd.DataFrame:
+    """Choices between profiles of the made-up attributes, one task in eight a tie where there are ties."""
+    weight = np.array([0.0, 0.12, 0.2, 0.28])
+
+    def choice(one: Any, other: Any) -> np.ndarray:
+        gain = weight[one["slur"]] - weight[other["slur"]]
+        return 0.5 + gain - 0.05 * (one["curse"] - other["curse"])
+
+    found = tasks(ATTRIBUTES, choice, 1_600, seed=1)
+    return found.assign(chosen=found["chosen"].mask(found["pair_id"] % 8 == 0, 0)) if ties else found
+
+
+@cache
+def effects_of_pairs() -> Any:
+    return amce(paired(), "chosen ~ slur + identity + curse", id="judge_id", vcov="CR1")
+
+
+def profiles() -> dict[str, dict[str, str]]:
+    return {
+        f"profile_{k}": {name: own[k % len(own)] for name, own in ATTRIBUTES.items()} for k in range(1, 4)
+    }
+
+
+PREFERENCES: dict[str, Made] = {
+    "choice_level": lambda: choice_level(
+        paired(), "chosen ~ slur", [("sexism", "generic"), (["racism", "none"], "generic")], same="curse"
+    ),
+    "choice_level, ties": lambda: choice_level(paired(ties=True), "chosen ~ slur"),
+    "choice_level, amce": lambda: choice_level(paired(), "chosen ~ slur", estimand="amce"),
+    "afcp": lambda: afcp(paired(), "chosen ~ slur", id="judge_id"),
+    "preference_cycles": lambda: preference_cycles(paired(), "chosen ~ slur", id="judge_id"),
+    "importance": lambda: importance(effects_of_pairs()),
+    "choice_shares": lambda: choice_shares(paired(), "chosen ~ slur + identity + curse", profiles()),
+    "substitution": lambda: substitution(
+        effects_of_pairs(), "slur", dict(zip(ATTRIBUTES["slur"], (1, 2, 3, 4), strict=True))
+    ),
+    "share_preferring": lambda: share_preferring(effects_of_pairs()),
+}
 CONJOINT: dict[str, Made] = {
     "amce": conjoint(HUMAN, "amce"),
     "amce, judges": conjoint(JUDGES, "amce"),
@@ -537,7 +587,7 @@ TRIALS: dict[str, Made] = {
     "trial": trials.result,
     **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
 }
-EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK, **TRIALS}
+EXAMPLES = {**CONJOINT, **PREFERENCES, **CHECKS, **RATINGS, **BENCHMARK, **TRIALS}
 
 
 @cache

@@ -1,0 +1,216 @@
+"""Tests of preference cycles among the levels of an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...frames.variables import Formula, listed
+from ...numerics.linear import independent_columns
+from ...numerics.significance import adjusted
+from ...results import Result
+from ..comparisons.wald import wald
+from ..engines.solution import assemble
+from ..estimates import Estimates
+from ..request import Vcov
+from .choice_level import NULL, fit_comparisons, level_pairs, prepare
+
+TEST_COLUMNS = ["level", "reference", "tested", "test", "chi2", "df", "p_chi2", "f", "df2", "p"]
+
+
+def preference_cycles(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | Sequence[str] | None = None,
+    *,
+    weights: str | None = None,
+    vcov: Vcov = "survey",
+    alpha: float = 0.05,
+) -> Result:
+    """Test whether choices between levels of an attribute follow one scale, and whether they form cycles.
+
+    If each level had one place on a scale, the direct preference for a over b, AFCP(a, b) - 1/2, would equal
+    the indirect one by way of c, AFCP(a, c) - AFCP(b, c). Of a cycle, a is chosen over b, b over c and c
+    over a more often than not. Ties count as half a win.
+
+    Parameters
+    ----------
+    data, formula, id, weights, vcov, alpha
+        As in `choice_level`.
+
+    Returns
+    -------
+    Result
+        Kind "preference_cycles". For each three levels of which all pairs meet: ``level_a, level_b,
+        level_c``, the AFCPs ``afcp_ab, afcp_bc, afcp_ca``, ``direct, indirect`` and their difference
+        ``estimate`` with ``std_error, [df], z, p, lower, upper``; ``p_holm``, adjusted over all threes.
+        ``cycle`` states the cycle that the estimates form, if any; ``p_cycle`` tests that there is none, by
+        the largest of the p values of the three AFCPs (1 without a cycle); ``p_cycle_holm`` is adjusted.
+        ``extra["tests"]``: the joint tests that direct and indirect preferences are equal, of each pair
+        (``level, reference``) by way of all other levels, and of all together (empty names), as from `wald`.
+
+    Raises
+    ------
+    InputError
+        For fewer than three levels that meet each other, and as in `choice_level`.
+
+    Notes
+    -----
+    Threes with an AFCP that has no standard error, because the same level is always chosen, are not tested.
+    A difference between direct and indirect preferences is not yet a cycle, and a cycle of choice
+    probabilities does not require judges with cycles: majorities of judges with transitive preferences can
+    form one.
+    ``p_cycle`` is an intersection-union test in both directions, hence of two-sided p values.
+
+    References
+    ----------
+    Abramson, S. F., Kocak, K., Magazinnik, A., Strezhnev, A. (2023). Detecting preference cycles in
+    forced-choice conjoint experiments. SocArXiv. doi:10.31235/osf.io/xjre9
+
+    Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics 24(4),
+    295-300. doi:10.1080/00401706.1982.10487790
+
+    Examples
+    --------
+    >>> hands = ["rock", "scissors", "scissors", "paper", "paper", "rock"]
+    >>> data = pd.DataFrame({"chosen": [1, 0, 1, 0, 1, 0] * 40 + [0, 1, 0, 1, 0, 1] * 10, "hand": hands * 50,
+    ...                      "pair_id": np.repeat(range(150), 2)})
+    >>> cycles = preference_cycles(data, "chosen ~ hand").frame
+    >>> cycles[["direct", "indirect", "cycle"]].round(2).values.tolist()
+    [[0.3, -0.6, 'paper over rock over scissors over paper']]
+    """
+    asked = prepare("preference_cycles", data, formula, id, (), None, "half", weights, vcov, alpha)
+    feature, pairs = asked.feature, level_pairs(asked)
+    found = fit_comparisons(asked, pairs)
+    names = list(map(str, asked.tasks.levels(feature)[2]))
+    turns = _turns(names, [one.label for one in pairs])
+    threes = [three for three in combinations(names, 3) if set(_around(three)) <= set(turns)]
+    if not threes:
+        raise InputError(
+            f"No three levels of {feature!r} meet each other in answered tasks; its levels are "
+            f"{listed(names)}."
+        )
+    contrasts = np.array([sum(turns[step] for step in _around(three)) for three in threes])
+    circles = _assembled(found, contrasts, pd.DataFrame({"level": [", ".join(three) for three in threes]}))
+    varies = found.frame["std_error"].notna().to_numpy()
+    tested = ~(contrasts[:, ~varies] != 0).any(axis=1)  # threes of which all AFCPs have a standard error
+    frame = _of_threes(found, circles, threes, turns, tested)
+    tests: list[pd.DataFrame] = []
+    if tested.any():
+        kept = np.flatnonzero(tested)[independent_columns(contrasts[tested] @ contrasts[tested].T)]
+        basis = _assembled(found, contrasts[kept], circles.frame.loc[kept, ["level"]].reset_index(drop=True))
+        sure = [three for three, known in zip(threes, tested, strict=True) if known]
+        tests = [
+            _by_pair(found, sure, turns, names),
+            wald(basis, each=()).frame.assign(level="", reference=""),
+        ]
+    joint = pd.concat(tests, ignore_index=True) if tests else pd.DataFrame(columns=TEST_COLUMNS)
+    n_cycles, n_clear = int((frame["cycle"] != "").sum()), int((frame["p_cycle_holm"] < alpha).sum())
+    notes = [
+        *found.notes,
+        f"The estimates of {n_cycles} of {len(frame)} threes of levels form a cycle, {n_clear} of them at p "
+        f"below {alpha:g}, adjusted by Holm's method.",
+    ]
+    settings = dict(found.settings) | {"feature": feature, "level_names": names}
+    return Result(
+        frame,
+        "preference_cycles",
+        tuple(notes),
+        settings,
+        {"tests": joint[TEST_COLUMNS], "tasks": found.extra["tasks"]},
+    )
+
+
+def _turns(names: Sequence[str], labels: Sequence[str]) -> dict[tuple[str, str], np.ndarray]:
+    """Vectors of the P comparisons, (P,), that give AFCP(a, b) - 1/2 for every two levels that meet."""
+    turns = {}
+    for later, earlier in permutations(names, 2):
+        if (label := f"{later} against {earlier}") in labels:
+            unit = np.eye(len(labels))[labels.index(label)]
+            turns[later, earlier], turns[earlier, later] = unit, -unit
+    return turns
+
+
+def _around(three: Sequence[str]) -> list[tuple[str, str]]:
+    """The three comparisons of a circle: a with b, b with c, c with a."""
+    a, b, c = three
+    return [(a, b), (b, c), (c, a)]
+
+
+def _assembled(found: Estimates, contrasts: np.ndarray, keys: pd.DataFrame) -> Estimates:
+    """Contrasts, shape (m, P), of AFCPs less 1/2."""
+    if found.fitted is None:
+        raise InputError("The comparisons have no covariance.")
+    plan, solution = found.fitted.plan, found.fitted.solution
+    keys = pd.DataFrame(
+        {"outcome": plan.request.formula.outcome, "statistic": "cycle", "feature": plan.request.features[0]},
+        index=keys.index,
+    ).join(keys)
+    centred = replace(
+        plan,
+        contrasts=contrasts,
+        keys=keys,
+        is_reference=np.zeros(len(keys), dtype=bool),
+        request=replace(plan.request, h0=0.0),
+    )
+    return assemble(centred, replace(solution, coef=solution.coef - NULL))
+
+
+def _of_threes(
+    found: Estimates,
+    circles: Estimates,
+    threes: Sequence[tuple[str, ...]],
+    turns: dict[tuple[str, str], np.ndarray],
+    tested: np.ndarray,
+) -> pd.DataFrame:
+    """One row per three levels: AFCPs, direct and indirect preferences, and the cycle that there may be."""
+    margin = found.frame["estimate"].to_numpy(float) - NULL
+    p_pair = found.frame["p"].to_numpy(float)
+    rows = []
+    for three in threes:
+        a, b, c = three
+        ab, bc, ca = (float(turns[step] @ margin) for step in _around(three))
+        weakest = float(np.max([p_pair[np.abs(turns[step]).argmax()] for step in _around(three)]))
+        ahead, back = min(ab, bc, ca) > 0, max(ab, bc, ca) < 0
+        cycle = " over ".join((a, b, c, a) if ahead else (a, c, b, a)) if ahead or back else ""
+        rows.append(
+            {"level_a": a, "level_b": b, "level_c": c}
+            | {"afcp_ab": NULL + ab, "afcp_bc": NULL + bc, "afcp_ca": NULL + ca}
+            | {"direct": ab, "indirect": -ca - bc}
+            | {"cycle": cycle, "p_cycle": weakest if cycle else 1.0}
+        )
+    table = pd.DataFrame(rows)
+    numbers = circles.frame.drop(columns=["outcome", "statistic", "feature", "level"])
+    numbers.loc[~tested, [name for name in numbers if name != "estimate"]] = np.nan
+    table = pd.concat(
+        [table.drop(columns=["cycle", "p_cycle"]), numbers, table[["cycle", "p_cycle"]]], axis=1
+    )
+    table.insert(list(table.columns).index("lower"), "p_holm", adjusted(table["p"].to_numpy(float), "holm"))
+    return table.assign(p_cycle_holm=adjusted(table["p_cycle"].to_numpy(float), "holm"))
+
+
+def _by_pair(
+    found: Estimates,
+    threes: Sequence[tuple[str, ...]],
+    turns: dict[tuple[str, str], np.ndarray],
+    names: Sequence[str],
+) -> pd.DataFrame:
+    """Joint tests for each pair of levels, by way of all other levels that both meet."""
+    rows = [
+        (f"{later} against {earlier}", via, sum(turns[step] for step in _around((later, earlier, via))))
+        for earlier, later in combinations(names, 2)
+        for three in threes
+        if {earlier, later} <= set(three)
+        for via in set(three) - {earlier, later}
+    ]
+    keys = pd.DataFrame({"level": [via for _, via, _ in rows], "pair": [pair for pair, *_ in rows]})
+    tested = wald(_assembled(found, np.array([vector for *_, vector in rows]), keys), each="pair").frame
+    sides = {f"{one} against {other}": (one, other) for other, one in combinations(names, 2)}
+    level, reference = zip(*(sides[pair] for pair in tested["pair"]), strict=True)
+    return tested.assign(level=list(level), reference=list(reference))

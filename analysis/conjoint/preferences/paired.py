@@ -1,0 +1,113 @@
+"""Paired choices: which of two profiles is chosen, by their differences in all attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...frames.cells import Cells, build_cells
+from ...frames.variables import Formula, listed, unit_codes, weights_column
+from ...numerics.panel import Clusters
+from ..engines.native import solve
+from ..engines.solution import estimable
+from ..estimates import Solution
+from ..plan import Block, Plan, make_block
+from ..request import Family, Vcov, is_independent, make_request
+from .tasks import TASK, named_clusters, tasks_of
+
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class PairedFit:
+    """A regression of T choices on differences between two profiles, k coefficients."""
+
+    profiles: Cells  # levels of the attributes
+    block: Block  # what the coefficients are, after an intercept that differences do not have
+    plan: Plan
+    solution: Solution
+
+    def row(self, profile: Mapping[str, Any]) -> np.ndarray:
+        """Design row, shape (k,), of a profile that names a level of every attribute."""
+        found = {}
+        for name, levels in self.profiles.levels.items():
+            known = [str(level) for level in levels]
+            if name not in profile:
+                raise InputError(
+                    f"A profile has no {name!r}; name a level of every attribute in the formula."
+                )
+            if str(profile[name]) not in known:
+                raise InputError(
+                    f"{profile[name]!r} is no level of {name!r}; the levels are {listed(known)}."
+                )
+            found[name] = known.index(str(profile[name]))
+        stray = next((name for name in profile if name not in self.profiles.levels), None)
+        if stray is not None:
+            raise InputError(f"A profile names {stray!r}, which is no attribute of the formula.")
+        return self.block.row(found)[1:]
+
+    def require(self, differences: np.ndarray) -> None:
+        """Refuse differences between profiles, shape (r, k), that the choices do not determine."""
+        weight = self.plan.cells.cell_weight
+        if not estimable(differences, self.plan.null_space(weight)).all():
+            raise InputError(
+                "The tasks do not determine how these profiles compare; name levels, and combinations of "
+                "them, that occur in answered tasks."
+            )
+        if not estimable(differences, self.plan.null_space(weight * self.plan.used[0])).all():
+            raise InputError(
+                "A level of these profiles is always or never chosen, so its logit is infinite; give "
+                "rule='average'."
+            )
+
+
+def fit_pairs(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | Sequence[str] | None,
+    weights: str | None,
+    vcov: Vcov,
+    alpha: float,
+    family: Family,
+) -> PairedFit:
+    """Fit choices less 1/2 (gaussian) or their logit to differences of profiles; ties are half a win."""
+    clusters = TASK if id is None and not is_independent(vcov) else id
+    request = make_request(
+        "amce", formula, id=clusters, weights=weights, vcov=vcov, alpha=alpha, family=family
+    )
+    parsed = request.formula
+    own = named_clusters(request)
+    tasks = tasks_of(data, parsed.outcome, [*parsed.features, weights], own)
+    profiles = build_cells(tasks.data, None, list(parsed.features))
+    block = make_block(profiles, parsed.features, parsed.restrictions)
+    outcome = np.where(tasks.tied, _HALF, tasks.won)
+    both = block.inside[profiles.cell[tasks.first]] & block.inside[profiles.cell[tasks.second]]
+    kept = np.flatnonzero(both & ~np.isnan(outcome))
+    if not len(kept):
+        raise InputError("No task has an answer and both profiles complete; see which columns are empty.")
+    first, second = (block.design[profiles.cell[side[kept]], 1:] for side in (tasks.first, tasks.second))
+    columns = {name: tasks.column(name) for name in [*own, *filter(None, [weights])]}
+    shared = pd.DataFrame({TASK: np.arange(len(both))} | columns).iloc[kept]
+    weight = np.ones(len(kept)) if weights is None else weights_column(shared, weights)
+    cells = Cells(
+        {},
+        np.zeros((len(kept), 0), dtype=np.int64),
+        np.arange(len(kept)),
+        weight,
+        outcome[kept] - (_HALF if family == "gaussian" else 0.0),
+        {name: Clusters(*unit_codes(shared, name)) for name in request.clusters},
+    )
+    if any(one.n < 2 for one in cells.clusterings.values()):
+        raise InputError("The choices lie in a single cluster; standard errors need at least two.")
+    everything = np.ones(len(kept), dtype=bool)
+    pairs = Block(first - second, block.terms[1:], everything, everything)
+    plan = Plan(
+        cells, (pairs,), np.eye(len(pairs.terms)), pd.DataFrame(), np.zeros(len(pairs.terms), bool), request
+    )
+    return PairedFit(profiles, block, plan, solve(plan))

@@ -1,0 +1,268 @@
+"""Exhibits of preferences in choices: comparisons, cycles, importance, shares, rates and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...figures.conjoint.preferences import comparison_in_words
+from ...figures.labels import Labels, level_of, words
+from ...results import Result
+from ..data import ReportData
+from ..methods import bounds_name, plain
+from ..tables import interval, number, p_value, styled_table, whole
+from .registry import Drawn, Exhibit, Laid, exhibit
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ...pipeline.manifest import Recorded
+
+HALF = 0.5
+
+
+def _exhibit(result: Result, record: Recorded, lead: str, caption: str, table: GT, reading: str) -> Exhibit:
+    """One figure with one table."""
+    title = plain(record.title)
+    notes = " ".join(map(plain, result.notes))
+    return Exhibit(
+        " ".join(filter(None, [lead, notes])),
+        [Drawn(result, f"{title}: {caption}")],
+        [Laid([table], f"{title}.")],
+        reading,
+    )
+
+
+def _limits(row: Mapping[Any, Any], prefix: str = "") -> str:
+    """An interval as text; an infinite limit stays one."""
+    low, high = (float(row[f"{prefix}{end}"]) for end in ("lower", "upper"))
+    return "no limits" if np.isinf(low) and np.isinf(high) else interval(low, high)
+
+
+@exhibit("choice_level", method="Comparisons across profiles are means over tasks, one row per task.")
+def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Comparisons of profiles across the two of a task, with the share of ties."""
+    frame, labels = result.frame, Labels(report.labels)
+    counts = result.extra["tasks"].set_index("level") if "tasks" in result.extra else pd.DataFrame()
+    rows = []
+    for row in frame.to_dict("records"):
+        cells = {
+            "Comparison": comparison_in_words(row["feature"], row["level"], labels),
+            "Estimate": number(row["estimate"]),
+            bounds_name(result.settings) or "Interval": _limits(row),
+            "p": p_value(row["p"]),
+        }
+        if row["level"] in counts.index and "reference" not in row:
+            own = counts.loc[row["level"]]
+            cells |= {"Tasks": whole(own["n_answered"]), "Ties": number(own["ties"])}
+        rows.append(cells)
+    clear = int(((frame["lower"] > HALF) | (frame["upper"] < HALF)).sum())
+    return _exhibit(
+        result,
+        record,
+        "{figure} shows how often profiles of one kind are chosen over profiles of another; {table} has the "
+        "numbers.",
+        "points are probabilities, lines their intervals.",
+        styled_table(pd.DataFrame(rows)),
+        "" if "reference" in frame else f"{clear} of {len(frame)} intervals exclude one half.",
+    )
+
+
+@exhibit(
+    "afcp", method="Average feature choice probabilities are means over the tasks in which two levels meet."
+)
+def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How often each level is chosen over each other."""
+    frame, labels = result.frame, Labels(report.labels)
+    table = pd.DataFrame(
+        [
+            {
+                "Level": labels.level(row["feature"], row["level"]),
+                "Over": labels.level(row["feature"], row["reference"]),
+                "AFCP": number(row["estimate"]),
+                bounds_name(result.settings) or "Interval": _limits(row),
+                "p": p_value(row["p"]),
+            }
+            for row in frame.to_dict("records")
+        ]
+    )
+    largest = frame.iloc[int((frame["estimate"] - HALF).abs().to_numpy(float).argmax())]
+    names = [labels.level(largest["feature"], largest[name]) for name in ("level", "reference")]
+    share = float(largest["estimate"])
+    ahead, share = (names, share) if share >= HALF else (names[::-1], 1 - share)
+    return _exhibit(
+        result,
+        record,
+        "{figure} shows the average feature choice probability of every level over every other, and {table} "
+        "the numbers. It does not depend on comparisons with third levels, as an AMCE does.",
+        "share of tasks in which the profile with the level of the row is chosen over one with that of the "
+        "column.",
+        styled_table(table),
+        f"The clearest preference is for *{plain(ahead[0])}* over *{plain(ahead[1])}*, in {number(share)} of "
+        "these tasks.",
+    )
+
+
+@exhibit("preference_cycles", method="Direct and indirect preferences are compared by contrasts of AFCPs.")
+def preference_cycles(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Whether direct and indirect preferences agree, and whether they form cycles."""
+    frame, labels = result.frame, Labels(report.labels)
+    feature = result.settings.get("feature")
+    table = pd.DataFrame(
+        [
+            {
+                "Levels": ", ".join(labels.level(feature, row[f"level_{k}"]) for k in "abc"),
+                "Direct": number(row["direct"]),
+                "Indirect": number(row["indirect"]),
+                f"{level_of(result.settings)} interval of the difference": _limits(row),
+                "Adjusted p": p_value(row["p_holm"]),
+                "Cycle": " over ".join(
+                    labels.level(feature, one) for one in str(row["cycle"]).split(" over ")
+                )
+                if row["cycle"]
+                else "",
+                "p of the cycle": p_value(row["p_cycle_holm"]) if row["cycle"] else "",
+            }
+            for row in frame.to_dict("records")
+        ]
+    )
+    together = result.extra["tests"]
+    p = together["p"].iloc[-1] if len(together) else np.nan
+    joint = f" The joint test that all agree has p {p_value(p)}." if np.isfinite(p) else ""
+    differ = int((frame["p_holm"] < float(result.settings.get("alpha") or 0.05)).sum())
+    return _exhibit(
+        result,
+        record,
+        "If each level had one place on a scale, the direct preference for one level over another would "
+        "equal the indirect one by way of a third. {figure} shows the differences, {table} the numbers.",
+        "direct minus indirect preference for the first level over the second by way of the third.",
+        styled_table(table, note="p values: adjusted by Holm's method."),
+        f"Direct and indirect preferences differ in {differ} of {len(frame)} threes of levels.{joint}",
+    )
+
+
+@exhibit(
+    "importance",
+    method="Importance is the range of an attribute's effects, divided by the sum of all ranges.",
+)
+def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The share of each attribute in the sum of ranges."""
+    labels = Labels(report.labels)
+    frame = result.frame.sort_values("estimate", ascending=False, kind="stable")
+    bounds = f"{level_of(result.settings)} interval"
+    table = pd.DataFrame(
+        [
+            {
+                "Attribute": labels.feature(row["feature"]),
+                "Importance": number(row["estimate"]),
+                bounds: _limits(row),
+                "Range": number(row["range"]),
+                f"{bounds} of the range": _limits(row, "range_"),
+                "Best level": labels.level(row["feature"], row["best"]),
+                "Worst level": labels.level(row["feature"], row["worst"]),
+            }
+            for row in frame.to_dict("records")
+        ]
+    )
+    first = frame.iloc[0]
+    return _exhibit(
+        result,
+        record,
+        "{figure} shows the range of the effects of each attribute as a share of all ranges, {table} the "
+        "numbers. Importance depends on the levels that the study shows.",
+        "relative importance of attributes.",
+        styled_table(table),
+        f"The most important attribute is *{plain(labels.feature(first['feature']))}*, with a share of "
+        f"{number(first['estimate'])} ({bounds} {_limits(first.to_dict())}).",
+    )
+
+
+@exhibit(
+    "choice_shares", method="Choices are modelled by the differences between the two profiles of a task."
+)
+def choice_shares(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The share of choices of each profile."""
+    labels, bounds = Labels(report.labels), f"{level_of(result.settings)} interval"
+    numbers = ("profile", "estimate", "std_error", "df", "lower", "upper")
+    levels = [name for name in result.frame if name not in numbers]
+    table = pd.DataFrame(
+        [
+            {"Profile": words(row["profile"]), "Share": number(row["estimate"]), bounds: _limits(row)}
+            | {labels.feature(name): labels.level(name, row[name]) for name in levels}
+            for row in result.frame.to_dict("records")
+        ]
+    )
+    rule = {
+        "logit": "a conditional logit model of the choices",
+        "average": "a linear model of the choices, averaged over competitors",
+    }[str(result.settings["rule"])]
+    return _exhibit(
+        result,
+        record,
+        f"{{figure}} shows the share of choices that each profile would get if these were all, by {rule}; "
+        "{table} has the numbers.",
+        "choice shares of profiles.",
+        styled_table(table),
+        "",
+    )
+
+
+@exhibit(
+    "substitution", method="Rates of substitution are ratios of effects, with intervals by Fieller's theorem."
+)
+def substitution(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """What levels are worth in units of a numeric attribute."""
+    labels = Labels(report.labels)
+    table = pd.DataFrame(
+        [
+            {
+                "Attribute": labels.feature(row["feature"]),
+                "Level": labels.level(row["feature"], row["level"]),
+                "Rate": number(row["estimate"]),
+                f"{level_of(result.settings)} Fieller interval": _limits(row),
+                "Delta method": _limits(row, "delta_"),
+            }
+            for row in result.frame.to_dict("records")
+        ]
+    )
+    numeric = plain(labels.feature(result.settings["numeric"]))
+    return _exhibit(
+        result,
+        record,
+        f"{{figure}} shows by how much *{numeric}* would have to change to make up for each level, {{table}} "
+        "the numbers.",
+        f"marginal rates of substitution between levels and {numeric}.",
+        styled_table(table, groups="Attribute"),
+        "",
+    )
+
+
+@exhibit("share_preferring", method="Bounds assume judges with transitive preferences who do not err.")
+def share_preferring(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Bounds on the share of judges who prefer each level to the reference."""
+    frame, labels = result.frame, Labels(report.labels)
+    table = pd.DataFrame(
+        [
+            {
+                "Attribute": labels.feature(row["feature"]),
+                "Level": labels.level(row["feature"], row["level"]),
+                "AMCE": number(row["amce"]),
+                "Bounds": _limits(row, "bound_"),
+                f"{level_of(result.settings)} interval": _limits(row),
+            }
+            for row in frame.to_dict("records")
+        ]
+    )
+    known = int((frame["majority"] != "unclear").sum())
+    return _exhibit(
+        result,
+        record,
+        "An AMCE averages how much a level matters over judges, and only bounds the share of judges who "
+        "prefer it to the reference. {figure} shows these bounds, {table} the numbers.",
+        "bounds (bars) on the share of judges who prefer a level to the reference, with intervals (lines).",
+        styled_table(table, groups="Attribute"),
+        f"For {known} of {len(frame)} levels the data show what the majority prefers.",
+    )

@@ -1,0 +1,158 @@
+"""AFCPs and tests of cycles against R's afcp, and judges with and without cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_tasks import reference, reference_choices, tasks
+from scipy.special import ndtr
+
+from conjury.analysis.conjoint import afcp, choice_level, preference_cycles
+from conjury.inference.errors import InputError
+
+HANDS = {"hand": ["rock", "paper", "scissors", "well"], "other": ["yes", "no"]}
+pytestmark = pytest.mark.filterwarnings("ignore:Few clusters", "ignore:No standard error")
+
+
+def circular(one: Any, other: Any) -> np.ndarray:
+    """Paper over rock, scissors over paper, rock over scissors; a well is no hand."""
+    ahead = np.zeros((4, 4))
+    ahead[1, 0] = ahead[2, 1] = ahead[0, 2] = 0.2
+    return 0.5 + (ahead - ahead.T)[one["hand"], other["hand"]]
+
+
+def probit(one: Any, other: Any) -> np.ndarray:
+    return ndtr(0.3 * (one["hand"] - other["hand"]))
+
+
+def on_a_scale(one: Any, other: Any) -> np.ndarray:
+    return 0.5 + 0.1 * (one["hand"] - other["hand"])
+
+
+def test_afcps_equal_those_of_afcp_in_both_directions() -> None:
+    found = afcp(reference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2").frame
+    both = {}
+    for row in found.itertuples():
+        both[row.level, row.reference] = row.estimate, row.std_error
+        both[row.reference, row.level] = 1 - row.estimate, row.std_error
+    expected = reference("afcp")
+    assert len(expected) == 12
+    for row in expected.itertuples():
+        np.testing.assert_allclose(both[row.level, row.baseline], (row.afcp, row.se), rtol=1e-9)
+
+
+def test_direct_and_indirect_preferences_and_their_tests_equal_those_of_afcp() -> None:
+    found = preference_cycles(reference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2")
+    threes = {frozenset(row[:3]): row for row in found.frame.itertuples(index=False)}
+    expected = reference("afcp_cycles")
+    assert len(expected) == 24
+    for row in expected.itertuples():
+        own = threes[frozenset([row.level_a, row.level_b, row.level_c])]
+        assert own.z**2 == pytest.approx(row.wald_stat, rel=1e-8)
+        if (own.level_a, own.level_b, own.level_c) == (row.level_a, row.level_b, row.level_c):
+            assert (own.direct, own.indirect) == pytest.approx((row.direct, row.indirect))
+            assert (own.afcp_ab, own.afcp_bc, 1 - own.afcp_ca) == pytest.approx(
+                (row.afcp_ab, row.afcp_bc, row.afcp_ac)
+            )
+    tests = found.extra["tests"]
+    by_pair = {frozenset([row.level, row.reference]): row for row in tests.itertuples()}
+    for row in reference("afcp_wald").itertuples():
+        own = by_pair[frozenset([row.level, row.baseline])]
+        assert (own.chi2, own.df) == pytest.approx((row.wald_stat_all, row.L_other), rel=1e-8)
+
+
+def test_afcps_of_probit_judges_are_those_of_the_closed_form() -> None:
+    found = afcp(tasks(HANDS, probit, 40_000, seed=1), "chosen ~ hand").frame
+    steps = [
+        HANDS["hand"].index(a) - HANDS["hand"].index(b)
+        for a, b in zip(found["level"], found["reference"], strict=True)
+    ]
+    assert (np.abs(found["estimate"] - ndtr(0.3 * np.array(steps))) < 3.5 * found["std_error"]).all()
+
+
+def test_a_cycle_is_found_in_its_direction_and_no_other() -> None:
+    found = preference_cycles(tasks(HANDS, circular, 6_000, seed=2), "chosen ~ hand", id="judge_id")
+    one = found.frame[found.frame["p_cycle_holm"] < 0.05]
+    assert one["cycle"].tolist() == ["rock over scissors over paper over rock"]
+    assert one["p"].iloc[0] < 1e-10
+    row = one.iloc[0]
+    assert row["estimate"] == pytest.approx(row["direct"] - row["indirect"])
+    assert row["lower"] < -0.6 < row["upper"]
+    together = found.extra["tests"].iloc[-1]
+    assert together["df"] == 3
+    assert together["p"] < 1e-10
+
+
+@pytest.mark.parametrize("vcov", ["survey", pytest.param("CR2", marks=pytest.mark.long)])
+def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
+    p = [
+        preference_cycles(tasks(HANDS, on_a_scale, 600, seed), "chosen ~ hand", "judge_id", vcov=vcov)
+        for seed in range(8)
+    ]
+    overall = np.array([one.extra["tests"]["p"].iloc[-1] for one in p])
+    assert (overall < 0.05).sum() <= 2
+    assert all((one.frame["p_cycle_holm"] > 0.05).all() for one in p)
+
+
+@pytest.mark.long
+def test_intervals_of_afcps_and_of_cycles_cover_the_truth_with_few_judges() -> None:
+    inside, size = [], 0.0
+    for seed in range(150):
+        data = tasks(HANDS, on_a_scale, 600, seed, per_judge=40)
+        pairs = afcp(data, "chosen ~ hand", id="judge_id", vcov="CR2").frame
+        truth = 0.5 + 0.1 * (pairs["level"].cat.codes - pairs["reference"].cat.codes)
+        inside.append(((pairs["lower"] < truth) & (truth < pairs["upper"])).mean())
+        tests = preference_cycles(data, "chosen ~ hand", id="judge_id", vcov="CR2").extra["tests"]
+        size += float((tests["p"].iloc[:-1] < 0.05).mean()) / 150
+    assert 0.93 <= np.mean(inside) <= 0.97
+    assert size < 0.07
+
+
+def test_afcps_are_choice_level_means_of_all_pairs() -> None:
+    data = tasks(HANDS, probit, 500, seed=4)
+    both = [estimator(data, "chosen ~ hand", ties="half", same="other") for estimator in (afcp, choice_level)]
+    np.testing.assert_allclose(both[0].frame["estimate"], both[1].frame["estimate"])
+    np.testing.assert_allclose(both[0].vcov, both[1].vcov)
+    assert both[0].frame["statistic"].unique().tolist() == ["afcp"]
+
+
+def test_pairs_that_never_meet_are_named() -> None:
+    data = tasks(HANDS, probit, 800, seed=5)
+    extremes = data["hand"].isin(["rock", "well"]).to_numpy().reshape(-1, 2).all(axis=1)
+    alike = (data["hand"].cat.codes.to_numpy().reshape(-1, 2) == [[0]]).all(axis=1)
+    shown = np.repeat(extremes & ~alike, 2)
+    found = afcp(data[~shown], "chosen ~ hand")
+    assert len(found.frame) == 5
+    assert found.notes == ("1 of 6 pairs of levels never meet: well against rock.",)
+    threes = preference_cycles(data[~shown], "chosen ~ hand").frame
+    assert threes[["level_a", "level_b", "level_c"]].values.tolist() == [
+        ["rock", "paper", "scissors"],
+        ["paper", "scissors", "well"],
+    ]
+
+
+def test_two_levels_have_no_cycles() -> None:
+    with pytest.raises(InputError, match="No three levels"):
+        preference_cycles(tasks(HANDS, probit, 100, seed=1), "chosen ~ other")
+
+
+def test_a_judge_who_never_errs_has_a_cycle_without_standard_errors() -> None:
+    hands = ["rock", "scissors", "scissors", "paper", "paper", "rock"] * 5
+    data = pd.DataFrame({"hand": hands, "chosen": [1, 0] * 15, "pair_id": np.repeat(np.arange(15), 2)})
+    row = preference_cycles(data, "chosen ~ hand").frame.iloc[0]
+    assert row["cycle"] == "paper over rock over scissors over paper"
+    assert np.isnan(row["std_error"])
+
+
+def test_a_pair_without_variation_leaves_the_other_tests() -> None:
+    data = tasks(HANDS, circular, 3_000, seed=2)
+    hand = data["hand"].astype(str).to_numpy().reshape(-1, 2)
+    sure = np.repeat([set(pair) == {"rock", "well"} for pair in hand], 2)
+    data = data.assign(chosen=np.where(sure, data["hand"] == "well", data["chosen"]))
+    found = preference_cycles(data, "chosen ~ hand", id="judge_id")
+    threes = found.frame.set_index(["level_a", "level_b", "level_c"])
+    assert threes.loc[("rock", "paper", "scissors"), "p_cycle_holm"] < 0.01
+    assert np.isnan(threes.loc[("rock", "paper", "well"), "std_error"])

@@ -1,0 +1,34 @@
+"""What reports say about comparisons of profiles, cycles, importance, shares, rates and bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_up_figures import PREFERENCES, example
+from made_up_results import write_items
+from snapshots import shown
+
+from conjury.analysis.report import Report
+
+SENTENCES = {
+    "choice_level": "2 of 2 intervals exclude one half.",
+    "choice_level, ties": "answers compared are ties; ties are an outcome of their own",
+    "choice_level, amce": "None against Generic",
+    "afcp": "The clearest preference is for *None* over *Generic*, in 0.81",
+    "preference_cycles": "Direct and indirect preferences differ in 0 of 4 threes of levels. The joint test",
+    "importance": "The most important attribute is *Slur*, with a share of 0.8",
+    "choice_shares": "if these were all, by a conditional logit model of the choices",
+    "substitution": "by how much *Slur* would have to change to make up for each level",
+    "share_preferring": "levels the data show what the majority prefers.",
+}
+
+
+@pytest.mark.parametrize("name", PREFERENCES)
+def test_exhibits_state_what_was_found(name: str, tmp_path: Path) -> None:
+    result = example(name).result
+    text = shown(Report(write_items(tmp_path, {result.kind: result})), result.kind)
+    assert SENTENCES[name] in text
+    assert f"{{#fig-{result.kind.replace('_', '-')}}}" in text
+    assert f"{{#tbl-{result.kind.replace('_', '-')}}}" in text
+    assert "nan" not in text
