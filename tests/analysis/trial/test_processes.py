@@ -155,6 +155,20 @@ def test_effects_over_all_pairs_are_means_of_choices_by_hand() -> None:
     assert effects(chance, all_profiles(worths), worths, differing=True) == {"a=y": pytest.approx(0.6)}
 
 
+def test_cyclic_preferences_are_true_where_two_levels_meet_and_direct_without_a_cycle() -> None:
+    truth = true(drawn("cyclic_topics", cycle=0.8), "all_pairs")
+    assert truth["law over art"] < 0.4
+    assert truth["sport over art"] > 0.7
+    assert truth["sport over law"] < 0.3
+    assert truth["direct minus indirect"] > 0.4
+    plain = true(drawn("cyclic_topics", cycle=0.0), "all_pairs")
+    assert abs(plain["direct minus indirect"]) < 0.01  # of a probit, not of a linear scale
+    one = drawn("cyclic_topics", pairs=40_000, cycle=0.8)
+    found = find("method", "afcp")(one.data, feature="topic").set_index("quantity")
+    known = true(one, "all_pairs")
+    assert (np.abs(found["estimate"] - known.reindex(found.index)) < 4 * found["std_error"]).all()
+
+
 METHODS: list[dict[str, Any]] = [
     {
         "name": vcov.lower(),
