@@ -47,9 +47,9 @@ def preference_cycles(
     Returns
     -------
     Result
-        Kind "preference_cycles". For each three levels of which all pairs meet: ``level_a, level_b,
+        Kind "preference_cycles". For each triple of levels of which all pairs meet: ``level_a, level_b,
         level_c``, the AFCPs ``afcp_ab, afcp_bc, afcp_ca``, ``direct, indirect`` and their difference
-        ``estimate`` with ``std_error, [df], z, p, lower, upper``; ``p_holm``, adjusted over all threes.
+        ``estimate`` with ``std_error, [df], z, p, lower, upper``; ``p_holm``, adjusted over all triples.
         ``cycle`` states the cycle that the estimates form, if any; ``p_cycle`` tests that there is none, by
         the largest of the p values of the three AFCPs (1 without a cycle); ``p_cycle_holm`` is adjusted.
         ``extra["tests"]``: the joint tests that direct and indirect preferences are equal, of each pair
@@ -62,7 +62,7 @@ def preference_cycles(
 
     Notes
     -----
-    Threes with an AFCP that has no standard error, because the same level is always chosen, are not tested.
+    Triples with an AFCP that has no standard error, because the same level is always chosen, are not tested.
     A difference between direct and indirect preferences is not yet a cycle, and a cycle of choice
     probabilities does not require judges with cycles: majorities of judges with transitive preferences can
     form one.
@@ -90,22 +90,22 @@ def preference_cycles(
     found = fit_comparisons(asked, pairs)
     names = list(map(str, asked.tasks.levels(feature)[2]))
     turns = _turns(names, [one.label for one in pairs])
-    threes = [three for three in combinations(names, 3) if set(_around(three)) <= set(turns)]
-    if not threes:
+    triples = [triple for triple in combinations(names, 3) if set(_around(triple)) <= set(turns)]
+    if not triples:
         raise InputError(
             f"No three levels of {feature!r} meet each other in answered tasks; its levels are "
             f"{listed(names)}."
         )
-    contrasts = np.array([sum(turns[step] for step in _around(three)) for three in threes])
-    circles = _assembled(found, contrasts, pd.DataFrame({"level": [", ".join(three) for three in threes]}))
+    contrasts = np.array([sum(turns[step] for step in _around(triple)) for triple in triples])
+    circles = _assembled(found, contrasts, pd.DataFrame({"level": [", ".join(triple) for triple in triples]}))
     varies = found.frame["std_error"].notna().to_numpy()
-    tested = ~(contrasts[:, ~varies] != 0).any(axis=1)  # threes of which all AFCPs have a standard error
-    frame = _of_threes(found, circles, threes, turns, tested)
+    tested = ~(contrasts[:, ~varies] != 0).any(axis=1)  # triples of which all AFCPs have a standard error
+    frame = _of_triples(found, circles, triples, turns, tested)
     tests: list[pd.DataFrame] = []
     if tested.any():
         kept = np.flatnonzero(tested)[independent_columns(contrasts[tested] @ contrasts[tested].T)]
         basis = _assembled(found, contrasts[kept], circles.frame.loc[kept, ["level"]].reset_index(drop=True))
-        sure = [three for three, known in zip(threes, tested, strict=True) if known]
+        sure = [triple for triple, known in zip(triples, tested, strict=True) if known]
         tests = [
             _by_pair(found, sure, turns, names),
             wald(basis, each=()).frame.assign(level="", reference=""),
@@ -114,7 +114,7 @@ def preference_cycles(
     n_cycles, n_clear = int((frame["cycle"] != "").sum()), int((frame["p_cycle_holm"] < alpha).sum())
     notes = [
         *found.notes,
-        f"The estimates of {n_cycles} of {len(frame)} threes of levels form a cycle, {n_clear} of them at p "
+        f"The estimates of {n_cycles} of {len(frame)} triples of levels form a cycle, {n_clear} of them at p "
         f"below {alpha:g}, adjusted by Holm's method.",
     ]
     settings = dict(found.settings) | {"feature": feature, "level_names": names}
@@ -137,9 +137,9 @@ def _turns(names: Sequence[str], labels: Sequence[str]) -> dict[tuple[str, str],
     return turns
 
 
-def _around(three: Sequence[str]) -> list[tuple[str, str]]:
+def _around(triple: Sequence[str]) -> list[tuple[str, str]]:
     """The three comparisons of a circle: a with b, b with c, c with a."""
-    a, b, c = three
+    a, b, c = triple
     return [(a, b), (b, c), (c, a)]
 
 
@@ -162,21 +162,21 @@ def _assembled(found: Estimates, contrasts: np.ndarray, keys: pd.DataFrame) -> E
     return assemble(centred, replace(solution, coef=solution.coef - NULL))
 
 
-def _of_threes(
+def _of_triples(
     found: Estimates,
     circles: Estimates,
-    threes: Sequence[tuple[str, ...]],
+    triples: Sequence[tuple[str, ...]],
     turns: dict[tuple[str, str], np.ndarray],
     tested: np.ndarray,
 ) -> pd.DataFrame:
-    """One row per three levels: AFCPs, direct and indirect preferences, and the cycle that there may be."""
+    """One row per triple: AFCPs, direct and indirect preferences, and the cycle that there may be."""
     margin = found.frame["estimate"].to_numpy(float) - NULL
     p_pair = found.frame["p"].to_numpy(float)
     rows = []
-    for three in threes:
-        a, b, c = three
-        ab, bc, ca = (float(turns[step] @ margin) for step in _around(three))
-        weakest = float(np.max([p_pair[np.abs(turns[step]).argmax()] for step in _around(three)]))
+    for triple in triples:
+        a, b, c = triple
+        ab, bc, ca = (float(turns[step] @ margin) for step in _around(triple))
+        weakest = float(np.max([p_pair[np.abs(turns[step]).argmax()] for step in _around(triple)]))
         ahead, back = min(ab, bc, ca) > 0, max(ab, bc, ca) < 0
         cycle = " over ".join((a, b, c, a) if ahead else (a, c, b, a)) if ahead or back else ""
         rows.append(
@@ -197,7 +197,7 @@ def _of_threes(
 
 def _by_pair(
     found: Estimates,
-    threes: Sequence[tuple[str, ...]],
+    triples: Sequence[tuple[str, ...]],
     turns: dict[tuple[str, str], np.ndarray],
     names: Sequence[str],
 ) -> pd.DataFrame:
@@ -205,9 +205,9 @@ def _by_pair(
     rows = [
         (f"{later} against {earlier}", via, sum(turns[step] for step in _around((later, earlier, via))))
         for earlier, later in combinations(names, 2)
-        for three in threes
-        if {earlier, later} <= set(three)
-        for via in set(three) - {earlier, later}
+        for triple in triples
+        if {earlier, later} <= set(triple)
+        for via in set(triple) - {earlier, later}
     ]
     keys = pd.DataFrame({"level": [via for _, via, _ in rows], "pair": [pair for pair, *_ in rows]})
     tested = wald(_assembled(found, np.array([vector for *_, vector in rows]), keys), each="pair").frame

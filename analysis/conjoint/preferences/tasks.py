@@ -152,7 +152,7 @@ def _task_codes(frame: pd.DataFrame, clusters: Sequence[str]) -> np.ndarray:
             return np.asarray(code)
     if largest:
         raise InputError(
-            f"A task has {largest} profiles; comparisons across profiles need two per task, told apart by "
+            f"A task has {largest} profiles; comparisons across profiles need two per task, distinguished by "
             "pair_id, or by judge_id and task."
         )
     raise InputError("No column puts the two profiles of a task together; add pair_id, or judge_id and task.")

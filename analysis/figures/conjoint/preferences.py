@@ -128,8 +128,8 @@ def afcp(result: Drawable, style: Style) -> Figure:
     side = max(map(inches, rows)) + 0.3
     cell = min(WIDE, (TWO_COLUMNS - side - 1.0) / len(names))
     width = min(TWO_COLUMNS, max(4.4, side + cell * len(names) + 1.0))
-    told = f"{labels.feature(feature)}: share of tasks in which the row is chosen over the column"
-    below = wrap(f"{told} (outlined: {level_of(result.settings)} interval excludes 0.5)", width - 0.2)
+    text = f"{labels.feature(feature)}: share of tasks in which the row is chosen over the column"
+    below = wrap(f"{text} (outlined: {level_of(result.settings)} interval excludes 0.5)", width - 0.2)
     title, above, _ = room_above(style.title, width, [])
     high = max(cell, max(map(lines_high, rows)) + 0.06) * len(names)
     drawn = new_figure(width, high + columns.depth + above + 0.65 + 0.17 * below.count("\n"))
@@ -148,12 +148,12 @@ def afcp(result: Drawable, style: Style) -> Figure:
 
 @figure("preference_cycles")
 def preference_cycles(result: Drawable, style: Style) -> Wide:
-    """Direct minus indirect preference for each three levels; the cycles of the estimates are marked."""
+    """Direct minus indirect preference for each triple of levels; the cycles of the estimates are marked."""
     frame, labels, feature = result.frame, style.words, result.settings.get("feature")
     names = frame[["level_a", "level_b", "level_c"]].astype(str)
     row = [
-        ", ".join(labels.level(feature, name) for name in three) + " (cycle)" * bool(cycle)
-        for three, cycle in zip(names.to_numpy().tolist(), frame["cycle"], strict=True)
+        ", ".join(labels.level(feature, name) for name in triple) + " (cycle)" * bool(cycle)
+        for triple, cycle in zip(names.to_numpy().tolist(), frame["cycle"], strict=True)
     ]
     lines = f"lines: {level_of(result.settings)} intervals"
     made = forest(

@@ -140,7 +140,7 @@ def preference_cycles(result: Result, record: Recorded, report: ReportData) -> E
         "equal the indirect one by way of a third. {figure} shows the differences, {table} the numbers.",
         "direct minus indirect preference for the first level over the second by way of the third.",
         styled_table(table, note="p values: adjusted by Holm's method."),
-        f"Direct and indirect preferences differ in {differ} of {len(frame)} threes of levels.{joint}",
+        f"Direct and indirect preferences differ in {differ} of {len(frame)} triples of levels.{joint}",
     )
 
 

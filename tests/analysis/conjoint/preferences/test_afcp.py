@@ -46,11 +46,11 @@ def test_afcps_equal_those_of_afcp_in_both_directions() -> None:
 
 def test_direct_and_indirect_preferences_and_their_tests_equal_those_of_afcp() -> None:
     found = preference_cycles(reference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2")
-    threes = {frozenset(row[:3]): row for row in found.frame.itertuples(index=False)}
+    triples = {frozenset(row[:3]): row for row in found.frame.itertuples(index=False)}
     expected = reference("afcp_cycles")
     assert len(expected) == 24
     for row in expected.itertuples():
-        own = threes[frozenset([row.level_a, row.level_b, row.level_c])]
+        own = triples[frozenset([row.level_a, row.level_b, row.level_c])]
         assert own.z**2 == pytest.approx(row.wald_stat, rel=1e-8)
         if (own.level_a, own.level_b, own.level_c) == (row.level_a, row.level_b, row.level_c):
             assert (own.direct, own.indirect) == pytest.approx((row.direct, row.indirect))
@@ -127,8 +127,8 @@ def test_pairs_that_never_meet_are_named() -> None:
     found = afcp(data[~shown], "chosen ~ hand")
     assert len(found.frame) == 5
     assert found.notes == ("1 of 6 pairs of levels never meet: well against rock.",)
-    threes = preference_cycles(data[~shown], "chosen ~ hand").frame
-    assert threes[["level_a", "level_b", "level_c"]].values.tolist() == [
+    triples = preference_cycles(data[~shown], "chosen ~ hand").frame
+    assert triples[["level_a", "level_b", "level_c"]].values.tolist() == [
         ["rock", "paper", "scissors"],
         ["paper", "scissors", "well"],
     ]
@@ -153,6 +153,6 @@ def test_a_pair_without_variation_leaves_the_other_tests() -> None:
     sure = np.repeat([set(pair) == {"rock", "well"} for pair in hand], 2)
     data = data.assign(chosen=np.where(sure, data["hand"] == "well", data["chosen"]))
     found = preference_cycles(data, "chosen ~ hand", id="judge_id")
-    threes = found.frame.set_index(["level_a", "level_b", "level_c"])
-    assert threes.loc[("rock", "paper", "scissors"), "p_cycle_holm"] < 0.01
-    assert np.isnan(threes.loc[("rock", "paper", "well"), "std_error"])
+    triples = found.frame.set_index(["level_a", "level_b", "level_c"])
+    assert triples.loc[("rock", "paper", "scissors"), "p_cycle_holm"] < 0.01
+    assert np.isnan(triples.loc[("rock", "paper", "well"), "std_error"])
