@@ -1,0 +1,163 @@
+"""One row per decision of a judge, from tables of choices, ratings or labels whose columns name facets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, listed
+from conjury.inference.readers.prepare import judge_of
+
+from ..conjoint.reliability.repeats import presentations
+from ..frames.variables import require_column
+
+FACETS = (
+    "prompt_id",
+    "option_order",
+    "option_labels",
+    "scale_direction",
+    "sample",
+    "parser",
+    "occasion",
+)
+PAIR_KIND = "pair_kind"
+REPETITION = "sample"
+CHOICE, RATING, LABEL = "choice", "rating", "label"
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions with their facets.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per decision: ``judge``, ``object`` (the two profiles of a pair in either order, or the item),
+        ``cluster``, the facets as strings, and ``value``. Of a choice, ``value`` is 1 if the
+        reference profile of the pair was chosen, ``first`` is 1 if the first profile shown was
+        chosen, ``reference_first`` is 1 if the reference profile was shown first, ``vacuum`` flags
+        pairs of identical profiles, which have no value, and ``row_a, row_b`` are rows of the data. A missing
+        answer has a missing value.
+    facets : tuple of str
+        Columns of facets that have two levels or more.
+    kind : str
+        "choice", "rating" or "label".
+    """
+
+    frame: pd.DataFrame
+    facets: tuple[str, ...]
+    kind: str
+
+
+def is_choices(data: pd.DataFrame) -> bool:
+    """Whether a table contains choices between two profiles."""
+    return "position" in data and "pair_id" in data
+
+
+def decisions(
+    data: pd.DataFrame,
+    outcome: str | None = None,
+    facets: Sequence[str] | None = None,
+    *,
+    object: str | None = None,
+    cluster: str | None = None,
+    features: Sequence[str] | None = None,
+) -> Decisions:
+    """Bring a table to one row per decision; by default facets are all of `FACETS` that vary."""
+    if not isinstance(data, pd.DataFrame) or data.empty:
+        raise InputError("The data have no rows; give a table of choices, ratings or labels.")
+    for name in [*(facets or ()), *([cluster] if cluster else [])]:
+        require_column(data, name)
+    names = [name for name in FACETS if name in data] if facets is None else list(dict.fromkeys(facets))
+    if is_choices(data):
+        apart = list(dict.fromkeys([*names, *(name for name in FACETS if name in data)]))
+        frame = _choices(data, outcome or "chosen", apart, features)
+        kind, rows = CHOICE, frame["row_a"].to_numpy()
+    else:
+        frame = _judgments(data, outcome or "value", object or "item_id")
+        kind = RATING if frame["value"].dtype == np.float64 else LABEL
+        rows = np.arange(len(data))
+    for name in names:
+        frame[name] = data[name].astype("string").fillna("").to_numpy(dtype=str)[rows]
+    if cluster is not None:
+        frame["cluster"] = data[cluster].astype("string").fillna("").to_numpy(dtype=str)[rows]
+    varying = tuple(name for name in names if frame[name].nunique() > 1)
+    if facets is not None and len(varying) < len(names):
+        alone = next(name for name in names if name not in varying)
+        raise InputError(f"Facet {alone!r} has one level in the data; name facets with two levels or more.")
+    return Decisions(frame, varying, kind)
+
+
+def _choices(
+    data: pd.DataFrame, outcome: str, facets: Sequence[str], features: Sequence[str] | None
+) -> pd.DataFrame:
+    """Decisions between two profiles; the reference profile of a pair is the one met first in the data."""
+    shown = presentations(data, outcome, features, facets)
+    vacuum = (shown["key_a"] == shown["key_b"]).to_numpy()
+    reference_first = (shown["key_a"] == shown["low"]).to_numpy()
+    first = shown["answer"].to_numpy(dtype=float)
+    pair = shown.groupby(["low", "high"], sort=False).ngroup().astype(str).to_numpy()
+    return pd.DataFrame(
+        {
+            "judge": shown["judge"].to_numpy(),
+            "object": pair,
+            "cluster": np.where(shown["is_human"], "judge " + shown["judge_id"], "pair " + pair),
+            "value": np.where(vacuum, np.nan, np.where(reference_first, first, 1 - first)),
+            "first": first,
+            "reference_first": reference_first,
+            "vacuum": vacuum,
+            "row_a": shown["row_a"].to_numpy(),
+            "row_b": shown["row_b"].to_numpy(),
+        }
+    )
+
+
+def _judgments(data: pd.DataFrame, outcome: str, object: str) -> pd.DataFrame:
+    """Ratings, or labels where the outcome is no number."""
+    for name in ("judge_id", object, outcome):
+        require_column(data, name)
+    if data[object].isna().any():
+        row = int(data[object].isna().to_numpy().argmax()) + 1
+        raise InputError(f"Row {row} has no {object}; fill it or drop the row.")
+    if "dimension" in data and data["dimension"].nunique() > 1:
+        found = listed(data["dimension"].astype("string").dropna().unique().tolist())
+        raise InputError(f"The judgments are of several dimensions ({found}); give those of one.")
+    item = data[object].astype("string").to_numpy(dtype=str)
+    return pd.DataFrame(
+        {
+            "judge": _judges(data),
+            "object": item,
+            "cluster": item,
+            "value": _values(data, outcome),
+        }
+    )
+
+
+def _judges(data: pd.DataFrame) -> np.ndarray:
+    if "judge_kind" not in data:
+        return data["judge_id"].astype("string").fillna("").to_numpy(dtype=str)
+    return judge_of(data).astype("string").to_numpy(dtype=str)
+
+
+def _values(data: pd.DataFrame, outcome: str) -> np.ndarray:
+    """Numbers as floats; other values as strings, missing ones as None."""
+    column = data[outcome]
+    lost = column.isna().to_numpy(dtype=bool)
+    if "status" in data:
+        lost |= (data["status"].astype("string") != "ok").fillna(True).to_numpy(dtype=bool)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    if not np.isnan(numbers[~lost]).any():
+        return np.where(lost, np.nan, numbers)
+    texts = column.astype("string").to_numpy(dtype=object)
+    return np.where(lost, None, texts)
+
+
+def by_judge(found: Decisions) -> list[tuple[str, pd.DataFrame]]:
+    """Decisions of each judge, in order of appearance."""
+    return [
+        (str(name), rows.reset_index(drop=True)) for name, rows in found.frame.groupby("judge", sort=False)
+    ]
+
