@@ -1,5 +1,8 @@
 """Judges as measuring instruments: what prompts, orders, samples and dates do to their answers."""
 
+from .components import variance_components
+from .flips import flips
 from .order import order_effects
+from .planning import decision_study
 
-__all__ = ["order_effects"]
+__all__ = ["decision_study", "flips", "order_effects", "variance_components"]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import judge_of
+from conjury.inference.tables.schema import POSITIONS
 
 from ..conjoint.reliability.repeats import presentations
 from ..frames.variables import require_column
@@ -23,7 +24,7 @@ FACETS = (
     "parser",
     "occasion",
 )
-PAIR_KIND = "pair_kind"
+PAIR_KIND, ORDER, POSITION = "pair_kind", "option_order", "position"
 REPETITION = "sample"
 CHOICE, RATING, LABEL = "choice", "rating", "label"
 
@@ -36,8 +37,8 @@ class Decisions:
     ----------
     frame : DataFrame
         One row per decision: ``judge``, ``object`` (the two profiles of a pair in either order, or the item),
-        ``cluster``, the facets as strings, and ``value``. Of a choice, ``value`` is 1 if the
-        reference profile of the pair was chosen, ``first`` is 1 if the first profile shown was
+        ``cluster``, the facets as strings (of choices, ``position`` is that of the reference profile), and
+        ``value``. Of a choice, ``value`` is 1 if the reference profile of the pair was chosen, ``first`` is 1 if the first profile shown was
         chosen, ``reference_first`` is 1 if the reference profile was shown first, ``vacuum`` flags
         pairs of identical profiles, which have no value, and ``row_a, row_b`` are rows of the data. A missing
         answer has a missing value.
@@ -73,7 +74,7 @@ def decisions(
         require_column(data, name)
     names = [name for name in FACETS if name in data] if facets is None else list(dict.fromkeys(facets))
     if is_choices(data):
-        apart = list(dict.fromkeys([*names, *(name for name in FACETS if name in data)]))
+        apart = list(dict.fromkeys(name for name in (*names, *FACETS) if name in data and name != POSITION))
         frame = _choices(data, outcome or "chosen", apart, features)
         kind, rows = CHOICE, frame["row_a"].to_numpy()
     else:
@@ -81,6 +82,9 @@ def decisions(
         kind = RATING if frame["value"].dtype == np.float64 else LABEL
         rows = np.arange(len(data))
     for name in names:
+        if kind == CHOICE and name == POSITION:
+            frame[name] = np.where(frame["reference_first"], *POSITIONS)
+            continue
         frame[name] = data[name].astype("string").fillna("").to_numpy(dtype=str)[rows]
     if cluster is not None:
         frame["cluster"] = data[cluster].astype("string").fillna("").to_numpy(dtype=str)[rows]
@@ -94,12 +98,19 @@ def decisions(
 def _choices(
     data: pd.DataFrame, outcome: str, facets: Sequence[str], features: Sequence[str] | None
 ) -> pd.DataFrame:
-    """Decisions between two profiles; the reference profile of a pair is the one met first in the data."""
+    """Decisions between two profiles.
+
+    The reference profile of a pair is the one that is first where the data show the pair first, among
+    presentations in the order of options that the data name first.
+    """
     shown = presentations(data, outcome, features, facets)
     vacuum = (shown["key_a"] == shown["key_b"]).to_numpy()
-    reference_first = (shown["key_a"] == shown["low"]).to_numpy()
-    first = shown["answer"].to_numpy(dtype=float)
     pair = shown.groupby(["low", "high"], sort=False).ngroup().astype(str).to_numpy()
+    order = pd.factorize(shown[ORDER])[0] if ORDER in shown else np.zeros(len(shown))
+    earliest = shown.assign(pair=pair, order=order).sort_values(["order", "row_a"]).drop_duplicates("pair")
+    reference = earliest.set_index("pair")["key_a"].reindex(pair).to_numpy()
+    reference_first = shown["key_a"].to_numpy() == reference
+    first = shown["answer"].to_numpy(dtype=float)
     return pd.DataFrame(
         {
             "judge": shown["judge"].to_numpy(),

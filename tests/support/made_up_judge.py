@@ -59,3 +59,32 @@ def crossed_choices(
     for name, levels in categories.items():
         table[name] = pd.Categorical(table[name], levels)
     return table
+
+
+def crossed_ratings(
+    items: int,
+    prompts: int,
+    orders: int,
+    *,
+    repeats: int = 1,
+    spread: Sequence[float] = (1.0, 0.5, 0.3, 0.5, 0.0, 0.0, 0.0, 0.5),
+    seed: int = 1,
+) -> pd.DataFrame:
+    """Ratings with random effects of these standard deviations.
+
+    They are those of item, prompt, order, item x prompt, item x order, prompt x order, all three, residual.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (items, prompts, orders)
+    axes = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    value = np.zeros((*shape, repeats))
+    for sd, own in zip(spread, axes, strict=False):
+        size = [shape[k] if k in own else 1 for k in range(3)]
+        value = value + sd * rng.standard_normal([*size, 1])
+    value = value + spread[-1] * rng.standard_normal(value.shape)
+    index = pd.MultiIndex.from_product([range(n) for n in value.shape])
+    table = pd.DataFrame({"value": value.ravel()})
+    names = ("item_id", "prompt_id", "option_order")
+    for k, (name, letter) in enumerate(zip(names, "ipo", strict=True)):
+        table[name] = [f"{letter}{one}" for one in index.get_level_values(k)]
+    return table.assign(sample=index.get_level_values(3), judge_id="m", judge_kind="model")
