@@ -4,5 +4,6 @@ from .components import variance_components
 from .flips import flips
 from .order import order_effects
 from .planning import decision_study
+from .specifications import specifications
 
-__all__ = ["decision_study", "flips", "order_effects", "variance_components"]
+__all__ = ["decision_study", "flips", "order_effects", "specifications", "variance_components"]

@@ -26,6 +26,7 @@ FACETS = (
 )
 PAIR_KIND, ORDER, POSITION = "pair_kind", "option_order", "position"
 REPETITION = "sample"
+PAIR_UNIT = "_pair"  # column of clusters of profiles
 CHOICE, RATING, LABEL = "choice", "rating", "label"
 
 
@@ -172,3 +173,9 @@ def by_judge(found: Decisions) -> list[tuple[str, pd.DataFrame]]:
         (str(name), rows.reset_index(drop=True)) for name, rows in found.frame.groupby("judge", sort=False)
     ]
 
+
+def profile_rows(data: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
+    """Both rows of the data of each decision, with its cluster in a column."""
+    places = decided[["row_a", "row_b"]].to_numpy(dtype=np.int64).ravel()
+    rows = data.iloc[places].reset_index(drop=True)
+    return rows.assign(**{PAIR_UNIT: np.repeat(decided["cluster"].to_numpy(), 2)})

@@ -17,12 +17,11 @@ from ..frames.cells import is_repeat
 from ..numerics.bootstrap import clustered_errors
 from ..numerics.intervals import CORRELATION, check_alpha, inference
 from ..results import Result
-from .decisions import PAIR_KIND, Decisions, by_judge, decisions, is_choices
+from .decisions import PAIR_KIND, PAIR_UNIT, Decisions, by_judge, decisions, is_choices, profile_rows
 
 FIRST, SECOND = "first position", "second position"
 AS_SHOWN, AVERAGED, BOTH = "as shown", "average of positions", "both orders"
 ALL, VACUUM = "all", "identical profiles"
-_UNIT = "_pair"
 _CLASSES = ("same_profile", "always_first", "always_second")
 
 
@@ -127,16 +126,13 @@ def both_orders(rows: pd.DataFrame, facets: Sequence[str]) -> pd.DataFrame:
     usable = rows[~rows["vacuum"].to_numpy(dtype=bool) & rows["first"].notna()]
     keys = ["object", *within]
     sides = [
-        usable[usable["reference_first"] == side].drop_duplicates(keys)[[*keys, "cluster", "first", *_ROWS]]
+        usable[usable["reference_first"] == side].drop_duplicates(keys)[[*keys, "cluster", "first", "row_a", "row_b"]]
         for side in (True, False)
     ]
     pairs = sides[0].merge(sides[1].drop(columns="cluster"), on=keys, suffixes=("", "_again"))
     one, two = (pairs[name].to_numpy(dtype=float) for name in ("first", "first_again"))
     kind = np.select([one != two, one == 1], _CLASSES[:2], _CLASSES[2])
     return pairs.assign(follows=kind)
-
-
-_ROWS = ["row_a", "row_b"]
 
 
 def _is_order(rows: pd.DataFrame, facet: str) -> bool:
@@ -221,25 +217,25 @@ def _effects(
 ) -> pd.DataFrame:
     """AMCEs as shown, by position, averaged over positions, and from pairs asked in both orders."""
     usable = own[~own["vacuum"].to_numpy(dtype=bool)]
-    rows = _with_unit(data, usable)
+    rows = profile_rows(data, usable)
     first = rows[~is_repeat(rows)]
-    fitted, vcov = errors_of(amce(first, formula, id=_UNIT, alpha=alpha))
+    fitted, vcov = errors_of(amce(first, formula, id=PAIR_UNIT, alpha=alpha))
     keys = fitted[["feature", "level"]].astype(str)
     parts = [_version(AS_SHOWN, keys, fitted["estimate"].to_numpy(), vcov, first, alpha)]
     positioned = rows.assign(position=rows["position"].astype("category")).drop(
         columns="repeat", errors="ignore"
     )
-    found = group_effects(positioned, formula, "position", [_UNIT])
+    found = group_effects(positioned, formula, "position", [PAIR_UNIT])
     weights = {FIRST: [1.0, 0.0], SECOND: [0.0, 1.0], AVERAGED: [0.5, 0.5]}
     parts += [_combined(name, found, np.array(one), positioned, alpha) for name, one in weights.items()]
     if len(pairs):
         swapped = pd.concat(
             [
-                _with_unit(data, pairs),
-                _with_unit(data, pairs.assign(row_a=pairs["row_a_again"], row_b=pairs["row_b_again"])),
+                profile_rows(data, pairs),
+                profile_rows(data, pairs.assign(row_a=pairs["row_a_again"], row_b=pairs["row_b_again"])),
             ]
         ).drop(columns="repeat", errors="ignore")
-        fitted, vcov = errors_of(amce(swapped, formula, id=_UNIT, alpha=alpha))
+        fitted, vcov = errors_of(amce(swapped, formula, id=PAIR_UNIT, alpha=alpha))
         keys = fitted[["feature", "level"]].astype(str)
         parts.append(_version(BOTH, keys, fitted["estimate"].to_numpy(), vcov, swapped, alpha))
     return pd.concat(parts, ignore_index=True)
@@ -266,15 +262,8 @@ def _version(
         lower=found.lower,
         upper=found.upper,
         n=len(rows) // 2,
-        n_clusters=rows[_UNIT].nunique(),
+        n_clusters=rows[PAIR_UNIT].nunique(),
     )
-
-
-def _with_unit(data: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
-    """Both rows of each decision, with the cluster of its pair."""
-    places = decided[_ROWS].to_numpy(dtype=np.int64).ravel()
-    rows = data.iloc[places].reset_index(drop=True)
-    return rows.assign(**{_UNIT: np.repeat(decided["cluster"].to_numpy(), 2)})
 
 
 def _judge_first(table: pd.DataFrame) -> pd.DataFrame:
