@@ -1,9 +1,10 @@
 """Judges as measuring instruments: what prompts, orders, samples and dates do to their answers."""
 
 from .components import variance_components
+from .drift import drift
 from .flips import flips
 from .order import order_effects
 from .planning import decision_study
 from .specifications import specifications
 
-__all__ = ["decision_study", "flips", "order_effects", "specifications", "variance_components"]
+__all__ = ["decision_study", "drift", "flips", "order_effects", "specifications", "variance_components"]

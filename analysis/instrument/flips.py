@@ -11,12 +11,11 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..conjoint.reliability.agreement import clustered_share
 from ..figures.labels import display_order
-from ..numerics.bootstrap import clustered_errors
-from ..numerics.intervals import CORRELATION, check_alpha, inference
+from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result
 from .decisions import FACETS, LABEL, REPETITION, by_judge, decisions
+from .rows import mean_of, share_of
 
 ANY = "any"
 FLIPS, REPEATED, NET = "flips", "repetition", "net"
@@ -106,7 +105,8 @@ def flips(
     if not rows:
         raise InputError(" ".join(notes))
     settings = {"alpha": alpha, "outcome": outcome, "margin": margin, "cluster": cluster, "facets": compared}
-    return Result(pd.DataFrame(rows), "flips", tuple(notes), settings)
+    frame = pd.DataFrame(rows).drop(columns="p", errors="ignore")
+    return Result(frame, "flips", tuple(notes), settings)
 
 
 def _rows(
@@ -119,19 +119,24 @@ def _rows(
         return
     whole = _any(rows, facet, within, margin, len(levels))
     if len(whole):
-        yield _share(ANY, "", FLIPS, whole["flips"], whole["cluster"], alpha)
+        yield _named(ANY, "", FLIPS) | share_of(whole["flips"], whole["cluster"], alpha)
     for one, two in combinations(levels, 2):
         between = pairs[pairs["pair"] == _key(one, two)]
         if between.empty:
             continue
-        yield _share(one, two, FLIPS, between["flips"], between["cluster"], alpha)
+        yield _named(one, two, FLIPS) | share_of(between["flips"], between["cluster"], alpha)
         repeated = [pairs[pairs["pair"] == _key(level, level)].set_index("group") for level in (one, two)]
         both = between[between["group"].isin(repeated[0].index) & between["group"].isin(repeated[1].index)]
         if both.empty:
             continue
         own = sum(part.loc[both["group"], "flips"].to_numpy(dtype=float) for part in repeated) / 2
-        yield _share(one, two, REPEATED, pd.Series(own), both["cluster"], alpha)
-        yield _net(one, two, both["flips"].to_numpy(dtype=float) - own, both["cluster"], alpha)
+        yield _named(one, two, REPEATED) | share_of(pd.Series(own), both["cluster"], alpha)
+        net = both["flips"].to_numpy(dtype=float) - own
+        yield _named(one, two, NET) | mean_of(net, both["cluster"], alpha, CORRELATION)
+
+
+def _named(first: str, second: str, quantity: str) -> dict[str, Any]:
+    return {"first": first, "second": second, "quantity": quantity}
 
 
 def _key(one: str, two: str) -> str:
@@ -182,38 +187,3 @@ def _any(
     table = pd.DataFrame({"flips": flipped.astype(float), "cluster": groups["cluster"].first()})
     kept: pd.DataFrame = table[groups[facet].nunique() == n_levels]
     return kept
-
-
-def _share(
-    first: str, second: str, quantity: str, values: pd.Series, clusters: pd.Series, alpha: float
-) -> dict[str, Any]:
-    cluster = pd.factorize(clusters)[0]
-    share = clustered_share(np.bincount(cluster, values), np.bincount(cluster), alpha)
-    return {
-        "first": first,
-        "second": second,
-        "quantity": quantity,
-        "estimate": share.estimate,
-        "std_error": share.std_error,
-        "lower": share.lower,
-        "upper": share.upper,
-        "n": len(values),
-        "n_clusters": int(cluster.max()) + 1,
-    }
-
-
-def _net(first: str, second: str, values: np.ndarray, clusters: pd.Series, alpha: float) -> dict[str, Any]:
-    mean = values.mean()
-    error, n_clusters = clustered_errors((values - mean)[:, None], pd.factorize(clusters)[0])
-    bounds = inference(np.array([mean]), np.where(error > 0, error, np.nan), alpha, support=CORRELATION)
-    return {
-        "first": first,
-        "second": second,
-        "quantity": NET,
-        "estimate": float(mean),
-        "std_error": float(error[0]),
-        "lower": float(bounds.lower[0]),
-        "upper": float(bounds.upper[0]),
-        "n": len(values),
-        "n_clusters": n_clusters,
-    }

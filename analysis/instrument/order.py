@@ -11,13 +11,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..conjoint import amce
-from ..conjoint.reliability.agreement import clustered_share, sign_test
+from ..conjoint.reliability.agreement import sign_test
 from ..diagnostics.effects import GroupEffects, errors_of, group_effects
 from ..frames.cells import is_repeat
-from ..numerics.bootstrap import clustered_errors
 from ..numerics.intervals import CORRELATION, check_alpha, inference
 from ..results import Result
 from .decisions import PAIR_KIND, PAIR_UNIT, Decisions, by_judge, decisions, is_choices, profile_rows
+from .rows import mean_of, share_of
 
 FIRST, SECOND = "first position", "second position"
 AS_SHOWN, AVERAGED, BOTH = "as shown", "average of positions", "both orders"
@@ -164,11 +164,13 @@ def _share_rows(
     judge: str, rows: pd.DataFrame, facets: Sequence[str], alpha: float
 ) -> Iterator[dict[str, Any]]:
     """Share of decisions for the first position: of all, and at each level of each facet."""
-    yield {"judge": judge, "facet": ALL, "level": ""} | _share(rows, rows["first"], "first_share", alpha)
+    share = {"quantity": "first_share"}
+    whole = share_of(rows["first"], rows["cluster"], alpha)
+    yield {"judge": judge, "facet": ALL, "level": ""} | share | whole
     for facet in facets:
         for level, own in rows.groupby(facet, sort=False):
             named = {"judge": judge, "facet": facet, "level": str(level)}
-            yield named | _share(own, own["first"], "first_share", alpha)
+            yield named | share | share_of(own["first"], own["cluster"], alpha)
 
 
 def _swap_rows(judge: str, pairs: pd.DataFrame, alpha: float) -> Iterator[dict[str, Any]]:
@@ -177,39 +179,12 @@ def _swap_rows(judge: str, pairs: pd.DataFrame, alpha: float) -> Iterator[dict[s
         return
     named = {"judge": judge, "facet": ALL, "level": ""}
     for name in _CLASSES:
-        yield named | _share(pairs, (pairs["follows"] == name).astype(float), name, alpha)
+        hits = (pairs["follows"] == name).astype(float)
+        yield named | {"quantity": name} | share_of(hits, pairs["cluster"], alpha)
     lean = (pairs["first"] + pairs["first_again"] - 1).to_numpy(dtype=float)
-    cluster = pd.factorize(pairs["cluster"])[0]
-    error, n_clusters = clustered_errors((lean - lean.mean())[:, None], cluster)
-    bounds = inference(np.array([lean.mean()]), np.where(error > 0, error, np.nan), alpha, support=CORRELATION)
-    yield named | {
-        "quantity": "net_first",
-        "estimate": float(lean.mean()),
-        "std_error": float(error[0]),
-        "lower": float(bounds.lower[0]),
-        "upper": float(bounds.upper[0]),
-        "n": len(lean),
-        "n_clusters": n_clusters,
-        "p": sign_test(np.bincount(cluster, lean)),
-    }
-
-
-def _share(rows: pd.DataFrame, hit: pd.Series, quantity: str, alpha: float) -> dict[str, Any]:
-    """A share with clustered limits; missing answers are excluded."""
-    known = hit.notna().to_numpy()
-    cluster = pd.factorize(rows["cluster"].to_numpy()[known])[0]
-    hits, trials = np.bincount(cluster, hit.to_numpy(dtype=float)[known]), np.bincount(cluster)
-    share = clustered_share(hits, trials, alpha)
-    return {
-        "quantity": quantity,
-        "estimate": share.estimate,
-        "std_error": share.std_error,
-        "lower": share.lower,
-        "upper": share.upper,
-        "n": int(known.sum()),
-        "n_clusters": len(trials),
-        "p": np.nan,
-    }
+    p = sign_test(np.bincount(pd.factorize(pairs["cluster"])[0], lean))
+    found = mean_of(lean, pairs["cluster"], alpha, CORRELATION)
+    yield named | {"quantity": "net_first"} | found | {"p": p}
 
 
 def _effects(

@@ -56,6 +56,7 @@ def test_estimates_of_a_replicated_design_equal_restricted_likelihood_where_all_
     np.testing.assert_allclose(balanced.frame["estimate"], restricted.frame["estimate"], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.long
 def test_unbalanced_designs_give_the_variances_of_lme4() -> None:
     data = pd.read_csv(FIXTURES / "ratings.csv").assign(judge_id="m", judge_kind="model")
     reference = pd.read_csv(FIXTURES / "lme4.csv").set_index("component")["variance"]
