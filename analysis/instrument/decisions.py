@@ -41,8 +41,8 @@ class Decisions:
         ``cluster``, the facets as strings (of choices, ``position`` is that of the reference profile), and
         ``value``. Of a choice, ``value`` is 1 if the reference profile of the pair was chosen, ``first`` is 1 if the first profile shown was
         chosen, ``reference_first`` is 1 if the reference profile was shown first, ``vacuum`` flags
-        pairs of identical profiles, which have no value, and ``row_a, row_b`` are rows of the data. A missing
-        answer has a missing value.
+        pairs of identical profiles, which have no value, and ``row_a, row_b`` are rows of the data; of other judgments it is ``row``. A
+        missing answer has a missing value.
     facets : tuple of str
         Columns of facets that have two levels or more.
     kind : str
@@ -144,6 +144,7 @@ def _judgments(data: pd.DataFrame, outcome: str, object: str) -> pd.DataFrame:
             "object": item,
             "cluster": item,
             "value": _values(data, outcome),
+            "row": np.arange(len(data)),
         }
     )
 
