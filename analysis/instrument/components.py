@@ -119,8 +119,9 @@ def variance_components(
     Result
         One row per ``judge, component``: ``df, mean_square`` (of balanced designs), ``estimate`` (a
         variance; 0 where it would be negative), ``lower, upper, share`` (of the sum of all
-        variances) and ``levels`` (that occur). Intervals are generalised confidence intervals of balanced
-        designs (Weerahandi 1993), which suit few levels, and otherwise Satterthwaite's approximation on
+        variances, with ``share_lower, share_upper``) and ``levels`` (that occur). Intervals are generalised confidence intervals of balanced
+        designs (Weerahandi 1993), which take the levels of every facet as drawn and so are wide where there are
+        few, and otherwise Satterthwaite's approximation on
         the observed information; a variance estimated on the boundary by "reml" has none.
 
         ``extra["coefficients"]`` has ``phi`` (absolute decisions) and ``generalisability`` (relative ones) of
@@ -248,6 +249,7 @@ def _codes(rows: pd.DataFrame, facets: Sequence[str]) -> tuple[np.ndarray, list[
 
 def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFrame:
     lower, upper = np.quantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
+    shares = np.quantile(drawn / drawn.sum(axis=1, keepdims=True), [alpha / 2, 1 - alpha / 2], axis=0)
     bounded = np.isfinite(model.df)
     sizes = [int(np.prod([model.sizes[k] for k in term])) for term in model.terms]
     variance = model.variance
@@ -261,6 +263,8 @@ def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFram
             "lower": np.where(bounded, lower, np.nan),
             "upper": np.where(bounded, upper, np.nan),
             "share": variance / variance.sum(),
+            "share_lower": shares[0],
+            "share_upper": shares[1],
             "levels": [*sizes, np.nan],
         }
     )

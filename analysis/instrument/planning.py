@@ -69,7 +69,7 @@ def decision_study(
     Raises
     ------
     InputError
-        For other results, unknown facets, numbers that cannot be, and a Phi that no plan tried reaches.
+        For other results, unknown facets, numbers that cannot be, and a Phi that no judge reaches by a plan tried.
 
     References
     ----------
@@ -91,18 +91,25 @@ def decision_study(
     if not cost > 0:
         raise InputError(f"cost is {cost!r}; give the cost of one request, above 0.")
     settings = result.settings
-    frames, notes = [], list[str]()
+    frames, notes, unreached = [], list[str](), list[str]()
     for judge in settings["models"]:
         model = model_of(result, judge)
         study = _Study(judge, model, model.drawn(int(settings["draws"]), int(settings["seed"])))
         rows = [_row(study, plan, cost, float(settings["alpha"])) for plan in _plans(model, plans)]
         if wanted is not None:
-            cheapest = _cheapest(study, wanted, most or {})
-            rows.append(_row(study, cheapest, cost, float(settings["alpha"])) | {"cheapest": True})
-            notes.append(f"{judge}: {_said(cheapest)} reach a Phi of {wanted:g} at the least cost.")
+            try:
+                cheapest = _cheapest(study, wanted, most or {})
+            except InputError as error:
+                unreached.append(str(error))
+            else:
+                rows.append(_row(study, cheapest, cost, float(settings["alpha"])) | {"cheapest": True})
+                notes.append(f"{judge}: {_said(cheapest)} reach a Phi of {wanted:g} at the least cost.")
         frame = pd.DataFrame(rows)
         notes.append(f"{judge}: {_worth(frame, model)}")
         frames.append(frame)
+    if unreached and len(unreached) == len(frames):
+        raise InputError(" ".join(unreached))
+    notes += unreached
     kept = {name: settings[name] for name in ("alpha", "draws", "seed")}
     return Result(
         pd.concat(frames, ignore_index=True),
