@@ -25,6 +25,7 @@ from ..numerics.variance_components import (
     precision,
     restricted_variances,
     satterthwaite_draws,
+    separable_terms,
     terms_of,
 )
 from ..results import Result
@@ -177,7 +178,7 @@ def variance_components(
             "sizes": list(model.sizes),
             "replicates": model.replicates,
             "method": model.method,
-            "replicated": len(model.terms) == len(terms_of(len(model.sizes), replicated=True)),
+            "terms": [list(term) for term in model.terms],
         }
     if not frames:
         raise InputError(" ".join(refused))
@@ -195,7 +196,7 @@ def model_of(result: Result, judge: str) -> Model:
     rows = result.frame[result.frame["judge"] == judge]
     return Model(
         tuple(made["facets"]),
-        tuple(terms_of(len(made["sizes"]), made["replicated"])),
+        tuple(tuple(int(k) for k in term) for term in made["terms"]),
         tuple(made["sizes"]),
         int(made["replicates"]),
         str(made["method"]),
@@ -221,9 +222,14 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
         raise InputError("the design is unbalanced, which the analysis of variance does not allow; omit method.")
     values = rows["value"].to_numpy(dtype=float)
     replicates = max(1, len(rows) // int(np.prod(sizes)))
-    terms = tuple(terms_of(len(sizes), is_replicated(codes, sizes)))
+    every = tuple(terms_of(len(sizes), is_replicated(codes, sizes)))
+    by_anova = balanced and method != REML
+    terms = every if by_anova else tuple(separable_terms(codes, sizes))
+    if len(terms) < len(every):
+        lost = [name for name in _names(facets, every) if name not in _names(facets, terms)]
+        notes.append(f"The design cannot tell apart {listed(lost)}; they are part of what it can estimate.")
     shape = (tuple(facets), terms, tuple(sizes), replicates)
-    if balanced and method != REML:
+    if by_anova:
         table = anova(codes, sizes, values)
         matrix = expected_mean_squares(sizes, replicates)
         estimate = np.linalg.solve(matrix, table.mean_square)
@@ -231,7 +237,7 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
         if negative:
             notes.append(f"Estimates below zero were set to zero: {listed(negative)}.")
         return Model(*shape, ANOVA, np.maximum(estimate, 0.0), table.df, table.mean_square), notes
-    fitted = restricted_variances(codes, sizes, values)
+    fitted = restricted_variances(codes, sizes, values, terms)
     df = 2 * (fitted.variance / fitted.std_error) ** 2
     return Model(*shape, REML, fitted.variance, df, np.full(len(df), np.nan)), notes
 

@@ -28,6 +28,7 @@ PAIR_KIND, ORDER, POSITION = "pair_kind", "option_order", "position"
 REPETITION = "sample"
 PAIR_UNIT = "_pair"  # column of clusters of profiles
 CHOICE, RATING, LABEL = "choice", "rating", "label"
+ADDED = ("vacuum", "same_quality")  # kinds of pairs that only test judges
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Decisions:
         ``cluster``, the facets as strings (of choices, ``position`` is that of the reference profile), and
         ``value``. Of a choice, ``value`` is 1 if the reference profile of the pair was chosen, ``first`` is 1 if the first profile shown was
         chosen, ``reference_first`` is 1 if the reference profile was shown first, ``vacuum`` flags
-        pairs of identical profiles, which have no value, and ``row_a, row_b`` are rows of the data; of other judgments it is ``row``. A
+        pairs of identical profiles, which have no value, ``designed`` those whose effects are estimated
+        (neither vacuum nor same-quality pairs), and ``row_a, row_b`` are rows of the data; of other judgments it is ``row``. A
         missing answer has a missing value.
     facets : tuple of str
         Columns of facets that have two levels or more.
@@ -121,10 +123,18 @@ def _choices(
             "first": first,
             "reference_first": reference_first,
             "vacuum": vacuum,
+            "designed": ~vacuum & ~_is_added(data)[shown["row_a"].to_numpy()],
             "row_a": shown["row_a"].to_numpy(),
             "row_b": shown["row_b"].to_numpy(),
         }
     )
+
+
+def _is_added(data: pd.DataFrame) -> np.ndarray:
+    """Flag rows of pairs that only test judges and are no part of the design."""
+    if PAIR_KIND not in data:
+        return np.zeros(len(data), dtype=bool)
+    return np.asarray(data[PAIR_KIND].astype("string").isin(ADDED).to_numpy(dtype=bool))
 
 
 def _judgments(data: pd.DataFrame, outcome: str, object: str) -> pd.DataFrame:

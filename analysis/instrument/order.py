@@ -70,7 +70,7 @@ def order_effects(
         ``extra["effects"]``, if there is a formula, has AMCEs by ``version``: "as shown", "first position"
         and "second position" (of the profile in that position), "average of positions" (the mean of these
         two, in which a preference for a position cancels) and "both orders" (from pairs asked in both
-        orders alone). Pairs of identical profiles are excluded from them.
+        orders alone). Vacuum and same-quality pairs are excluded from them.
 
     Raises
     ------
@@ -126,13 +126,16 @@ def both_orders(rows: pd.DataFrame, facets: Sequence[str]) -> pd.DataFrame:
     usable = rows[~rows["vacuum"].to_numpy(dtype=bool) & rows["first"].notna()]
     keys = ["object", *within]
     sides = [
-        usable[usable["reference_first"] == side].drop_duplicates(keys)[[*keys, "cluster", "first", "row_a", "row_b"]]
+        usable[usable["reference_first"] == side].drop_duplicates(keys)[[*keys, *_KEPT]]
         for side in (True, False)
     ]
-    pairs = sides[0].merge(sides[1].drop(columns="cluster"), on=keys, suffixes=("", "_again"))
+    pairs = sides[0].merge(sides[1].drop(columns=["cluster", "designed"]), on=keys, suffixes=("", "_again"))
     one, two = (pairs[name].to_numpy(dtype=float) for name in ("first", "first_again"))
     kind = np.select([one != two, one == 1], _CLASSES[:2], _CLASSES[2])
     return pairs.assign(follows=kind)
+
+
+_KEPT = ["cluster", "designed", "first", "row_a", "row_b"]
 
 
 def _is_order(rows: pd.DataFrame, facet: str) -> bool:
@@ -191,7 +194,8 @@ def _effects(
     data: pd.DataFrame, own: pd.DataFrame, pairs: pd.DataFrame, formula: str, alpha: float
 ) -> pd.DataFrame:
     """AMCEs as shown, by position, averaged over positions, and from pairs asked in both orders."""
-    usable = own[~own["vacuum"].to_numpy(dtype=bool)]
+    usable = own[own["designed"].to_numpy(dtype=bool)]
+    pairs = pairs[pairs["designed"].to_numpy(dtype=bool)]
     rows = profile_rows(data, usable)
     first = rows[~is_repeat(rows)]
     fitted, vcov = errors_of(amce(first, formula, id=PAIR_UNIT, alpha=alpha))

@@ -107,7 +107,7 @@ def specifications(
     first = _reference(found.frame, crossed, reference or {})
     frames, summaries, notes = [], list[dict[str, Any]](), list[str]()
     for judge, own in by_judge(found):
-        own = own[~own["vacuum"].to_numpy(dtype=bool)]
+        own = own[own["designed"].to_numpy(dtype=bool)]
         if ORDER not in crossed:
             own = own[~is_repeat(data)[own["row_a"].to_numpy()]]
         try:

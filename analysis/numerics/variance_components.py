@@ -123,13 +123,42 @@ class Restricted:
     std_error: Floats  # (T + 1,): by the observed information; NaN on the boundary
 
 
-def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats) -> Restricted:
-    """Fit all terms and the residual of any crossed design by restricted maximum likelihood.
+def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
+    """Terms whose variances a design can tell apart: main effects, and interactions up to some size.
+
+    Those of a size are left out, with all larger ones, where their covariances depend linearly on each other,
+    on smaller terms, or, of terms with the object, on independent residuals.
+    """
+    every = terms_of(len(sizes), is_replicated(codes, sizes))
+    patterns, _ = _patterns(codes, sizes, np.zeros(len(codes)), every)
+    cells = np.unique(codes[:, 1:], axis=0)
+    of_object = [term for term in every if 0 in term]
+    kept = list[Term]()
+    for size in range(1, len(sizes) + 1):
+        wanted = [term for term in every if len(term) <= size]
+        within = [
+            np.concatenate([one.shared[of_object.index(term)].ravel() for one in patterns])
+            for term in wanted
+            if 0 in term
+        ]
+        within.append(np.concatenate([np.eye(len(one.total)).ravel() for one in patterns]))
+        facets = [np.array(term) - 1 for term in wanted if 0 not in term]
+        between = [np.all(cells[:, None, own] == cells[None, :, own], axis=2).ravel() for own in facets]
+        parts = [np.array(part, dtype=float) for part in (within, between) if part]
+        if size > 1 and any(np.linalg.matrix_rank(part @ part.T) < len(part) for part in parts):
+            break
+        kept = wanted
+    return kept
+
+
+def restricted_variances(
+    codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]
+) -> Restricted:
+    """Fit terms and the residual of any crossed design by restricted maximum likelihood.
 
     Effects that involve the object, factor 0, are eliminated within objects, so that the cost grows with the
     patterns of cells in which objects are observed.
     """
-    terms = terms_of(len(sizes), is_replicated(codes, sizes))
     scale = float(values.var())
     centred = (values - values.mean()) / np.sqrt(scale)
     patterns, owner = _patterns(codes, sizes, centred, terms)

@@ -12,6 +12,7 @@ import made_up_benchmark as benchmark
 import made_up_few_labels as few
 import numpy as np
 import pandas as pd
+from made_up_instrument import INSTRUMENT
 from made_up_results import (
     ATTRIBUTES,
     GROUPS,
@@ -510,7 +511,7 @@ CHECKS: dict[str, Made] = {
     "stimuli": check("stimuli", stimulus="text"),
     "clusters": check("clusters", unit="text"),
 }
-EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK}
+EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK, **INSTRUMENT}
 
 
 @cache

@@ -124,6 +124,17 @@ def test_the_cheapest_plan_reaches_phi_and_nothing_cheaper_does() -> None:
         decision_study(result, [{}], wanted=0.999, most={"prompt_id": 2, "repeats": 2})
 
 
+def test_fractions_leave_out_what_they_cannot_separate() -> None:
+    data = crossed_ratings(60, 4, 2, repeats=2, seed=3, spread=(1.0, 0.8, 0.5, 0.6, 0, 0, 0, 0.5))
+    half = data[data["prompt_id"].isin(["p0", "p1"]) == (data["option_order"] == "o0")]
+    found = variance_components(half, draws=50)
+    assert found.frame["component"].tolist() == ["object", "prompt_id", "option_order", "residual"]
+    assert "cannot tell apart" in found.notes[0]
+    assert found.frame["estimate"].iloc[0] == pytest.approx(1, abs=0.5)
+    third = data.drop(data[(data["prompt_id"] == "p3") & (data["option_order"] == "o1")].index)
+    assert "object:prompt_id" in set(variance_components(third, draws=50).frame["component"])
+
+
 def test_judges_have_rows_of_their_own_or_are_a_facet() -> None:
     one = crossed_ratings(20, 3, 1, seed=1)
     both = pd.concat([one, crossed_ratings(20, 3, 1, seed=2).assign(judge_id="n")])
