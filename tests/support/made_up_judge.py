@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from made_up_people import model_and_people
 from scipy.special import expit
 
 
@@ -88,3 +89,15 @@ def crossed_ratings(
     for k, (name, letter) in enumerate(zip(names, "ipo", strict=True)):
         table[name] = [f"{letter}{one}" for one in index.get_level_values(k)]
     return table.assign(sample=index.get_level_values(3), judge_id="m", judge_kind="model")
+
+
+def in_both_orders(pairs: int = 60) -> pd.DataFrame:
+    """Choices of a model that is asked every pair in both orders and prefers the first position."""
+    given = model_and_people(pairs, 5, 6)[0].assign(sample=1)
+    swapped = given.assign(
+        position=given["position"].astype("string").map({"A": "B", "B": "A"}).astype(given["position"].dtype),
+        sample=given["sample"] + 1,
+    )
+    flip = np.repeat(np.random.default_rng(1).random(len(given) // 2) < 0.5, 2)
+    swapped["chosen"] = swapped["chosen"].where(~flip, 1 - swapped["chosen"])
+    return pd.concat([given.assign(option_order="given"), swapped.assign(option_order="swapped")])
