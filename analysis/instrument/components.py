@@ -185,9 +185,7 @@ def variance_components(
     notes += [f"{reason} It was excluded." for reason in refused]
     settings = {"alpha": alpha, "draws": draws, "seed": seed, "outcome": outcome, "models": models}
     extra = {"coefficients": pd.DataFrame(coefficients)}
-    return Result(
-        pd.concat(frames, ignore_index=True), "variance_components", tuple(notes), settings, extra
-    )
+    return Result(pd.concat(frames, ignore_index=True), "variance_components", tuple(notes), settings, extra)
 
 
 def model_of(result: Result, judge: str) -> Model:
@@ -216,10 +214,14 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
     if not len(rows) or rows["value"].nunique() < 2:
         raise InputError("all answers are the same, or there are none.")
     if not facets and not is_replicated(codes, sizes):
-        raise InputError("no facet has two levels and no request is repeated, so there is nothing to separate.")
+        raise InputError(
+            "no facet has two levels and no request is repeated, so there is nothing to separate."
+        )
     balanced = is_balanced(codes, sizes)
     if method == ANOVA and not balanced:
-        raise InputError("the design is unbalanced, which the analysis of variance does not allow; omit method.")
+        raise InputError(
+            "the design is unbalanced, which the analysis of variance does not allow; omit method."
+        )
     values = rows["value"].to_numpy(dtype=float)
     replicates = max(1, len(rows) // int(np.prod(sizes)))
     every = tuple(terms_of(len(sizes), is_replicated(codes, sizes)))

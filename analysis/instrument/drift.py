@@ -121,7 +121,9 @@ def _rows(
     cells = rows[rows["occasion"].isin(dates)].groupby(["object", *within, "occasion"], sort=False)
     table = pd.DataFrame({"score": cells["score"].mean(), "cluster": cells["cluster"].first()}).reset_index()
     wide = table.pivot(index=["object", *within], columns="occasion", values="score").reindex(columns=dates)
-    by_object = table.groupby(["object", "occasion"], sort=False)["score"].mean().unstack().reindex(columns=dates)
+    by_object = (
+        table.groupby(["object", "occasion"], sort=False)["score"].mean().unstack().reindex(columns=dates)
+    )
     anchored = wide.dropna().groupby(level="object", sort=False).mean().reindex(by_object.index)
     if anchored.isna().all(axis=None):
         return
@@ -130,10 +132,10 @@ def _rows(
     first, again = (anchored[name].to_numpy(dtype=float) for name in dates)
     means = [float(np.nanmean(part)) for part in (before, after, first, again)]
     total = _centred(after) - _centred(before)
-    judge = _centred(again - first)
+    judge, anchors = _centred(again - first), np.isfinite(first)
     for name, influence, estimate, ends, n in (
         (TOTAL, total, means[1] - means[0], means[:2], len(by_object)),
-        (JUDGE, judge, means[3] - means[2], means[2:], int(np.isfinite(first).sum())),
+        (JUDGE, np.where(anchors, judge, np.nan), means[3] - means[2], means[2:], int(anchors.sum())),
         (ITEMS, total - judge, means[1] - means[0] - means[3] + means[2], [np.nan] * 2, len(by_object)),
     ):
         found = influenced(estimate, influence, cluster, alpha)

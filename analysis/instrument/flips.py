@@ -174,9 +174,7 @@ def _differ(one: pd.Series, two: pd.Series, margin: float) -> np.ndarray:
     return (one.to_numpy() != two.to_numpy()).astype(float)
 
 
-def _any(
-    rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n_levels: int
-) -> pd.DataFrame:
+def _any(rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n_levels: int) -> pd.DataFrame:
     """Objects decided at all levels, and whether their decisions are not all alike."""
     sampled = [REPETITION] if REPETITION in rows and facet != REPETITION else []
     groups = rows.groupby(["object", *within, *sampled], sort=False)

@@ -16,7 +16,17 @@ from ..diagnostics.effects import GroupEffects, errors_of, group_effects
 from ..frames.cells import is_repeat
 from ..numerics.intervals import CORRELATION, check_alpha, inference
 from ..results import Result
-from .decisions import PAIR_KIND, PAIR_UNIT, Decisions, by_judge, decisions, is_choices, profile_rows
+from .decisions import (
+    PAIR_KIND,
+    PAIR_UNIT,
+    POSITION,
+    REPETITION,
+    Decisions,
+    by_judge,
+    decisions,
+    is_choices,
+    profile_rows,
+)
 from .rows import mean_of, share_of
 
 FIRST, SECOND = "first position", "second position"
@@ -102,7 +112,9 @@ def order_effects(
     found = decisions(data, outcome, facets, cluster=cluster, features=features)
     levels = _levels(data, found, facets is None)
     if found.frame["first"].isna().all():
-        raise InputError(f"No choice has an answer in column {outcome!r}; check that column and the statuses.")
+        raise InputError(
+            f"No choice has an answer in column {outcome!r}; check that column and the statuses."
+        )
     rows, effects, notes = [], [], list[str]()
     for judge, own in by_judge(found):
         shown = own.merge(levels, left_on="row_a", right_index=True, how="left", suffixes=("_", ""))
@@ -150,7 +162,8 @@ def _is_order(rows: pd.DataFrame, facet: str) -> bool:
 
 def _levels(data: pd.DataFrame, found: Decisions, is_default: bool) -> pd.DataFrame:
     """Levels of facets of every row of the data, as strings; the kind of pair is one of them by default."""
-    levels = data[list(found.facets)].astype("string").fillna("")
+    names = [name for name in found.facets if not is_default or name != REPETITION]
+    levels = data[[name for name in names if name != POSITION]].astype("string").fillna("")
     if not is_default:
         return levels
     if PAIR_KIND in data and data[PAIR_KIND].nunique(dropna=False) > 1:

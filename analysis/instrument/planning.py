@@ -135,9 +135,13 @@ def _checked(model: Model, plan: Plan) -> dict[str, int]:
     known, sizes = (*model.facets, REPEATS), dict(model.with_sizes)
     for name, count in plan.items():
         if name not in known:
-            raise InputError(f"A plan names {name!r}, which is no facet of the result; there are {listed(known)}.")
+            raise InputError(
+                f"A plan names {name!r}, which is no facet of the result; there are {listed(known)}."
+            )
         if not isinstance(count, int | np.integer) or count < 1:
-            raise InputError(f"A plan has {count!r} as the number of {name}; give a whole number of 1 or more.")
+            raise InputError(
+                f"A plan has {count!r} as the number of {name}; give a whole number of 1 or more."
+            )
         if name in EXHAUSTED and count > sizes[name]:
             raise InputError(f"A plan has {count} levels of {name}, of which there are {sizes[name]} in all.")
     return {name: int(plan.get(name, 1)) for name in known}
@@ -199,7 +203,9 @@ def _cheapest(study: _Study, wanted: float, most: Plan) -> dict[str, int]:
 
 def _said(plan: Plan) -> str:
     """A plan in words, such as 3 levels of prompt_id x 2 levels of option_order x 4 repeats."""
-    parts = [f"{count} level{'s' * (count != 1)} of {name}" for name, count in plan.items() if name != REPEATS]
+    parts = [
+        f"{count} level{'s' * (count != 1)} of {name}" for name, count in plan.items() if name != REPEATS
+    ]
     return " x ".join([*parts, f"{plan[REPEATS]} repeat{'s' * (plan[REPEATS] != 1)}"])
 
 

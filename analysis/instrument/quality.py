@@ -237,9 +237,7 @@ def _levels(stratum: np.ndarray) -> Floats:
     return np.asarray(np.eye(int(stratum.max()) + 1)[stratum])
 
 
-def _slope(
-    scored: _Scored, y: Floats, controls: Floats, used: np.ndarray, alpha: float
-) -> dict[str, Any]:
+def _slope(scored: _Scored, y: Floats, controls: Floats, used: np.ndarray, alpha: float) -> dict[str, Any]:
     """Slope of y on the attribute with controls, clustered; NaN where the attribute does not vary beside them."""
     y, x, controls = y[used], scored.x[used], controls[used]
     if controls.shape[1]:

@@ -151,7 +151,9 @@ def _reference(rows: pd.DataFrame, facets: Sequence[str], given: Mapping[str, st
             raise InputError(f"reference names {first[name]!r} of {name}, which has {listed(levels)}.")
     unknown = [name for name in given if name not in facets]
     if unknown:
-        raise InputError(f"reference names {unknown[0]!r}, which is no facet; the facets are {listed(facets)}.")
+        raise InputError(
+            f"reference names {unknown[0]!r}, which is no facet; the facets are {listed(facets)}."
+        )
     return first
 
 

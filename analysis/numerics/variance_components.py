@@ -101,7 +101,9 @@ def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: in
 
 def is_replicated(codes: Codes, sizes: Sequence[int]) -> bool:
     """Whether some cell has several observations."""
-    return bool(np.unique(np.ravel_multi_index(tuple(codes.T), tuple(sizes)), return_counts=True)[1].max() > 1)
+    return bool(
+        np.unique(np.ravel_multi_index(tuple(codes.T), tuple(sizes)), return_counts=True)[1].max() > 1
+    )
 
 
 @dataclass(frozen=True)
@@ -208,16 +210,16 @@ def _patterns(
         cells = codes[members[0]]
         own = np.stack([values[rows] for rows in members])
         shared = [
-            np.all(cells[:, None, term[1:]] == cells[None, :, term[1:]], axis=2) for term in terms if 0 in term
+            np.all(cells[:, None, term[1:]] == cells[None, :, term[1:]], axis=2)
+            for term in terms
+            if 0 in term
         ]
         design = np.zeros((len(cells), 1 + len(owner)))
         design[:, 0] = 1.0
         for start, term in zip(starts, others, strict=False):
             joint = np.ravel_multi_index(tuple(cells[:, list(term)].T), [sizes[k] for k in term])
             design[np.arange(len(cells)), 1 + start + joint] = 1.0
-        found.append(
-            _Pattern(np.array(shared, dtype=float), design, len(own), own.sum(axis=0), own.T @ own)
-        )
+        found.append(_Pattern(np.array(shared, dtype=float), design, len(own), own.sum(axis=0), own.T @ own))
     return found, owner
 
 

@@ -65,7 +65,8 @@ class Fitting:
         typer.Option(help="Cluster column in place of the study's; repeat it for columns that cross."),
     ] = None
     vcov: Annotated[
-        str | None, typer.Option(help="Standard errors: survey (cregg's), CR0, CR1, CR1S, CR2, CV3, HC0 to HC3.")
+        str | None,
+        typer.Option(help="Standard errors: survey (cregg's), CR0, CR1, CR1S, CR2, CV3, HC0 to HC3."),
     ] = None
     alpha: Alpha = 0.05
     draws: Annotated[
@@ -240,7 +241,9 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if work.groups and "groups" in result.settings and result.kind not in ("people", "bounds", *CORRECTIONS)
+        if work.groups
+        and "groups" in result.settings
+        and result.kind not in ("people", "bounds", *CORRECTIONS)
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:

@@ -30,7 +30,9 @@ ROW, CURVE, LONGEST = 0.19, 2.3, 1.9
 class Curve:
     """One effect in all specifications, sorted by size."""
 
-    table: pd.DataFrame  # ``estimate, lower, upper, band_lower, band_upper, conclusion, reference`` and facets
+    table: (
+        pd.DataFrame
+    )  # ``estimate, lower, upper, band_lower, band_upper, conclusion, reference`` and facets
     facets: list[str]
     effect: str
     judge: str
@@ -133,7 +135,9 @@ def specification_curve(
         if value is not None:
             summary = summary[summary[name] == value]
     if summary.empty:
-        raise InputError("There is no such specification curve; name a judge, feature and level of the result.")
+        raise InputError(
+            "There is no such specification curve; name a judge, feature and level of the result."
+        )
     first = summary[summary["judge"] == summary["judge"].iloc[0]]
     one = first.iloc[int(first["mean"].abs().to_numpy().argmax())]
     keys = ["judge", "feature", "level"]

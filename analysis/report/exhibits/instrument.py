@@ -86,7 +86,9 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
             "intervals. In the average of both positions a preference for a position cancels."
         )
         some = " of the first judge" if len(judges) > 1 else ""
-        further = [Exhibit(f"{{figure}} shows effects{some} by order.", [Drawn(result, text, "effects", "effects")])]
+        further = [
+            Exhibit(f"{{figure}} shows effects{some} by order.", [Drawn(result, text, "effects", "effects")])
+        ]
     return Exhibit(
         lead,
         [Drawn(result, caption)],
@@ -99,7 +101,9 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
 def _order_table(result: Result, style: Style) -> GT:
     frame = result.frame[result.frame["quantity"].isin(FOLLOWED)]
     rows = [
-        FOLLOWED[one["quantity"]] if one["facet"] == "all" else level_in_words(style, one["facet"], one["level"])
+        FOLLOWED[one["quantity"]]
+        if one["facet"] == "all"
+        else level_in_words(style, one["facet"], one["level"])
         for one in frame.to_dict("records")
     ]
     return styled_table(
@@ -257,9 +261,7 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
     )
     n = int(summary["n_specifications"].max())
     turning = int((summary["conclusion_turns"] > 0).sum())
-    reading = (
-        f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects turns in at least one."
-    )
+    reading = f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects turns in at least one."
     first = str(summary["judge"].iloc[0])
     shown = Result(
         result.frame[result.frame["judge"] == first],

@@ -51,7 +51,10 @@ def test_phi_and_generalisability_are_ratios_of_variances() -> None:
 
 def test_estimates_of_a_replicated_design_equal_restricted_likelihood_where_all_are_positive() -> None:
     data = crossed_ratings(30, 4, 3, repeats=2, seed=1, spread=(1.0, 0.8, 0.5, 0.7, 0.6, 0.5, 0.6, 0.5))
-    balanced, restricted = variance_components(data, draws=50), variance_components(data, method="reml", draws=50)
+    balanced, restricted = (
+        variance_components(data, draws=50),
+        variance_components(data, method="reml", draws=50),
+    )
     assert (balanced.frame["estimate"] > 0).all()
     np.testing.assert_allclose(balanced.frame["estimate"], restricted.frame["estimate"], rtol=1e-3, atol=1e-4)
 
@@ -104,7 +107,9 @@ def test_a_plan_is_worth_as_many_repeats_as_have_its_error_variance() -> None:
     found = decision_study(result, [{"prompt_id": 3, "option_order": 2}]).frame.iloc[0]
     worth = found["worth_repeats"]
     assert worth > 6
-    repeated = decision_study(result, [{"repeats": int(np.floor(worth))}, {"repeats": int(np.ceil(worth))}]).frame
+    repeated = decision_study(
+        result, [{"repeats": int(np.floor(worth))}, {"repeats": int(np.ceil(worth))}]
+    ).frame
     assert repeated["absolute_error"].iloc[0] >= found["absolute_error"] >= repeated["absolute_error"].iloc[1]
     assert found["requests"] == 6
 

@@ -21,7 +21,13 @@ def study() -> Study:
 
 def test_choices_with_facets_have_steps_that_run(study: Study) -> None:
     steps = {step.name: step for step in instrument_steps(study, in_both_orders(), OPTIONS)}
-    assert list(steps) == ["order_effects", "specifications", "flips", "variance_components", "decision_study"]
+    assert list(steps) == [
+        "order_effects",
+        "specifications",
+        "flips",
+        "variance_components",
+        "decision_study",
+    ]
     found = {name: step.call() for name, step in steps.items()}
     assert {result.kind for result in found.values()} == set(steps)
     assert "average of positions" in set(found["order_effects"].extra["effects"]["version"])
