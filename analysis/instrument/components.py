@@ -119,11 +119,11 @@ def variance_components(
     -------
     Result
         One row per ``judge, component``: ``df, mean_square`` (of balanced designs), ``estimate`` (a
-        variance; 0 where it would be negative), ``lower, upper, share`` (of the sum of all
-        variances, with ``share_lower, share_upper``) and ``levels`` (that occur). Intervals are generalised confidence intervals of balanced
-        designs (Weerahandi 1993), which take the levels of every facet as drawn and so are wide where there are
-        few, and otherwise Satterthwaite's approximation on
-        the observed information; a variance estimated on the boundary by "reml" has none.
+        variance; 0 where it would be negative), ``lower, upper, share`` (of the sum of all variances, with
+        ``share_lower, share_upper``) and ``levels`` (that occur). Intervals are generalised confidence
+        intervals of balanced designs (Weerahandi 1993), which take the levels of every facet as drawn and so
+        are wide where there are few, and otherwise Satterthwaite's approximation on the observed
+        information; a variance estimated on the boundary by "reml" has none.
 
         ``extra["coefficients"]`` has ``phi`` (absolute decisions) and ``generalisability`` (relative ones) of
         a single answer (``design`` "one answer") and of the mean over all conditions observed ("as

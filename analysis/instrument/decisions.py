@@ -38,13 +38,13 @@ class Decisions:
     Attributes
     ----------
     frame : DataFrame
-        One row per decision: ``judge``, ``object`` (the two profiles of a pair in either order, or the item),
-        ``cluster``, the facets as strings (of choices, ``position`` is that of the reference profile), and
-        ``value``. Of a choice, ``value`` is 1 if the reference profile of the pair was chosen, ``first`` is 1 if the first profile shown was
-        chosen, ``reference_first`` is 1 if the reference profile was shown first, ``vacuum`` flags
-        pairs of identical profiles, which have no value, ``designed`` those whose effects are estimated
-        (neither vacuum nor same-quality pairs), and ``row_a, row_b`` are rows of the data; of other judgments it is ``row``. A
-        missing answer has a missing value.
+        One row per decision: ``judge``, ``object`` (the two profiles of a pair in either order, or the
+        item), ``cluster``, the facets as strings (of choices, ``position`` is that of the reference
+        profile), and ``value``. Of a choice, ``value`` is 1 if the reference profile of the pair was chosen,
+        ``first`` is 1 if the first profile shown was chosen, ``reference_first`` is 1 if the reference
+        profile was shown first, ``vacuum`` flags pairs of identical profiles, which have no value,
+        ``designed`` those whose effects are estimated (neither vacuum nor same-quality pairs), and ``row_a,
+        row_b`` are rows of the data; of other judgments it is ``row``. A missing answer has a missing value.
     facets : tuple of str
         Columns of facets that have two levels or more.
     kind : str
@@ -175,7 +175,8 @@ def _values(data: pd.DataFrame, outcome: str) -> np.ndarray:
     if not np.isnan(numbers[~lost]).any():
         return np.where(lost, np.nan, numbers)
     texts = column.astype("string").to_numpy(dtype=object)
-    return np.where(lost, None, texts)
+    texts[lost] = None
+    return np.asarray(texts)
 
 
 def by_judge(found: Decisions) -> list[tuple[str, pd.DataFrame]]:

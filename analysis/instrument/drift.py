@@ -31,8 +31,8 @@ def drift(
 ) -> Result:
     """Split the change of a mean between occasions into what the judge and what the items contribute.
 
-    Anchors are objects that a judge decided on both occasions. Their mean change is that of the judge; the rest
-    of the change of the mean over all objects comes from other objects being asked. Means are over
+    Anchors are objects that a judge decided on both occasions. Their mean change is that of the judge; the
+    rest of the change of the mean over all objects comes from other objects being asked. Means are over
     objects, each the mean of its decisions; anchors are compared within the same known facets.
 
     Parameters

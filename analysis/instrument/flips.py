@@ -35,8 +35,8 @@ def flips(
 
     Decisions of one judge about one object are compared between two levels of a facet with all other known
     facets the same. Where requests were repeated (``sample``), all pairs of answers are compared, and the
-    disagreement of two levels a and b, D_ab, is set against that of repeats within them: the net share
-    is D_ab - (D_aa + D_bb) / 2, which is zero where the facet does nothing. Of choices its mean is that of the
+    disagreement of two levels a and b, D_ab, is set against that of repeats within them: the net share is
+    D_ab - (D_aa + D_bb) / 2, which is zero where the facet does nothing. Of choices its mean is that of the
     squared difference between the two probabilities.
 
     Parameters
@@ -170,8 +170,9 @@ def _disagreement(rows: pd.DataFrame, facet: str, within: Sequence[str], margin:
 
 def _differ(one: pd.Series, two: pd.Series, margin: float) -> np.ndarray:
     if margin:
-        return (np.abs(one.to_numpy(dtype=float) - two.to_numpy(dtype=float)) > margin).astype(float)
-    return (one.to_numpy() != two.to_numpy()).astype(float)
+        far = np.abs(one.to_numpy(dtype=float) - two.to_numpy(dtype=float)) > margin
+        return np.asarray(far, dtype=float)
+    return np.asarray(one.to_numpy() != two.to_numpy(), dtype=float)
 
 
 def _any(rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n_levels: int) -> pd.DataFrame:

@@ -118,7 +118,7 @@ def order_effects(
     rows, effects, notes = [], [], list[str]()
     for judge, own in by_judge(found):
         shown = own.merge(levels, left_on="row_a", right_index=True, how="left", suffixes=("_", ""))
-        rows += list(_share_rows(judge, shown, list(levels), alpha))
+        rows += list(_share_rows(judge, shown, [str(name) for name in levels], alpha))
         pairs = both_orders(own, found.facets)
         rows += list(_swap_rows(judge, pairs, alpha))
         if formula is None:
@@ -190,7 +190,7 @@ def _share_rows(
 
 
 def _swap_rows(judge: str, pairs: pd.DataFrame, alpha: float) -> Iterator[dict[str, Any]]:
-    """Shares of pairs asked in both orders by what the answers follow, and the mean effect of the position."""
+    """Shares of pairs asked in both orders by what answers follow, and the mean effect of the position."""
     if pairs.empty:
         return
     named = {"judge": judge, "facet": ALL, "level": ""}

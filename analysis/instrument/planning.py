@@ -1,4 +1,4 @@
-"""Decision studies: how precise the mean of so many prompts, orders and repeats would be, and at what cost."""
+"""Decision studies: how precise the mean of so many prompts, orders and repeats would be, at what cost."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def decision_study(
     Raises
     ------
     InputError
-        For other results, unknown facets, numbers that cannot be, and a Phi that no judge reaches by a plan tried.
+        For other results, unknown facets, numbers that cannot be, and a Phi that no judge reaches by a plan
+        tried.
 
     References
     ----------
@@ -196,7 +197,8 @@ def _cheapest(study: _Study, wanted: float, most: Plan) -> dict[str, int]:
             best = (requests, -phi, plan)
     if best is None:
         raise InputError(
-            f"{study.judge}: no plan of up to {_said(limits)} reaches a Phi of {wanted:g}; allow more by most=."
+            f"{study.judge}: no plan of up to {_said(limits)} reaches a Phi of {wanted:g}; allow more by "
+            "most=."
         )
     return best[2]
 

@@ -238,7 +238,7 @@ def _levels(stratum: np.ndarray) -> Floats:
 
 
 def _slope(scored: _Scored, y: Floats, controls: Floats, used: np.ndarray, alpha: float) -> dict[str, Any]:
-    """Slope of y on the attribute with controls, clustered; NaN where the attribute does not vary beside them."""
+    """Slope of y on the attribute with controls, clustered; NaN where the attribute follows from them."""
     y, x, controls = y[used], scored.x[used], controls[used]
     if controls.shape[1]:
         coefficients = np.linalg.lstsq(controls, np.column_stack([x, y]), rcond=None)[0]

@@ -80,8 +80,8 @@ def specifications(
 
     References
     ----------
-    Simonsohn, U., Simmons, J. P., Nelson, L. D. (2020). Specification curve analysis. Nature Human Behaviour 4,
-    1208-1214. doi:10.1038/s41562-020-0912-z
+    Simonsohn, U., Simmons, J. P., Nelson, L. D. (2020). Specification curve analysis. Nature Human Behaviour
+    4, 1208-1214. doi:10.1038/s41562-020-0912-z
 
     Hothorn, T., Bretz, F., Westfall, P. (2008). Simultaneous inference in general parametric models.
     Biometrical Journal 50(3), 346-363. doi:10.1002/bimj.200810425
@@ -89,7 +89,8 @@ def specifications(
     Examples
     --------
     >>> rows = {"judge_id": "m", "judge_kind": "model", "pair_id": [1, 1, 2, 2, 3, 3, 4, 4] * 2,
-    ...         "prompt_id": ["p"] * 8 + ["q"] * 8, "position": list("AB") * 8, "profile_id": list(range(8)) * 2,
+    ...         "prompt_id": ["p"] * 8 + ["q"] * 8, "position": list("AB") * 8,
+    ...         "profile_id": list(range(8)) * 2,
     ...         "tone": list("xyyxxyyx") * 2, "chosen": [1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]}
     >>> found = specifications(pd.DataFrame(rows), "chosen ~ tone", draws=100)
     >>> found.frame[["prompt_id", "level", "estimate"]].values.tolist()
@@ -163,7 +164,7 @@ def _curve(data: pd.DataFrame, own: pd.DataFrame, facets: Sequence[str], formula
     cells = own.drop_duplicates(list(facets))[list(facets)].reset_index(drop=True)
     names = [str(k) for k in range(len(cells))]
     rows = profile_rows(data, own).drop(columns="repeat", errors="ignore")
-    rows[CELL] = pd.Categorical.from_codes(np.repeat(number, 2), names)
+    rows[CELL] = pd.Categorical.from_codes(np.repeat(number, 2), pd.Index(names))
     effects = group_effects(rows, formula, CELL, [PAIR_UNIT])
     kept = cells.iloc[[int(name) for name in effects.groups]].reset_index(drop=True)
     return _Curve(effects, kept, len(cells) - len(kept))

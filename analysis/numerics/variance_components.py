@@ -55,7 +55,7 @@ def anova(codes: Codes, sizes: Sequence[int], values: Floats) -> Anova:
     centred = values - values.mean()
     means = np.bincount(cell, centred, int(np.prod(sizes))).reshape(sizes) / replicates
     every = terms_of(n_factors, replicated=True)
-    raw = {(): 0.0}
+    raw: dict[Term, float] = {(): 0.0}
     for term in every:
         other = tuple(k for k in range(n_factors) if k not in term)
         margin = means.mean(axis=other)
@@ -96,7 +96,7 @@ def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: in
     """Draw variances, (draws, T + 1), from the generalised pivotal quantities of mean squares."""
     chi2 = np.random.default_rng(seed).chisquare(df, size=(draws, len(df)))
     drawn = mean_square * df / chi2
-    return np.maximum(np.linalg.solve(matrix, drawn.T).T, 0.0)
+    return np.asarray(np.maximum(np.linalg.solve(matrix, drawn.T).T, 0.0))
 
 
 def is_replicated(codes: Codes, sizes: Sequence[int]) -> bool:

@@ -39,7 +39,7 @@ def instrument_steps(study: Study | ItemStudy, data: pd.DataFrame, options: FitO
         return
     taken = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
     taken |= set(RESERVED_TABLES)
-    drawn = {"alpha": options.alpha, "seed": options.seed}
+    drawn: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
 
     def step(name: str, title: str, call: Callable[..., Result], *given: Any, **more: Any) -> Step:
         return Step(free(name, taken), title, partial(_noted, title, call, *given, **more))

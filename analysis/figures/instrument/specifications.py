@@ -45,8 +45,8 @@ class Curve:
         counted = ", ".join(f"{counts[name]} {name}" for name in CONCLUSIONS if name in counts)
         low, high = self.table["estimate"].min(), self.table["estimate"].max()
         return (
-            f"Specification curve of {self.effect}, {self.judge}: {len(self.table)} estimates from {low:.3f} to "
-            f"{high:.3f}, mean {self.mean:.3f}. Conclusions by {self.level} intervals: {counted}."
+            f"Specification curve of {self.effect}, {self.judge}: {len(self.table)} estimates from {low:.3f} "
+            f"to {high:.3f}, mean {self.mean:.3f}. Conclusions by {self.level} intervals: {counted}."
         )
 
     def draw(self, style: Style) -> Figure:
@@ -64,7 +64,8 @@ class Curve:
         add_legend(drawn, handles, [CONCLUSIONS[name] for name in present], columns, title, look)
         drawn.supxlabel(
             wrap(
-                f"Specifications by size (lines: {self.level} intervals; thin: simultaneous; ring: reference)",
+                f"Specifications by size (lines: {self.level} intervals; thin: simultaneous; ring: "
+                "reference)",
                 TWO_COLUMNS - 0.2,
             ),
             fontsize=8.5,

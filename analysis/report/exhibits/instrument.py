@@ -45,18 +45,19 @@ def _position_reading(result: Result, report: ReportData) -> str:
     """How often each judge chooses the first position, and what pairs asked in both orders follow."""
     texts = []
     for judge, own in result.frame[result.frame["facet"] == "all"].groupby("judge", sort=False):
-        rows = own.set_index("quantity")
-        share = rows.loc["first_share"]
+        rows = {str(one["quantity"]): one for one in own.to_dict("records")}
+        share = rows["first_share"]
         text = (
-            f"{plain(report.names.of('judge', judge))} chooses the first position in {_percent(share['estimate'])} "
+            f"{plain(report.names.of('judge', judge))} chooses the first position in "
+            f"{_percent(share['estimate'])} "
             f"of {whole(share['n'])} decisions {interval(share['lower'], share['upper'], 2)}"
         )
-        if "same_profile" in rows.index:
+        if "same_profile" in rows:
             text += (
                 f", and of pairs asked in both orders the same profile in "
-                f"{_percent(rows.loc['same_profile', 'estimate'])}, the first position both times in "
-                f"{_percent(rows.loc['always_first', 'estimate'])} and the second in "
-                f"{_percent(rows.loc['always_second', 'estimate'])}"
+                f"{_percent(rows['same_profile']['estimate'])}, the first position both times in "
+                f"{_percent(rows['always_first']['estimate'])} and the second in "
+                f"{_percent(rows['always_second']['estimate'])}"
             )
         texts.append(f"{text}.")
     return " ".join(texts)
@@ -74,15 +75,18 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
     """Preferences for a position, and effects that they do not change."""
     caption = captioned(record, "Points: shares of decisions; dashed: no preference for a position")
     lead = (
-        "{figure} shows how often the first position was chosen, and what judges chose of pairs that were asked in "
-        "both orders; {table} has the numbers. A judge who follows the profiles chooses the same profile twice."
+        "{figure} shows how often the first position was chosen, and what judges chose of pairs that "
+        "were asked in "
+        "both orders; {table} has the numbers. A judge who follows the profiles chooses the same "
+        "profile twice."
     )
     style = _style(report)
     further = []
     if "effects" in result.extra:
         judges = result.extra["effects"]["judge"].unique()
         text = (
-            f"Effects by the order of profiles, {plain(report.names.of('judge', judges[0]))}, with {level(record)} "
+            f"Effects by the order of profiles, {plain(report.names.of('judge', judges[0]))}, with "
+            f"{level(record)} "
             "intervals. In the average of both positions a preference for a position cancels."
         )
         some = " of the first judge" if len(judges) > 1 else ""
@@ -148,11 +152,12 @@ def variance_components(result: Result, record: Recorded, report: ReportData) ->
     coefficients = result.extra["coefficients"]
     texts = []
     for judge, own in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
-        at = own.set_index("design")
+        at = {str(one["design"]): one for one in own.to_dict("records")}
         texts.append(
-            f"$\\Phi$ of {plain(report.names.of('judge', judge))} is {number(at.loc['one answer', 'estimate'], 2)} "
-            f"for a single answer and {number(at.loc['as observed', 'estimate'], 2)} "
-            f"{interval(at.loc['as observed', 'lower'], at.loc['as observed', 'upper'], 2)} for the mean over all "
+            f"$\\Phi$ of {plain(report.names.of('judge', judge))} is "
+            f"{number(at['one answer']['estimate'], 2)} "
+            f"for a single answer and {number(at['as observed']['estimate'], 2)} "
+            f"{interval(at['as observed']['lower'], at['as observed']['upper'], 2)} for the mean over all "
             "conditions asked."
         )
     caption = captioned(record, "Points: shares of the variance of single answers")
@@ -182,7 +187,8 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
         }
     )
     lead = (
-        "{figure} shows how dependable the mean over so many conditions would be, and {table} what they are worth "
+        "{figure} shows how dependable the mean over so many conditions would be, and {table} what "
+        "they are worth "
         "in repeats of a single condition; where that is empty, no number of repeats has as small an error."
     )
     caption = captioned(record, "Points: predicted $\\Phi$")
@@ -192,7 +198,8 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
 @exhibit(
     "flips",
     method=(
-        "Two decisions about the same object are compared between levels of a facet, all other facets the same. "
+        "Two decisions about the same object are compared between levels of a facet, all other "
+        "facets the same. "
         "Net shares subtract the mean disagreement of repeats within the two levels."
     ),
 )
@@ -236,7 +243,8 @@ def _level(style: Style, facet: str, name: str) -> str:
 @exhibit(
     "specifications",
     method=(
-        "The covariance between specifications comes from the scores of clusters that they share; simultaneous "
+        "The covariance between specifications comes from the scores of clusters that they share; "
+        "simultaneous "
         "bands have the largest absolute t ratio as their critical value [@hothorn2008], and joint tests "
         "refer to Hotelling's distribution."
     ),
@@ -261,7 +269,10 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
     )
     n = int(summary["n_specifications"].max())
     turning = int((summary["conclusion_turns"] > 0).sum())
-    reading = f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects turns in at least one."
+    reading = (
+        f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects turns in at "
+        "least one."
+    )
     first = str(summary["judge"].iloc[0])
     shown = Result(
         result.frame[result.frame["judge"] == first],
@@ -275,7 +286,8 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
         rest=f"{level(record)} intervals, and thin lines for simultaneous ones",
     )
     lead = (
-        "A specification is one combination of the facets of a request. {figure} shows one effect in all of them, "
+        "A specification is one combination of the facets of a request. {figure} shows one effect in "
+        "all of them, "
         "and {table} the range of every effect, how often its sign or conclusion differs from that of the "
         "reference specification, and joint tests."
     )
@@ -304,7 +316,8 @@ def drift(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     if not np.any(frame["label"] != ""):
         rows = rows.drop(columns="Label")
     lead = (
-        "{figure} splits the change since the first occasion into that of the judge, on objects asked again, and "
+        "{figure} splits the change since the first occasion into that of the judge, on objects "
+        "asked again, and "
         "that of the objects; {table} has the numbers."
     )
     caption = captioned(record, f"Points: changes, with {level(record)} intervals")
@@ -328,6 +341,9 @@ def beyond_quality(result: Result, record: Recorded, report: ReportData) -> Exhi
             "n": [whole(value) for value in frame["n"]],
         }
     )
-    lead = "{figure} compares the effect on judges with that on people for the same rows; {table} has the numbers."
+    lead = (
+        "{figure} compares the effect on judges with that on people for the same rows; {table} has "
+        "the numbers."
+    )
     caption = captioned(record, f"Points: slopes, with {level(record)} intervals")
     return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge")])])

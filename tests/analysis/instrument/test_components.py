@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -122,10 +123,11 @@ def test_the_cheapest_plan_reaches_phi_and_nothing_cheaper_does() -> None:
     row = frame[frame["cheapest"]].iloc[0]
     assert row["phi"] >= 0.8
     assert row["cost"] == row["requests"] / 2
-    plans = [{"prompt_id": p, "option_order": o, "repeats": r}
-             for p in range(1, 9) for o in (1, 2) for r in range(1, 7) if p * o * r < row["requests"]]  # fmt: skip
+    every = product(range(1, 9), (1, 2), range(1, 7))
+    cheaper = [plan for plan in every if np.prod(plan) < row["requests"]]
+    plans = [dict(zip(("prompt_id", "option_order", "repeats"), plan, strict=True)) for plan in cheaper]
     assert decision_study(result, plans).frame["phi"].max() < 0.8
-    with pytest.raises(InputError, match="reaches a Phi of 0.999"):
+    with pytest.raises(InputError, match=r"reaches a Phi of 0\.999"):
         decision_study(result, [{}], wanted=0.999, most={"prompt_id": 2, "repeats": 2})
 
 
@@ -168,7 +170,7 @@ def test_designs_that_say_nothing_are_refused() -> None:
 def test_intervals_of_components_and_phi_cover_at_their_level() -> None:
     spread, truth = (1.0, 0.7, 0.0, 0.6, 0, 0, 0, 1.0), {"object": 1.0, "prompt_id": 0.49, "residual": 1.0}
     phi = 1 / (1 + 0.49 / 4 + 0.36 / 4 + 1 / 8)
-    hits = {name: 0 for name in (*truth, "phi")}
+    hits = dict.fromkeys((*truth, "phi"), 0)
     n = 300
     for seed in range(n):
         found = variance_components(

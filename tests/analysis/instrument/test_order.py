@@ -1,4 +1,4 @@
-"""Position effects: shares by hand, effects that a preference for a position cannot move, a recorded judge."""
+"""Position effects: shares by hand, effects that no preference for a position moves, a recorded judge."""
 
 from __future__ import annotations
 
