@@ -177,8 +177,11 @@ def _differ(one: pd.Series, two: pd.Series, margin: float) -> np.ndarray:
 
 def _any(rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n_levels: int) -> pd.DataFrame:
     """Objects decided at all levels, and whether their decisions are not all alike."""
-    sampled = [REPETITION] if REPETITION in rows and facet != REPETITION else []
-    groups = rows.groupby(["object", *within, *sampled], sort=False)
+    keys = ["object", *within]
+    sampled = [*keys, REPETITION] if REPETITION in rows and facet != REPETITION else keys
+    groups = rows.groupby(sampled, sort=False)
+    if (groups[facet].nunique() < n_levels).all():  # samples number the levels themselves
+        groups = rows.groupby(keys, sort=False)
     if margin:
         flipped = groups["value"].max() - groups["value"].min() > margin
     else:

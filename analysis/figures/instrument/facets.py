@@ -45,7 +45,7 @@ COUNTS = {
 def component_in_words(style: Style, component: object) -> str:
     """Name of a variance component, such as *Object x prompt*."""
     if component == "residual":
-        return "Residual (repeats)"
+        return "Residual"
     first, *others = (facet_in_words(style, name) for name in str(component).split(":"))
     return " \N{MULTIPLICATION SIGN} ".join([first, *(name[:1].lower() + name[1:] for name in others)])
 

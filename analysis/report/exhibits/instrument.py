@@ -129,7 +129,7 @@ def _order_table(result: Result, style: Style) -> GT:
     "variance_components",
     method=(
         "Variances of balanced designs are those of the analysis of variance, with generalised confidence "
-        "intervals [@weerahandi1993]; others are restricted maximum likelihood estimates. $\\Phi$ is the "
+        "intervals [@weerahandi1993]; others are restricted maximum likelihood estimates. Φ is the "
         "share of the variance of a mean that is due to the objects [@brennan2001]."
     ),
 )
@@ -154,7 +154,7 @@ def variance_components(result: Result, record: Recorded, report: ReportData) ->
     for judge, own in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
         at = {str(one["design"]): one for one in own.to_dict("records")}
         texts.append(
-            f"$\\Phi$ of {plain(report.names.of('judge', judge))} is "
+            f"Φ of {plain(report.names.of('judge', judge))} is "
             f"{number(at['one answer']['estimate'], 2)} "
             f"for a single answer and {number(at['as observed']['estimate'], 2)} "
             f"{interval(at['as observed']['lower'], at['as observed']['upper'], 2)} for the mean over all "
@@ -191,7 +191,7 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
         "they are worth "
         "in repeats of a single condition; where that is empty, no number of repeats has as small an error."
     )
-    caption = captioned(record, "Points: predicted $\\Phi$")
+    caption = captioned(record, "Points: predicted Φ")
     return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge")])])
 
 
