@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .frames.claims import Claims, claims_of
 from .numerics.intervals import UNBOUNDED, Support, inference
 
 if TYPE_CHECKING:
@@ -94,6 +95,19 @@ class Result:
         from .figures import draw
 
         return draw(self, **options)
+
+    def claims(self) -> Claims:
+        """State what the result says and what does not follow from it; printed, it is two sentences or more.
+
+        Raises
+        ------
+        InputError
+            For checks and descriptions of data, which claim nothing beyond themselves.
+        """
+        found = claims_of(self.kind, self.settings)
+        if found is None:
+            raise InputError(f"Results of the kind {self.kind} describe data; they claim nothing further.")
+        return found
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"

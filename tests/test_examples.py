@@ -16,7 +16,8 @@ for path in sorted(REPOSITORY.glob("[aic]*/**/*.py")):
     place = path.relative_to(REPOSITORY).with_suffix("")
     if place.parts[0] in ("analysis", "inference", "cli") and ">>>" in path.read_text(encoding="utf-8"):
         depth = 4 if place.parts[2:4] == ("engines", "bayes") else 3
-        ROOMS[".".join(place.parts[:depth][: len(place.parts) - 1])].append(".".join(("conjury", *place.parts)))
+        room = ".".join(place.parts[:depth][: len(place.parts) - 1])
+        ROOMS[room].append(".".join(("conjury", *place.parts)))
 
 
 LANES = {

@@ -8,7 +8,7 @@ from .differences import differences
 from .mixed import mixed_logit
 from .parse_status import readings
 from .pass_at_k import passes
-from .probabilities import probabilities
+from .probabilities import calibration, probabilities
 from .robustness import robustness
 from .scores import scores
 
@@ -17,6 +17,7 @@ __all__ = [
     "Scored",
     "bounds",
     "by_label",
+    "calibration",
     "confusion",
     "differences",
     "mixed_logit",

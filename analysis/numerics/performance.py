@@ -42,12 +42,12 @@ class Draws:
     @property
     def known(self) -> np.ndarray:
         """Draws with an estimate, shape (R,)."""
-        return np.isfinite(self.estimate) & np.isfinite(self.truth)
+        return np.asarray(np.isfinite(self.estimate))
 
     @property
     def errors(self) -> Floats:
-        """Estimates minus their true values, of the draws that have an estimate."""
-        return np.asarray((self.estimate - self.truth)[self.known])
+        """Estimates minus their true values, of the draws that have both."""
+        return np.asarray((self.estimate - self.truth)[self.known & np.isfinite(self.truth)])
 
     @property
     def rejects(self) -> np.ndarray:
@@ -58,11 +58,11 @@ class Draws:
 
     @property
     def _bounded(self) -> np.ndarray:
-        return ~(np.isnan(self.lower) | np.isnan(self.upper))
+        return np.asarray(~(np.isnan(self.lower) | np.isnan(self.upper)))
 
     def covers(self, shift: float = 0.0) -> np.ndarray:
         """Whether intervals, moved by ``shift``, contain the true value, in draws that have one."""
-        kept = self.known & self._bounded
+        kept = self.known & self._bounded & np.isfinite(self.truth)
         inside = (self.lower + shift <= self.truth) & (self.truth <= self.upper + shift)
         return np.asarray(inside[kept], dtype=bool)
 
@@ -150,7 +150,7 @@ def coverage(draws: Draws) -> Measured:
 
 def bias_eliminated_coverage(draws: Draws) -> Measured:
     """Share of intervals that would contain the true value if the bias were removed."""
-    return share(draws.covers(-float(draws.errors.mean()))) if draws.known.any() else NOTHING
+    return share(draws.covers(-float(draws.errors.mean()))) if len(draws.errors) else NOTHING
 
 
 def width(draws: Draws) -> Measured:

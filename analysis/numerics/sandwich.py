@@ -114,7 +114,7 @@ class Leverage:
     @property
     def inverse_root(self) -> np.ndarray:
         """Eigenvalues of (I - B_g)^(-1/2), 0 where a cluster alone determines a direction, shape (g, d)."""
-        return np.sqrt(self.inverse)
+        return np.asarray(np.sqrt(self.inverse))
 
     @property
     def inverse(self) -> np.ndarray:

@@ -1,36 +1,29 @@
-"""The results folder of a trial."""
+"""The results folder of trials: each trial is a part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from ..results import Result
-from .fitting import command
+from .fitting import Draw, add_notes, command
 from .manifest import describe_run, entries_of
 from .results_folder import FORMAT, ResultsFolder
 from .run import Fitted, Named
 
 
-def write_trial(
-    folder: Path, name: str, result: Result, seconds: float, draw: Callable[[Path, str], list[str]]
-) -> None:
-    """Write the tables, figures and manifest of a trial; blocks of draws in the folder stay."""
-    fitted = Fitted([Named("trial", str(result.settings["title"]), result, seconds)])
-    labels = result.settings["labels"]
+def write_trial(folder: Path, name: str, result: Result, seconds: float, draw: Draw) -> None:
+    """Write tables and figures of a trial; those of other trials, and blocks of draws, stay."""
+    fitted = Fitted([Named(name, str(result.settings["title"]), result, seconds)])
+    run = describe_run(command())
+    record = {key: run[key] for key in ("created", "command", "packages", "r")}
+    results = ResultsFolder(folder)
+    empty = {"format": FORMAT, "study": "trials", "title": "Simulation studies of estimators", **run}
+    base = results.manifest or {**empty, "data": [], "results": []}
     manifest = {
-        "format": FORMAT,
-        "study": name,
-        "title": result.settings["title"],
-        "labels": {"features": {}, "levels": {**labels}},
-        **describe_run(command()),
-        "data": [],
-        "results": entries_of(fitted.results),
-        "notes": list(result.notes),
+        **base,
+        "results": entries_of(fitted.results, name),
+        "parts": {**base.get("parts", {}), name: {**record, "notes": list(result.notes)}},
     }
-    with ResultsFolder(folder).replaced() as draft:
+    with results.extended(name) as draft:
         draft.write(fitted.tables, manifest)
-        notes = draw(draft.path, "fit")
-        if notes:
-            manifest["notes"] = [*result.notes, *notes]
-            draft.write({}, manifest)
+        add_notes(draft, draw(draft.path, name), name)

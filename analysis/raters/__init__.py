@@ -19,6 +19,7 @@ from .ratings import Ratings
 from .reading import read_dimensions, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
 from .scales import with_items
+from .sequential import sequential
 
 __all__ = [
     "AltTest",
@@ -43,6 +44,7 @@ __all__ = [
     "rating_lines",
     "read_dimensions",
     "read_ratings",
+    "sequential",
     "tier_accuracy",
     "with_items",
 ]

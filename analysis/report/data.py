@@ -65,6 +65,7 @@ def _options(result: Result) -> dict[str, Any]:
 
 OF_CONJOINTS, OF_ITEMS = "prediction_powered", "prediction_powered_items"
 CORRECTIONS = (OF_CONJOINTS, OF_ITEMS)  # estimates among people that models make more precise
+TRIAL = "trial"
 APART = ("compared", "diagnosed")  # runs with documents of their own
 TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
 CONJOINT = (
@@ -77,7 +78,7 @@ FURTHER_EFFECTS = "further_amce"
 
 
 class ReportData:
-    """A results folder; ``about`` names the run that a document is about, ``"items"`` or ``"corrected"``."""
+    """A results folder; ``about`` names the run that a document is about, items, corrections or trials."""
 
     def __init__(self, path: str | Path, about: str = FIT) -> None:
         self.path, self.about = Path(path).expanduser().resolve(), about
@@ -100,6 +101,10 @@ class ReportData:
             raise InputError(
                 f"{self.path} has no estimates that models make more precise; run `conjury fit` with "
                 "--correct ppi first."
+            )
+        if self.about == "tried" and not self.of_kind(TRIAL):
+            raise InputError(
+                f"{self.path} has no trials; run `conjury trial NAME --out {self.path.name}` first."
             )
         if self.about == "items" and not any(
             record.part not in APART and record.kind not in (*CONJOINT, FURTHER_EFFECTS, *TABLES)
@@ -130,6 +135,8 @@ class ReportData:
         runs = runs_of(self.manifest)
         if self.about in APART:
             return {self.about: runs[self.about]}
+        if self.about == "tried":
+            return {record.part: runs[record.part] for record in self.of_kind(TRIAL)}
         return {part: run for part, run in runs.items() if part not in APART} or {FIT: self.manifest}
 
     @property

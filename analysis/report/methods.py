@@ -27,7 +27,7 @@ CONVENTIONS = {
     "CR1": ", with the factor G/(G-1) and G-1 degrees of freedom (CR1)",
     "CR1S": ", with Stata's small-sample factor and G-1 degrees of freedom (CR1S)",
     "CR2": ", corrected for bias with Satterthwaite degrees of freedom (CR2)",
-    "CV3": ", by the jackknife over clusters with G − 1 degrees of freedom (CV3)",
+    "CV3": ", by the jackknife over clusters with G-1 degrees of freedom (CV3)",
     "HC0": " (HC0)",
     "HC1": " (HC1)",
     "HC2": " (HC2)",

@@ -14,6 +14,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
 
+from ..frames.claims import Claims, claims_of
 from ..pipeline.manifest import FIT, Recorded
 from ..results import Result
 from .data import CORRECTIONS, ReportData, describe, draw, has_figure
@@ -64,9 +65,9 @@ class Report(ReportData):
     ----------
     path : str or Path
         A folder written by ``conjury fit`` or by a command that adds to results.
-    about : {"fit", "items", "corrected", "compared", "diagnosed"}
+    about : {"fit", "items", "corrected", "compared", "diagnosed", "tried"}
         The run that the document is about; ``"items"`` are ratings and labels, ``"corrected"`` the estimates
-        that models make more precise.
+        that models make more precise, ``"tried"`` simulation studies of estimators.
 
     Raises
     ------
@@ -109,6 +110,16 @@ class Report(ReportData):
         """What was run: a paragraph per result, in Markdown."""
         parts = [(ended(plain(record.title or record.name)), self._method(record)) for record in self._own()]
         return "\n\n".join(f"**{title}** {text}" for title, text in parts if text)
+
+    def claims(self) -> str:
+        """What results of each kind say and what does not follow, each once, in Markdown."""
+        about: dict[str, tuple[Claims, list[str]]] = {}
+        for record in self._own():
+            found = claims_of(record.kind, record.settings)
+            if found is not None and record.kind in KINDS:
+                titles = about.setdefault(found.does_not_say, (found, []))[1]
+                titles.append(plain(record.title.rstrip(".") or record.name))
+        return "\n\n".join(f"**{ended(_few(titles))}** {found}" for found, titles in about.values())
 
     def notes(self) -> str:
         """All notes in Markdown, each once, with the results that it is about; empty without notes."""
@@ -201,9 +212,7 @@ class Report(ReportData):
         text = in_words(note, self.labels)
         if not titles:
             return text
-        few = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
-        more = f"; and {len(titles) - len(few)} more" if len(titles) > len(few) else ""
-        return f"{text} ({'; '.join(few)}{more})"
+        return f"{text} ({_few(titles)})"
 
     def _print(self, text: Callable[[], str]) -> None:
         """Print Markdown, or a sentence with the reason why there is none."""
@@ -278,6 +287,13 @@ def _joined(name: str, key: str) -> str:
 def _listed(references: Sequence[str]) -> str:
     *most, last = references or [""]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _few(titles: Sequence[str]) -> str:
+    """The first of several titles, and how many more there are."""
+    few = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
+    more = f"; and {len(titles) - len(few)} more" if len(titles) > len(few) else ""
+    return f"{'; '.join(few)}{more}"
 
 
 def _when(created: object) -> str:

@@ -1,11 +1,11 @@
-"""Blocks of draws: data are drawn once for all methods, and each method's estimates are kept with true values."""
+"""Blocks of draws: data are drawn once for all methods; their estimates are kept beside the true values."""
 
 from __future__ import annotations
 
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency
 
-from .file import Cell, Tried, Trial
+from .file import Cell, Trial, Tried
 from .parts import Drawn, find
 
 BLOCK = 100  # draws in one task, and in one file
 NUMBERS = ("estimate", "std_error", "lower", "upper", "p")
 TRUTH = ("estimand", "quantity", "truth")
+COLUMNS = ("draw", *TRUTH, *NUMBERS, "failure")
+NOTHING = (np.nan,) * len(NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Block:
-    """What one method gave in a block: a row for each draw, estimand and quantity, and the seconds it took."""
+    """What one method gave in a block: a row for each draw, estimand and quantity, and its seconds."""
 
     method: int
     frame: pd.DataFrame
@@ -52,20 +54,21 @@ def draw_block(trial: Trial, task: Task) -> list[Block]:
     cell = trial.cells[task.cell]
     tried = [trial.tried[number] for number in task.methods]
     calls = [_call(one, trial) for one in tried]
-    parts: list[list[pd.DataFrame]] = [[] for _ in tried]
+    rows: list[list[tuple[object, ...]]] = [[] for _ in tried]
     seconds = np.zeros(len(tried))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for draw in range(task.first, task.last):
             drawn = draw_data(trial, cell, draw)
+            truth = list(drawn.truth[list(TRUTH)].itertuples(index=False, name=None))
             for place, (one, call) in enumerate(zip(tried, calls, strict=True)):
                 begun = time.perf_counter()
                 numbers, failure = _estimated(call, one, drawn, seeded(trial.seed, cell.key, draw, one.key))
                 seconds[place] += time.perf_counter() - begun
-                parts[place].append(_joined(drawn.truth, numbers, failure, draw))
+                rows[place] += _rows(truth, numbers, failure, draw)
     return [
-        Block(number, pd.concat(rows, ignore_index=True), float(spent))
-        for number, rows, spent in zip(task.methods, parts, seconds, strict=True)
+        Block(number, pd.DataFrame(own, columns=list(COLUMNS)), float(spent))
+        for number, own, spent in zip(task.methods, rows, seconds, strict=True)
     ]
 
 
@@ -123,22 +126,12 @@ def _estimated(
     return dict(zip(table["quantity"].tolist(), zip(*columns, strict=True), strict=True)), ""
 
 
-def _joined(
-    truth: pd.DataFrame, numbers: dict[str, tuple[float, ...]], failure: str, draw: int
-) -> pd.DataFrame:
+def _rows(
+    truth: Sequence[tuple[str, str, float]], numbers: dict[str, tuple[float, ...]], failure: str, draw: int
+) -> Iterator[tuple[object, ...]]:
     """True values of a draw with the method's numbers; NaN where it gave none."""
-    nothing = (np.nan,) * len(NUMBERS)
-    rows = np.array([numbers.get(name, nothing) for name in truth["quantity"].tolist()], dtype=float)
-    return pd.DataFrame(
-        {
-            "draw": draw,
-            "estimand": truth["estimand"].to_numpy(object),
-            "quantity": truth["quantity"].to_numpy(object),
-            "truth": truth["truth"].to_numpy(float),
-            **dict(zip(NUMBERS, rows.T, strict=True)),
-            "failure": failure,
-        }
-    )
+    for estimand, quantity, value in truth:
+        yield draw, estimand, quantity, value, *numbers.get(quantity, NOTHING), failure
 
 
 def available(trial: Trial, methods: Sequence[int]) -> tuple[list[int], list[str], list[float]]:

@@ -1,4 +1,4 @@
-"""The trial file: which processes, estimands, methods and measures are crossed, and how many draws are made."""
+"""The trial file: processes, estimands, methods and measures that are crossed, and the number of draws."""
 
 from __future__ import annotations
 
@@ -32,37 +32,38 @@ from .parts import find
 
 MOST_CELLS = 10_000
 GIVEN = ("rng", "alpha")  # parameters that the trial fills in
-COLUMNS = (
-    "process",
-    "estimand",
-    "quantity",
-    "method",
-    "measure",
-    "estimate",
-    "mc_error",
-    "draws",
-    "failures",
-)
 
 
-class Process(Part):
+class Crossed(Part):
+    """What processes and methods share: a name, a label in print, and a grid."""
+
+    name: Identifier
+    label: Text | None = None
+    expand: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+
+class Process(Crossed):
     """A data-generating process and the grid of its parameters."""
 
-    name: Identifier
     process: Text
-    label: Text | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
-    expand: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+    @property
+    def called(self) -> tuple[str, dict[str, Any]]:
+        """Name of the function and what it is given in every cell."""
+        return self.process, self.parameters
 
 
-class Method(Part):
+class Method(Crossed):
     """An estimator with its options, and the grid of further options."""
 
-    name: Identifier
     method: Text
-    label: Text | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    expand: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+    @property
+    def called(self) -> tuple[str, dict[str, Any]]:
+        """Name of the function and what it is given always."""
+        return self.method, self.options
 
 
 class Trial(Part):
@@ -78,6 +79,7 @@ class Trial(Part):
     processes: list[Process] = Field(min_length=1)
     estimands: dict[str, Text] = Field(default_factory=dict)
     quantities: dict[str, Text] = Field(default_factory=dict)
+    labels: dict[str, Text] = Field(default_factory=dict)  # of parameters
     methods: list[Method] = Field(min_length=1)
     performance: list[Text] = Field(default_factory=lambda: list(MEASURES))
 
@@ -105,7 +107,7 @@ class Trial(Part):
             for chosen in grid(one.expand):
                 added = [f"{name}={value}" for name, value in chosen.items()]
                 label = ", ".join([one.label or one.name, *added])
-                made.append(Tried(label, one.method, {**one.options, **chosen}))
+                made.append(Tried(one.name, label, one.method, {**one.options, **chosen}))
         return made
 
 
@@ -126,8 +128,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Tried:
-    """A method with its options, and its label."""
+    """A method with its options; ``name`` is shared by a grid, ``label`` is not."""
 
+    name: str
     label: str
     method: str
     options: Mapping[str, Any]
@@ -172,7 +175,7 @@ def load_trial(name_or_path: str | Path) -> Trial:
     Returns
     -------
     Trial
-        Its ``cells`` are the combinations of processes and parameters, ``tried`` those of methods and options.
+        Its ``cells`` are combinations of processes and parameters, ``tried`` those of methods and options.
 
     Raises
     ------
@@ -188,8 +191,8 @@ def load_trial(name_or_path: str | Path) -> Trial:
     path = TRIALS / f"{name_or_path}.yaml" if str(name_or_path) in list_trials() else Path(name_or_path)
     if not path.is_file():
         raise InputError(
-            f"There is no trial '{name_or_path}'{did_you_mean(str(name_or_path), list_trials())}; name one that "
-            f"ships ({listed(list_trials(), 40)}) or give the path of a trial file."
+            f"There is no trial '{name_or_path}'{did_you_mean(str(name_or_path), list_trials())}; name one "
+            f"that ships ({listed(list_trials(), 40)}) or give the path of a trial file."
         )
     marked = read_marked_yaml(path)
     try:
@@ -204,21 +207,21 @@ def load_trial(name_or_path: str | Path) -> Trial:
 def _check(trial: Trial, marked: MarkedYaml) -> None:
     """Refuse names given twice, grids too large, and functions or parameters that do not exist."""
     _check_measures(trial, marked)
-    for kind, section, parts in (
-        ("process", "processes", trial.processes),
-        ("method", "methods", trial.methods),
-    ):
+    kinds: dict[str, tuple[str, Sequence[Process | Method]]] = {
+        "process": ("processes", trial.processes),
+        "method": ("methods", trial.methods),
+    }
+    for kind, (section, parts) in kinds.items():
         for number, part in enumerate(parts):
             at = (section, number)
             if part.name in [earlier.name for earlier in parts[:number]]:
                 raise marked.error((*at, "name"), f"'{part.name}' is given twice; rename one of them.")
-            fixed = part.parameters if isinstance(part, Process) else part.options
-            named = part.process if isinstance(part, Process) else part.method
+            named, given = part.called
             try:
                 function = find(kind, named, trial.folder)
             except InputError as error:
                 raise marked.error((*at, kind), str(error)) from None
-            problem = _unknown_option(function, [*fixed, *part.expand])
+            problem = _unknown_option(function, [*given, *part.expand])
             if problem is not None:
                 raise marked.error(at, f"{named} {problem}")
     combinations = len(trial.cells) * len(trial.tried)

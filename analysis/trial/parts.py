@@ -1,13 +1,16 @@
-"""What trials are made of: processes that draw data with known true values, and methods that estimate them."""
+"""Parts of trials: processes that draw data with known true values, and methods that estimate them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -113,18 +116,16 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
         known = shipped(kind)
         if name not in known:
             raise InputError(
-                f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of {listed(sorted(known), 40)}, "
-                "or a function of your own as module:function."
+                f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of "
+                f"{listed(sorted(known), 40)}, or a function of your own as module:function."
             )
         return known[name]
-    if folder is not None and str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
     try:
-        found = getattr(import_module(module), function)
+        found = getattr(_module(module, folder), function)
     except ImportError as error:
         raise InputError(
-            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py beside the trial "
-            "file, or correct the name."
+            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py beside the "
+            "trial file, or correct the name."
         ) from None
     except AttributeError:
         raise InputError(
@@ -133,3 +134,24 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
     if not callable(found):
         raise InputError(f"{kind} '{name}' is no function; name one.")
     return found  # type: ignore[no-any-return]
+
+
+def _module(name: str, folder: Path | None) -> ModuleType:
+    """A module by name; that of a file beside the trial file, as it is now, comes first."""
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    file = None if folder is None else folder / f"{name}.py"
+    if file is None or not file.is_file():
+        return import_module(name)
+    return _loaded(name, file, file.read_bytes())
+
+
+@cache
+def _loaded(name: str, file: Path, content: bytes) -> ModuleType:
+    """A module from a file; two files of one name, or of two contents, are two modules."""
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

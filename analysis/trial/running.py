@@ -1,4 +1,4 @@
-"""The run of a trial: blocks of draws by several processes or on a cluster, kept as files, resumed from them."""
+"""The run of a trial: blocks of draws by several processes or a cluster, kept as files and resumed."""
 
 from __future__ import annotations
 
@@ -132,23 +132,14 @@ def run_trial(
 
 def _chosen(trial: Trial, names: Sequence[str]) -> list[int]:
     """Numbers of the methods with these names or labels; of all where none is named."""
-    by_name: dict[str, list[int]] = {}
-    number = 0
-    for one in trial.methods:
-        size = 1
-        for values in one.expand.values():
-            size *= len(values)
-        for place in range(number, number + size):
-            by_name.setdefault(one.name, []).append(place)
-            by_name.setdefault(trial.tried[place].label, []).append(place)
-        number += size
     for name in names:
-        if name not in by_name:
+        if not any(name in (one.name, one.label) for one in trial.tried):
             known = [one.name for one in trial.methods]
             raise InputError(
-                f"The trial has no method '{name}'{did_you_mean(name, by_name)}; it has {listed(known)}."
+                f"The trial has no method '{name}'{did_you_mean(name, known)}; it has {listed(known)}."
             )
-    return sorted({place for name in names for place in by_name[name]} or range(number))
+    every = list(enumerate(trial.tried))
+    return [number for number, one in every if not names or {one.name, one.label} & set(names)]
 
 
 def _blocks(first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -36,7 +36,8 @@ def measures_of(trial: Trial) -> dict[str, Measure]:
 def draws_of(frame: pd.DataFrame, alpha: float) -> Draws:
     """Columns of a table of draws of one quantity as arrays."""
     names = ("truth", "estimate", "std_error", "lower", "upper", "p")
-    return Draws(*(frame[name].to_numpy(float) for name in names), alpha)
+    truth, estimate, std_error, lower, upper, p = (frame[name].to_numpy(float) for name in names)
+    return Draws(truth, estimate, std_error, lower, upper, p, alpha)
 
 
 def by_quantity(frame: pd.DataFrame, alpha: float) -> Iterator[tuple[str, str, Draws]]:
@@ -123,6 +124,7 @@ def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Res
         "process": {one.name: one.label or one.name for one in trial.processes},
         "estimand": dict(trial.estimands),
         "quantity": dict(trial.quantities),
+        "parameter": dict(trial.labels),
     }
     settings = {
         "title": trial.title,
@@ -131,6 +133,7 @@ def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Res
         "fixed": {one.name: dict(one.parameters) for one in trial.processes},
         "seed": trial.seed,
         "alpha": trial.alpha,
+        "processor_seconds": round(sum(one.seconds * one.frame["draw"].nunique() for one in kept), 1),
         "until": dict(trial.until),
         "labels": labels,
     }

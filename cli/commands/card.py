@@ -16,6 +16,7 @@ from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import DrawnDesign
 from conjury.inference.design.panels import Panel
+from conjury.inference.design.testing_pairs import of_design
 from conjury.inference.errors import listed
 from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
@@ -190,7 +191,8 @@ def _sized(group: Judged, panel: Panel) -> Judged:
 
 def _shown(design: DrawnDesign) -> pd.DataFrame:
     """Profiles of the pairs that were drawn, A and B of each pair next to each other, without repeats."""
-    first = design.tasks[~design.tasks["repeat"].astype(bool)]
+    tasks = of_design(design.tasks)
+    first = tasks[~tasks["repeat"].astype(bool)]
     ordered = first["profile_id"].to_numpy()
     return design.profiles.set_index("profile_id").loc[ordered].reset_index(drop=True)
 

@@ -11,7 +11,9 @@ import pandas as pd
 
 from conjury.inference.design.drawn import DrawnDesign
 from conjury.inference.design.panels import Panel, described
+from conjury.inference.design.testing_pairs import of_design
 from conjury.inference.errors import listed
+from conjury.inference.study.instrument import Instrument
 from conjury.inference.study.models import Study
 from conjury.inference.study.parts import Combination
 from conjury.inference.study.restrictions import advice, count_cells
@@ -87,14 +89,17 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
             f"{part.count} of each {_label(study, part.attribute)} ({part.label})" for part in study.stimuli
         )
         named += f"; rendered by {several}, they make {n_profiles:,} profiles"
-    swapped = int(design.tasks["repeat"].sum()) // 2
+    tasks = of_design(design.tasks)
+    swapped = int(tasks["repeat"].sum()) // 2
     again = f", {swapped:,} of them repeated with positions swapped" if swapped else ""
-    seen = int(design.tasks["profile_id"].nunique())
+    seen = int(tasks["profile_id"].nunique())
     told = [
         f"{named}.",
         f"{design.drawn['pairs']:,} pairs were drawn for models{again}; they show {seen:,} profiles, drawn "
         "without replacement.",
     ]
+    if study.instrument is not None:
+        told.append(_testing(study.instrument))
     panels = [group for group in groups if group.kind == "human"]
     told += [_asked(group, design.panel) for group in panels]
     if study.collect.form == "single":
@@ -102,6 +107,13 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
             "Power is not reported: profiles are judged one at a time, and power is planned for pairs only."
         )
     return told
+
+
+def _testing(instrument: Instrument) -> str:
+    return (
+        f"To test judges, {instrument.vacuum_pairs:,} vacuum pairs and {instrument.same_quality_pairs:,} "
+        f"same-quality pairs were added, and {instrument.anchors:,} pairs are anchors."
+    )
 
 
 def _asked(group: Judged, panel: Panel | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,6 +52,9 @@ class RunningOptions:
     tasks: Annotated[
         str, typer.Option(help="models: the pairs drawn for models; panel: the tasks of people; all: both.")
     ] = "models"
+    occasion: Annotated[
+        int, typer.Option(min=1, help="2, 3, ...: ask the anchors of the study's instrument once more.")
+    ] = 1
     stimuli: Annotated[
         str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
     ] = "text"
@@ -62,6 +66,13 @@ class RunningOptions:
     wait: Annotated[bool, typer.Option("--wait", help="Wait until batches have ended.")] = False
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Stop when known: 'ci(NAME) < WIDTH', the width of a 95% interval that is valid at every "
+            "look, for NAME an attribute, ATTRIBUTE=LEVEL, a scale or mean; joined by 'and'."
+        ),
     ] = None
     prices: PriceTable = None
     rule: Rule = "default"
@@ -89,7 +100,7 @@ def collect(
     from conjury.inference.collecting import Asking, Running
 
     given = dict(vars(running))
-    stimuli, dry_run = given.pop("stimuli"), given.pop("dry_run")
+    stimuli, dry_run, until = given.pop("stimuli"), given.pop("dry_run"), given.pop("until")
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
     options = Running(images=stimuli != "text", links=stimuli == "links", **given)
@@ -102,21 +113,26 @@ def collect(
             asking=Asking(**vars(asking)),
             running=options,
             dry_run=dry_run,
+            until=until,
         )
     )
 
 
-def collect_and_show(study: str, judge: str, *, dry_run: bool = False, **call: Any) -> int:
+def collect_and_show(
+    study: str, judge: str, *, dry_run: bool = False, until: str | None = None, **call: Any
+) -> int:
     """Collect, with the costs before, progress and the end on the console; return an exit code."""
     from conjury.inference.collecting import collect as run
     from conjury.inference.collecting import preview
 
+    rule = None if until is None else _stopping_rule(study, until)
+    show = partial(show_plan, until=until)
     if dry_run:
-        show_plan(preview(study, judge, **call))
+        show(preview(study, judge, **call))
         console.print("Nothing was sent (--dry-run).")
         return 0
     try:
-        done = run(study, judge, **call, before=show_plan, watch=watched)
+        done = run(study, judge, **call, before=show, watch=watched, until=rule)
     except (ConjuryError, KeyboardInterrupt) as error:
         for note in getattr(error, "__notes__", ()):
             console.print(note)
@@ -127,8 +143,15 @@ def collect_and_show(study: str, judge: str, *, dry_run: bool = False, **call: A
     return 1 if done.tally.failed and not done.tally.answered else 0
 
 
-def show_plan(run: Prepared) -> None:
-    """Print the size of a run, its costs and about how long it takes."""
+def _stopping_rule(study: str, until: str) -> Callable[..., tuple[bool, str]]:
+    from conjury.analysis.pipeline.until import stopping_rule
+    from conjury.inference.study.load import load_any_study
+
+    return stopping_rule(load_any_study(study), until)
+
+
+def show_plan(run: Prepared, until: str | None = None) -> None:
+    """Print the size of a run, its costs and about how long it takes; with ``until`` these are the most."""
     job, planned, running = run.job, run.plan, run.running
     ask, tokens, sent = job.ask, planned.tokens, planned.remaining
     ahead = sent + planned.waiting
@@ -140,7 +163,7 @@ def show_plan(run: Prepared) -> None:
     lines = {
         "Judge": f"{job.judge_id}: {ask.model} by {route}",
         "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
-        f"{samples}{_fewer_subjects(run)}",
+        f"{samples}{_fewer_subjects(run)}{_facets(run)}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
         f"{planned.failed:,} failed for good, {sent:,} to send",
         "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
@@ -151,6 +174,8 @@ def show_plan(run: Prepared) -> None:
     elif ask.backend == "openai":
         time = duration(sent * SECONDS_AN_ANSWER / running.concurrency)
         lines["Time"] = f"about {time}, at one second per answer with {running.concurrency} in flight"
+    if until is not None:
+        lines["Until"] = f"{until}; requests, price and time are the most that the run can need"
     console.print(job.study.title)
     for name, text in lines.items():
         console.print(f"  {name:<9} {text}")
@@ -165,6 +190,17 @@ def _fewer_subjects(run: Prepared) -> str:
         if job.put_to.get(prompt.id, job.n_subjects) < job.n_subjects
     ]
     return f"; of the subjects {listed(fewer)}" if fewer else ""
+
+
+def _facets(run: Prepared) -> str:
+    """Describe the combinations of facets that an instrument asks, and the occasion."""
+    instrument = run.job.study.instrument
+    if instrument is None:
+        return ""
+    asked = len(run.job.cells)
+    part = "" if instrument.fraction == 1 else f" (a fraction of {instrument.fraction:g})"
+    later = "" if run.running.occasion == 1 else f"; anchors on occasion {run.running.occasion}"
+    return f", in {asked:,} combinations of facets{part}{later}"
 
 
 def _price_line(run: Prepared) -> str:
@@ -187,13 +223,15 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
         def watch(tally: Tally) -> None:
             failed = sum(tally.failed.values())
             spent = f", spent {money(tally.spent)}" if tally.spent else ""
-            update(min(tally.passed, total), f"{tally.answered:,} answers, {failed:,} failures{spent}")
+            known = f", {tally.known}" if tally.known else ""
+            update(min(tally.passed, total), f"{tally.answered:,} answers, {failed:,} failures{spent}{known}")
 
         yield watch
 
 
 def show_end(done: Collected, study: str) -> None:
     """Print the results of a run, why it stopped and what comes next."""
+    from conjury.inference.collecting.provenance import version_notes
     from conjury.inference.study import Study
 
     made, tally = done.prepared, done.tally
@@ -214,11 +252,15 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
+    for note in version_notes(made.folder.path):
+        console.print(note)
     if done.waiting:
         console.print(
             f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."
         )
-    if tally.stopped:
+    if tally.known:
+        console.print(_saved(done) if tally.stopped == "until" else _unmet(tally))
+    if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, made.running.max_cost or 0.0))
     elif not done.waiting and not (tally.failed and not tally.answered):
         choices = made.folder.path / "choices.parquet"
@@ -239,6 +281,22 @@ def _next(made: Prepared, fit: str) -> str:
     if asked == "models" and design.panel_sha256() is not None:
         return f"Next: {fit}"
     return f"Next: {fit} --data PEOPLE --correct ppi, where PEOPLE is the file of people's choices"
+
+
+def _saved(done: Collected) -> str:
+    """Say which rule was met, after how many tasks, and what was not spent."""
+    made, tally = done.prepared, done.tally
+    left = max(made.plan.remaining - tally.passed, 0)
+    each = made.budget.cost(made.plan.tokens.prompt, made.plan.tokens.completion)
+    saved = f", about {made.prices.currency} {money(left * each)}" if each is not None else ""
+    return (
+        f"Stopped (--until was met): after {tally.n_tasks:,} complete tasks {tally.known}. {left:,} "
+        f"requests were not sent{saved}; the same command without --until asks them."
+    )
+
+
+def _unmet(tally: Tally) -> str:
+    return f"--until was not met: after {tally.n_tasks:,} complete tasks {tally.known}."
 
 
 def _why_stopped(tally: Tally, max_cost: float) -> str:

@@ -66,7 +66,7 @@ class Fitting:
     ] = None
     vcov: Annotated[
         str | None,
-        typer.Option(help="Standard errors: survey (cregg's), CR0, CR1, CR1S, CR2, CV3, HC0 to HC3."),
+        typer.Option(help="Standard errors: survey (as cregg), CR0, CR1, CR1S, CR2, CV3, HC0 to HC3."),
     ] = None
     alpha: Alpha = 0.05
     draws: Annotated[

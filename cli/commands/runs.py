@@ -19,6 +19,7 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     from rich.table import Table
 
     from conjury.inference.collecting import status as status_of
+    from conjury.inference.collecting.provenance import version_notes
 
     run = status_of(study, out)
     if not run.counts:
@@ -41,6 +42,8 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
         console.print("Judgments by status, as last parsed:")
     for row in run.judgments.itertuples():
         console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
+    for note in version_notes(run.folder):
+        console.print(note)
 
 
 def retry(

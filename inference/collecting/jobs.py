@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..design.drawn import DrawnDesign
+from ..design.factorial import Cell, asked_cells
 from ..design.subjects import Shown, Subject, is_single
 from ..ledger import Count, Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
@@ -20,8 +21,9 @@ from ..study.asking import Medium, Sampling
 from ..study.models import ItemStudy, Study
 from ..study.parts import Judge, Prompt
 from ..tables.columns import stream
+from ..tables.schema import OPTION_ORDERS
+from .content import design_subjects
 from .prices import PICTURE, Budget, Prices, Tokens, guess_tokens
-from .runs import design_subjects
 
 EXCESS = "excess of {}"  # fact of a run: see `Spending`
 SAMPLED = 300  # requests from which the size of all is guessed
@@ -48,6 +50,8 @@ class Job:
         Number of subjects of prompts that are put to some of them only.
     names : collection of str, optional
         Names of the subjects where these are not all of the run.
+    n_swapped : int
+        Number of subjects that are pairs in exchanged positions.
     """
 
     study: Study | ItemStudy
@@ -59,6 +63,7 @@ class Job:
     media: Media
     put_to: Mapping[str, int] = field(default_factory=dict)
     names: Collection[str] | None = None
+    n_swapped: int = 0
 
     def requests(self) -> Iterator[Request]:
         """Build all requests, one after the other."""
@@ -68,8 +73,21 @@ class Job:
     @property
     def total(self) -> int:
         """Number of requests."""
-        subjects = sum(self.put_to.get(prompt.id, self.n_subjects) for prompt in self.prompts)
-        return subjects * self.ask.samples
+        asked = {prompt.id: self.put_to.get(prompt.id, self.n_subjects) for prompt in self.prompts}
+        return sum(self._subjects(cell, asked[cell.prompt]) for cell in self.cells)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Combinations of facets that the judge is asked under."""
+        named = {prompt.id for prompt in self.prompts}
+        return [cell for cell in asked_cells(self.study, self.ask.samples) if cell.prompt in named]
+
+    def _subjects(self, cell: Cell, n: int) -> int:
+        """How many of n subjects are asked under a combination of facets."""
+        instrument = self.study.instrument
+        if instrument is None or not instrument.swaps or is_single(self.study):
+            return n
+        return self.n_swapped if cell.option_order == OPTION_ORDERS[1] else n - self.n_swapped
 
 
 @dataclass(frozen=True)
@@ -177,6 +195,7 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
     """Guess what each model costs for a design from the requests a run begins with, as a dry run does."""
     pictured = study.vignette is not None or "media" in design.posts
     tasks, posts, count = _begun(study, design)
+    n_swapped = int(design.tasks["repeat"].sum()) // 2
     known: dict[tuple[object, ...], Plan] = {}  # by what tokens depend on: many judges are asked alike
     rows = []
     for judge, images in product(study.judges, (False, True)):
@@ -190,7 +209,7 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
         if how not in known:
             versions = {str(prompt.cues): ["picture"] * len(posts) for prompt in prompts} if images else None
             subjects = design_subjects(study, tasks, posts, images, versions)[0]
-            job = Job(study, ask.model, ask, prompts, subjects, count, _any_picture)
+            job = Job(*(study, ask.model, ask, prompts, subjects, count, _any_picture), n_swapped=n_swapped)
             known[how] = plan(job, None, Budget(price, prices.per))
         rows.append(_cost_row(judge.id, ask, known[how], prices))
         rows[-1] |= {"shown": "images" if images else "text", "prompts": len(prompts)}
@@ -225,7 +244,11 @@ def _fitting_prompts(study: Study, judge: Judge, images: bool) -> list[Prompt]:
         return not any(AS_TEXT & names for names in used)
 
     named = judge.prompts
-    return [prompt for prompt in study.prompts if (named is None or prompt.id in named) and fits(prompt)]
+    return [
+        prompt
+        for prompt in study.instrument_prompts
+        if (named is None or prompt.id in named) and fits(prompt)
+    ]
 
 
 def _begun(study: Study, design: DrawnDesign) -> tuple[pd.DataFrame, pd.DataFrame, int]:

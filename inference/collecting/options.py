@@ -79,6 +79,8 @@ class Running:
     tasks : {"models", "panel", "all"}
         Whether the judge is asked about the pairs drawn for models, the tasks of people, or both; in a study
         of items about all items, or those that people rate.
+    occasion : int
+        On which occasion the judge is asked: 1 for the whole study; 2, 3 and so on for its anchors once more.
     images, links : bool
         Whether posts are shown as pictures, and whether by their addresses instead of their content.
     pictures : Path
@@ -110,6 +112,7 @@ class Running:
 
     pairs: int | None = None
     tasks: str = "models"
+    occasion: int = 1
     images: bool = False
     links: bool = False
     pictures: Path = Path("stimuli")
@@ -131,6 +134,7 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     if judge is not None and judge.kind == "human":
         raise InputError(f"--judge {name}: these are people; their answers come in by `conjury import`.")
     given = asking.changed()
+    given |= _samples_of_instrument(study, asking.samples)
     if (judge is None or judge.ask is None) and "model" not in given:
         if "base_url" not in given:
             able = [known.id for known in study.judges if known.ask is not None]
@@ -149,6 +153,17 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
         first = problems.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
         raise InputError(f"{option} {first['input']!r}: {in_words(first)}; correct it.") from None
+
+
+def _samples_of_instrument(study: Study | ItemStudy, samples: int | None) -> dict[str, int]:
+    """Return the number of samples of the study's instrument, if it states one."""
+    stated = study.instrument.facets.sample if study.instrument is not None else None
+    if stated is not None and samples not in (None, stated):
+        raise InputError(
+            f"--samples {samples}: the instrument of the study has {stated} samples; change 'sample' in its "
+            "facets, or omit --samples."
+        )
+    return {} if stated is None else {"samples": stated}
 
 
 def check_route(ask: Sampling, responses: Sequence[Response], running: Running) -> None:
@@ -172,7 +187,7 @@ def find_prompts(
     study: Study | ItemStudy, names: Sequence[str] | None, images: bool, judge: str = ""
 ) -> list[Prompt]:
     """Select prompts: those that are named, else those of the judge that differ for what is shown."""
-    known = {prompt.id: prompt for prompt in study.prompts}
+    known = {prompt.id: prompt for prompt in study.instrument_prompts}
     for name in names or ():
         if name not in known:
             raise InputError(
@@ -186,6 +201,7 @@ def find_prompts(
     if names:
         return [known[name] for name in dict.fromkeys(names)]
     mine = next((part.prompts for part in study.judges if part.id == judge), None) or list(known)
+    mine = [name for name in mine if name in known]
     usable = [known[name] for name in mine if images or known[name].stimuli == "any"]
     if not usable:
         raise InputError(f"Study {study.name} has no prompts; write at least one into the study file.")

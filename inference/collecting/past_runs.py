@@ -14,9 +14,11 @@ from ..parsing.rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
+from .content import RunContent
 from .prices import Prices, read_prices
+from .provenance import write_provenance
 from .run_tables import run_tables
-from .runs import RunContent, RunFolder, check_answers, check_study, study_facts
+from .runs import RunFolder, check_answers, check_study, study_facts
 
 
 def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:
@@ -79,6 +81,7 @@ def write_tables(
         tasks=content.tasks,
         profiles=content.profiles,
     )
+    write_provenance(tables.responses, ledger, folder.path)
     return tables.write(folder.path)
 
 
@@ -195,7 +198,9 @@ def retry(
         if judge is not None and judge not in asked:
             hint = did_you_mean(judge, asked)
             raise InputError(f"--judge {judge}: this run never asked it{hint}; use {listed(asked)}.")
-        tables = run_tables(known, ledger.answers(judge), shown=content.shown, lines=content.lines)
+        rule = "default" if known.instrument is None else known.instrument.facets.parser[0]
+        answers = ledger.answers(judge)
+        tables = run_tables(known, answers, rule=rule, shown=content.shown, lines=content.lines)
         wanted = tables.judgments[tables.judgments["status"].isin(list(statuses))]
         marked = ledger.ask_again(wanted["request_key"].unique().tolist())
     return marked, sorted(set(wanted["judge_id"]))

@@ -31,6 +31,7 @@ from ..design.sampling import (
     strata_of_pairs,
     with_floor,
 )
+from ..design.testing_pairs import of_design
 from ..errors import InputError, did_you_mean, listed
 from ..readers.choices import read_choices
 from ..readers.judgments import load_judgments
@@ -152,7 +153,7 @@ def with_people(known: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesig
     if plan.sample is None:
         panel = Panel(draw_people(known, profiles, plan.people, seed), facts)
         return with_panel(known, design, profiles, panel)
-    tasks = design.first_pairs(plan.pairs)
+    tasks = of_design(design.first_pairs(plan.pairs))
     pairs = tasks[~tasks["repeat"].to_numpy(bool)]
     names = pairs["task_id"].iloc[:: len(POSITIONS)].astype(str).tolist()
     n = sample_size(len(names), plan.people, known.design.tasks, plan.each)

@@ -19,6 +19,7 @@ from ..ledger.exchanges import TRANSIENT, Outcome, Request
 from .jobs import EXCESS, Job, Plan
 from .options import remember_engine
 from .prices import Budget, Spending, stated_tokens
+from .stopping import Stopping
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it
 
@@ -44,7 +45,12 @@ class Tally:
     next : float
         The most that the request can cost which ``max-cost`` has no room for.
     stopped : str
-        "interrupted", "max-cost", "reserved" (what is in batches may use up the rest), or empty.
+        "interrupted", "max-cost", "reserved" (what is in batches may use up the rest), "until" (the rule of
+        stopping is met), or empty.
+    known : str
+        What the rule of stopping says is known, in words; empty without one.
+    n_tasks : int
+        Tasks from which it is known.
     """
 
     passed: int = 0
@@ -56,6 +62,8 @@ class Tally:
     n_unstated: int = 0
     next: float = 0.0
     stopped: str = ""
+    known: str = ""
+    n_tasks: int = 0
 
 
 class Recorder:
@@ -69,7 +77,9 @@ class Recorder:
         planned: Plan,
         stop: threading.Event,
         watch: Callable[[Tally], None],
+        until: Stopping | None = None,
     ) -> None:
+        self._until = until
         self.tally = Tally(spent=planned.spent or 0.0, unstated=planned.unstated)
         self._ledger, self._budget, self._stop, self._watch = ledger, budget, stop, watch
         self._judge_id = judge_id
@@ -100,10 +110,21 @@ class Recorder:
         return self._ledger.media(sha256)
 
     def stopping(self) -> bool:
-        """Whether the user asked to stop."""
+        """Whether the user asked to stop, or the rule of stopping is met."""
         if self._stop.is_set():
             self.tally.stopped = "interrupted"
-        return self._stop.is_set()
+        elif self._until is not None and self._until.met:
+            self.tally.stopped = "until"
+        return self.tally.stopped in ("interrupted", "until")
+
+    def check(self) -> None:
+        """Check the rule of stopping, if there is one, on what is in the ledger."""
+        if self._until is not None:
+            self._until.check()
+            self._take_known(self._until)
+
+    def _take_known(self, until: Stopping) -> None:
+        self.tally.known, self.tally.n_tasks = until.text, until.n_tasks
 
     @property
     def capped(self) -> bool:
@@ -160,6 +181,9 @@ class Recorder:
                 tally.answered += 1
         tally.spent, tally.unstated = self._spending.spent, self._spending.unstated
         tally.n_unstated = self._spending.n_unstated
+        if self._until is not None:
+            self._until.count(len(outcomes))
+            self._take_known(self._until)
         self._watch(tally)
 
     def _count(self, outcome: Outcome) -> None:
@@ -185,9 +209,11 @@ def ask(
     budget: Budget,
     planned: Plan,
     watch: Callable[[Tally], None],
+    until: Stopping | None = None,
 ) -> Tally:
     """Ask what has no answer yet; passing failures again, until all is answered or the run is stopped."""
-    with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch) as recorder:
+    with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch, until) as recorder:
+        recorder.check()
         _cut_clips(job, recorder)
         for _ in range(PASSES):
             failed = recorder.tally.failed.copy()
@@ -196,6 +222,8 @@ def ask(
             again = any(recorder.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
             if not again or recorder.tally.stopped:
                 break
+        if not recorder.tally.stopped:
+            recorder.check()
     return recorder.tally
 
 
@@ -207,10 +235,11 @@ def _recording(
     stop: threading.Event | None = None,
     budget: Budget | None = None,
     watch: Callable[[Tally], None] = lambda tally: None,
+    until: Stopping | None = None,
 ) -> Iterator[Recorder]:
     """Record what comes until the end of the block, and leave all of it on disk."""
     stop, budget = stop or threading.Event(), budget or Budget()
-    recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch)
+    recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch, until)
     try:
         yield recorder
     finally:

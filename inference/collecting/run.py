@@ -15,12 +15,15 @@ from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
 from ..vignettes.pictures import Pictures, find_pictures
+from .content import RunContent
 from .jobs import Job, Plan, plan
+from .occasions import check_anchors, check_occasion
 from .options import Asking, Running, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
-from .runs import RunContent, RunFolder, begun_facts, merged_facts, run_facts
+from .runs import RunFolder, begun_facts, merged_facts, run_facts
+from .stopping import Rule, Stopping
 
 
 def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
@@ -104,7 +107,7 @@ class Collected:
         The run as it was planned.
     tally : Tally
         New answers, failures by kind, money spent, and why the run stopped: "interrupted", "max-cost",
-        "reserved", or empty where all was asked.
+        "reserved", "until", or empty where all was asked.
     waiting : int
         Requests in batches that have not ended.
     files : list of Path
@@ -179,6 +182,7 @@ def collect(
     running: Running | None = None,
     before: Callable[[Prepared], None] | None = None,
     watch: Callable[[int], AbstractContextManager[Watch]] | None = None,
+    until: Rule | None = None,
 ) -> Collected:
     """Ask one judge what it has not answered yet, and write the tables of the run.
 
@@ -195,6 +199,12 @@ def collect(
     watch : callable, optional
         Given the number of requests, returns a context manager that yields a function of the `Tally`; it is
         called after each write, for instance to show progress.
+    until : callable, optional
+        Ends the run early: given the judgments and choices of the first tasks of which all requests have
+        ended (in the order of asking, which was drawn before) and the number of tasks of the design, it
+        returns whether they suffice, and what is known in words. It is called whenever there are 5% more
+        outcomes; what it did not need stays to be asked by a later call.
+        `conjury.analysis.pipeline.until.stopping_rule` makes one that may be checked so often.
 
     Returns
     -------
@@ -217,6 +227,11 @@ def collect(
     (15, ['responses.parquet', 'judgments.parquet', 'choices.parquet'])
     """
     options = running or Running()
+    if until is not None and (options.batch or options.export or options.results):
+        raise InputError(
+            "--until ends a run while answers come in, and --batch, --export and --results handle all "
+            "requests at once; omit one of the two."
+        )
     with _opened(study, judge, prompts, out, asking or Asking(), options) as (made, ledger, content):
         if before is not None:
             before(made)
@@ -226,7 +241,7 @@ def collect(
             return Collected(made, exported=written)
         try:
             with watch(made.job.total) if watch else nullcontext(_silent) as shown:
-                tally = _send(made, ledger, shown)
+                tally = _send(made, ledger, content, shown, until)
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):
                 error.add_note(
@@ -267,10 +282,13 @@ def _opened(
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
     pictures = _pictures(known, folder, chosen, running, write)
-    content = folder.content(known, running.pairs, running.images, write, pictures, running.tasks)
+    check_anchors(known, running.occasion)
+    shown = (running.pairs, running.images, write, pictures, running.tasks, running.occasion)
+    content = folder.content(known, *shown)
     facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
     begun = write or folder.ledger.is_file()
     with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:
+        check_occasion(ledger, judge, content.names, running.occasion)
         if ledger is not None:
             merged = merged_facts(begun_facts(ledger.get("inputs"), ledger.counts()), facts, folder.path)
             if write:
@@ -279,7 +297,8 @@ def _opened(
                     release_unsent(ledger, judge)
         media = folder.media(known, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
-        job = Job(known, judge, sampling, chosen, *subjects, put_to=content.put_to, names=content.names)
+        names, n_swapped = content.names, content.n_swapped
+        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped)
         yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
 
 
@@ -301,7 +320,7 @@ def _pictures(
     )
 
 
-def _send(made: Prepared, ledger: Ledger, watch: Watch) -> Tally:
+def _send(made: Prepared, ledger: Ledger, content: RunContent, watch: Watch, until: Rule | None) -> Tally:
     """Ask by the route that the options name."""
     job, running = made.job, made.running
     if running.results is not None:
@@ -311,7 +330,8 @@ def _send(made: Prepared, ledger: Ledger, watch: Watch) -> Tally:
         return collect_by_batch(job, ledger, folder, made.budget, made.plan, watch, wait=running.wait)
     backend = choose_backend(job, made.folder, running)
     remember_engine(ledger, job.judge_id, backend.settings())
-    return ask(job, ledger, backend, made.budget, made.plan, watch)
+    stopping = None if until is None else Stopping(until, job, ledger, content, running.rule)
+    return ask(job, ledger, backend, made.budget, made.plan, watch, stopping)
 
 
 def _silent(tally: Tally) -> None:

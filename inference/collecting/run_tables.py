@@ -22,8 +22,17 @@ from ..parsing.rules import AnswerReader
 from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
+from ..tables.columns import coerce, split_occasion
 from ..tables.files import write_table
-from ..tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
+from ..tables.schema import (
+    INSTRUMENT,
+    JUDGE_KINDS,
+    POSITIONS,
+    SAMPLING,
+    STATUSES,
+    instrument_columns,
+    validate,
+)
 
 Cost = Callable[[str, float, float, bool], float | None]
 
@@ -32,7 +41,8 @@ OF_LINES = ("labels_given", "lines_shown")  # columns of judgments where each li
 RESPONSES = {
     **dict.fromkeys(("study", "judge_id", "judge_kind", "item_id", "task_id", "prompt_id"), "string"),
     "sample": "Int64",
-    **dict.fromkeys(("text", "finish_reason", "logprobs", "model_returned"), "string"),
+    **dict.fromkeys(("text", "finish_reason", "logprobs"), "string"),
+    **dict.fromkeys(("model_returned", "system_fingerprint"), "string"),
     **dict.fromkeys(("prompt_tokens", "completion_tokens"), "Int64"),
     **dict.fromkeys(("cost", "latency"), "float64"),
     "request_key": "string",
@@ -80,27 +90,37 @@ def run_tables(
     shown: Callable[[str], Sequence[str]] = lambda subject: (),
     lines: Callable[[str, str], int] = lambda column, subject: 0,
 ) -> RunTables:
-    """Read all answers of a run by one rule."""
-    reader = AnswerReader(study, rule, lines)
-    responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
+    """Read all answers of a run by one rule, or by each parser of the study's instrument."""
+    instrument = study.instrument
+    parsers = instrument.facets.parser if instrument is not None and rule == "default" else [rule]
+    readers = {name: AnswerReader(study, name, lines) for name in parsers}
+    further = {} if instrument is None else dict.fromkeys(INSTRUMENT, "string") | {"occasion": "Int64"}
+    put = {name: dtype for name, dtype in further.items() if name != "parser"}
+    responses, judgments = _Columns(RESPONSES | put), _Columns(JUDGMENTS | further)
     for chunk in answers:
         for answered in chunk:
             if answered.kind == "pending":
                 continue
             answer = read_completion(answered.body, answered.error)
-            shared = _shared(study, answered, answer)
+            subject, occasion = answered.subject_id, 1
+            if instrument is not None:
+                subject, occasion = split_occasion(subject)
+            shared = _shared(study, answered, answer, subject) | {"occasion": occasion}
+            shared |= {name: answered.arrangement.get(name) for name in put if name != "occasion"}
             responses.add(shared | _response(answered, answer, cost))
-            subject = answered.subject_id
             asked = (answered.prompt_id, subject, answer, shown(subject), answered.arrangement)
-            n_lines, readings = reader.parse(*asked)
-            for dimension, reading in readings:
-                judgments.add(shared | _judgment(dimension, reading, n_lines))
+            for parser, reader in readers.items():
+                n_lines, readings = reader.parse(*asked)
+                for dimension, reading in readings:
+                    judgments.add(shared | {"parser": parser} | _judgment(dimension, reading, n_lines))
         responses.pack()
         judgments.pack()
     table = judgments.frame()
     table = table.assign(status=pd.Categorical(table["status"], categories=list(STATUSES)))
     kinds = dict.fromkeys(("judge_kind",), pd.CategoricalDtype(list(JUDGE_KINDS)))
     table = table.astype(kinds)
+    for name in instrument_columns(table, "judgments"):
+        table[name] = coerce(table[name], INSTRUMENT[name].kind, "judgments", INSTRUMENT[name].levels)
     choices = None
     if isinstance(study.response, Choice) and tasks is not None and profiles is not None:
         choices = choices_from_judgments(table, tasks, profiles, study.response.options)
@@ -116,7 +136,8 @@ def choices_from_judgments(
 ) -> pd.DataFrame:
     """Turn verdicts on tasks into the choices contract, two rows per verdict, each with its probability."""
     kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
-    asked = judgments[[*kept, "origin"]]
+    put = instrument_columns(judgments, "judgments")
+    asked = judgments[[*kept, *put, "origin"]]
     known = [SAMPLING] if SAMPLING in tasks else []
     shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of", *known]]
     rows = asked.merge(shown, on="task_id", how="inner")
@@ -133,7 +154,7 @@ def choices_from_judgments(
     rows = rows.rename(columns={"task_id": "pair_id"})
     order = ["judge_id", "judge_kind", "prompt_id", "pair_id", "position", "profile_id"]
     rest = [name for name in profiles if name not in order]
-    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", *known, "origin"]
+    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", *put, *known, "origin"]
     return validate(rows[[*order, *rest, *tail]], "choices", "choices of the run")
 
 
@@ -159,14 +180,14 @@ class _Columns:
         return pd.concat(self._parts, ignore_index=True)
 
 
-def _shared(study: Study | ItemStudy, answered: Answered, answer: Answer) -> dict[str, Any]:
+def _shared(study: Study | ItemStudy, answered: Answered, answer: Answer, subject: str) -> dict[str, Any]:
     """Return what responses and judgments have in common; each table keeps its own columns."""
     paired = isinstance(study, Study) and study.collect.form == "pair"
     return {
         "study": study.name,
         "judge_id": answered.judge_id,
         "judge_kind": "model",
-        "task_id" if paired else "item_id": answered.subject_id,
+        "task_id" if paired else "item_id": subject,
         "prompt_id": answered.prompt_id,
         "sample": answered.sample,
         "finish_reason": answer.finish_reason or None,
@@ -181,6 +202,7 @@ def _response(answered: Answered, answer: Answer, cost: Cost) -> dict[str, Any]:
         "text": answer.text if answered.body else None,
         "logprobs": json.dumps(list(answer.tokens), ensure_ascii=False) if answer.tokens else None,
         "model_returned": answer.model or None,
+        "system_fingerprint": answer.fingerprint or None,
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
         "cost": cost(answered.judge_id, *tokens, bool(answered.batch)) if answered.body else None,

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from ..design.drawn import (
     DrawnDesign,
-    check_asked,
     check_restrictions,
     draw_design,
     load_design,
-    no_people,
     restrictions_of,
     save_design,
 )
-from ..design.subjects import Subject, SubjectTable, is_single, pair_subjects, single_subjects, takes
+from ..design.panels import check_asked, no_people
+from ..design.testing_pairs import instrument_of
 from ..errors import InputError, listed
 from ..ledger import Count, Ledger
-from ..readers.judgments import judged_texts, lines_of, strata_of, with_texts
 from ..requests.media import MediaParts
 from ..requests.templates import Templates
 from ..study.asking import Sampling
@@ -34,6 +28,7 @@ from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
 from ..tables.files import read_table
 from ..vignettes.pictures import Pictures
+from .content import RunContent, item_content, profile_content
 
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
 OPEN = ("prompts", "judges")  # to these a later run may add
@@ -77,7 +72,15 @@ def study_facts(study: Study | ItemStudy, subjects: Mapping[str, Any]) -> dict[s
             exclude={"swapped_share", "media_hosts"} | _usual(study.collect, "video")
         ),
         "subjects": dict(subjects),
+        **_instrument_facts(study),
     }
+
+
+def _instrument_facts(study: Study | ItemStudy) -> dict[str, Any]:
+    """State what requests of an instrument depend on; parsers may change at any time."""
+    if study.instrument is None:
+        return {}
+    return {"instrument": study.instrument.model_dump(exclude={"facets": {"parser"}})}
 
 
 def _usual(part: Part, *fields: str) -> set[str]:
@@ -147,24 +150,6 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
         yield f"{place} (from {before!r} to {now!r})" if short and not hashed else place
 
 
-PROFILE = "profile_"
-
-
-@dataclass(frozen=True)
-class RunContent:
-    """What models are shown, and what identifies it."""
-
-    subjects: Callable[[], Iterator[Subject]]  # makes an iterator over all subjects anew
-    count: int
-    facts: dict[str, Any]  # as `run_facts` takes them
-    shown: Callable[[str], Sequence[str]]  # judged texts of a subject, by its name
-    tasks: pd.DataFrame | None = None  # the design, where the study is a conjoint of pairs
-    profiles: pd.DataFrame | None = None
-    put_to: Mapping[str, int] = field(default_factory=dict)  # subjects of prompts that are put to some only
-    lines: Callable[[str, str], int] = lambda column, subject: 0  # of a subject in a column
-    names: Collection[str] | None = None  # of the subjects, where these are not all of the run
-
-
 @dataclass(frozen=True)
 class RunFolder:
     """Where a run keeps its design, ledger and tables."""
@@ -199,12 +184,17 @@ class RunFolder:
         collect = study.collect
         wanted: dict[str, Any] = {
             "pairs": study.design.pairs if pairs is None else pairs,
-            "swapped_share": collect.swapped_share if swapped_share is None else swapped_share,
+            "swapped_share": _swapped_share(study) if swapped_share is None else swapped_share,
             "seed": collect.seed if seed is None else seed,
         }
+        if study.instrument is not None and study.instrument.swaps and wanted["swapped_share"] != 1:
+            raise InputError(
+                f"The share of swapped pairs is {wanted['swapped_share']:g}, and the instrument of the study "
+                "shows every pair in both orders; omit the share, or the facet option_order."
+            )
         if before is not None:
             check_restrictions(study, before, self.path)
-            if before.drawn == wanted | restrictions_of(study):
+            if before.drawn == wanted | restrictions_of(study) | instrument_of(study):
                 return before
             said = ", ".join(f"{name} {value}" for name, value in before.drawn.items() if name in wanted)
             raise InputError(
@@ -225,18 +215,21 @@ class RunFolder:
         keep: bool = True,
         pictures: Pictures | None = None,
         tasks: str = "models",
+        occasion: int = 1,
     ) -> RunContent:
         """Gather what models are shown, of ``pictures`` or the posts' column ``media`` where as images.
 
-        ``tasks`` are the pairs of models, the tasks of people, or all, as in `DrawnDesign.asked`.
+        ``tasks`` are the pairs of models, the tasks of people, or all, as in `DrawnDesign.asked`; on a later
+        ``occasion`` the anchors among them.
         """
         check_asked(tasks)
         if isinstance(study, ItemStudy):
-            return _items(study, pairs, images, self._assigned(study) if tasks == "panel" else None)
+            assigned = self._assigned(study) if tasks == "panel" else None
+            return item_content(study, pairs, images, assigned, occasion)
         self.check_people(study, tasks)
         design = self.design or self.draw(study, None, None, None, keep)
         check_restrictions(study, design, self.path)
-        return _profiles(study, design, pairs, images, pictures, tasks)
+        return profile_content(study, design, pairs, images, pictures, tasks, occasion)
 
     def check_people(self, study: Study, tasks: str) -> None:
         """Refuse tasks of people where the run has no design, or one without them."""
@@ -268,112 +261,7 @@ class RunFolder:
         return MediaParts(folder, study.collect, ledger, self.path / "cuts")
 
 
-def _profiles(
-    study: Study,
-    design: DrawnDesign,
-    pairs: int | None,
-    images: bool,
-    pictures: Pictures | None,
-    which: str,
-) -> RunContent:
-    tasks, everywhere = design.first_pairs(pairs, which), design.asked("all")
-    if images and pictures is None and "media" not in design.posts:
-        raise InputError(
-            "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
-            "to posts.parquet in the folder of the design."
-        )
-    versions = pictures.of(design.posts["profile_id"]) if pictures is not None else None
-    subjects, table = design_subjects(study, tasks, design.posts, images, versions)
-    shown = "links" if pictures is not None and pictures.links else "images" if images else "text"
-    facts = {**design.drawn, "sha256": design.sha256(), "stimuli": shown}
-    own = design.panel_sha256()
-    facts |= {} if own is None else {"panel": own}
-    part = len(tasks) < len(everywhere)
-    if is_single(study):
-        names = {f"{PROFILE}{number}" for number in tasks["profile_id"]}
-        return RunContent(
-            subjects,
-            len(names),
-            facts,
-            lambda name: _texts(table, [int(name.removeprefix(PROFILE))]),
-            names=names if part else None,
-        )
-    by_task = everywhere.sort_values(["task_id", "position"], kind="stable")
-    pairs_of = by_task["profile_id"].to_numpy().reshape(-1, 2).tolist()
-    sides = dict(zip(by_task["task_id"].iloc[::2], pairs_of, strict=True))
-    return RunContent(
-        subjects,
-        len(tasks) // 2,
-        facts,
-        lambda name: _texts(table, sides.get(name, [])),
-        everywhere,
-        design.profiles,
-        names=set(tasks["task_id"]) if part else None,
-    )
-
-
-def design_subjects(
-    study: Study,
-    tasks: pd.DataFrame,
-    posts: pd.DataFrame,
-    images: bool,
-    versions: Mapping[str, Sequence[str]] | None,
-) -> tuple[Callable[[], Iterator[Subject]], SubjectTable]:
-    """Return what makes an iterator over pairs or single profiles, and the table of what they show."""
-    fields, seed = study.collect.fields, study.collect.seed
-    if fields is not None and study.content is None:
-        fields = [study.feature_labels.get(name, name) for name in fields]
-    kinds = ["image"] * len(posts) if images else None
-    table = SubjectTable(posts, "profile_id", fields, kinds, versions=versions)
-    if is_single(study):
-        names = sorted(set(tasks["profile_id"].tolist()))
-        return lambda: single_subjects(names, table, seed, PROFILE), table
-    return lambda: pair_subjects(tasks, table, seed), table
-
-
-def _items(study: ItemStudy, first: int | None, images: bool, assigned: set[str] | None) -> RunContent:
-    path = (study.folder / study.items).resolve()
-    if not path.is_relative_to(study.folder.resolve()):
-        raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
-    everything = read_table(path, "items")
-    items = everything
-    if assigned is not None:
-        items = items[items["item_id"].isin(assigned).to_numpy()].reset_index(drop=True)
-    items = with_texts(items.iloc[:first])
-    kinds = _kinds(items, images)
-    pictured = np.array(kinds, dtype=bool)
-    if pictured.any() and ("media" not in items or items["media"][pictured].isna().any()):
-        raise InputError(f"{path}: column 'media' is missing or empty; name the image or clip of every item.")
-    fields = study.collect.fields
-    table = SubjectTable(items, "item_id", fields, kinds, beside=fields is not None)
-    names = items["item_id"].tolist()
-    known = set(names)
-    strata = strata_of(study, items, str(path))
-    put_to = {
-        prompt.id: sum(takes(prompt, those) for those in strata.values())
-        for prompt in study.prompts
-        if prompt.only
-    }
-    lines = lines_of(study, items, str(path))
-    return RunContent(
-        lambda: single_subjects(names, table, study.collect.seed, strata=strata),
-        len(names),
-        {"items": hashlib.sha256(path.read_bytes()).hexdigest()},
-        lambda name: judged_texts(_texts(table, known & {name}), bool(lines)),
-        put_to=put_to,
-        lines=lambda column, name: lines.get(column, {}).get(name, 0),
-        names=known if len(items) < len(everything) else None,
-    )
-
-
-def _kinds(items: pd.DataFrame, images: bool) -> list[str]:
-    """Say what each item is shown as: "image", "video", or empty for text."""
-    modality = [str(kind) for kind in items["modality"]] if "modality" in items else [""] * len(items)
-    instead = "image" if images else ""
-    return [kind if kind in ("image", "video") else instead for kind in modality]
-
-
-def _texts(table: SubjectTable, names: Iterable[Any]) -> list[str]:
-    return [
-        str(value) for name in names for value in table.show(name).fields.values() if isinstance(value, str)
-    ]
+def _swapped_share(study: Study) -> float:
+    """Share of pairs that are shown in both orders: all where the instrument compares them."""
+    swaps = study.instrument is not None and study.instrument.swaps
+    return 1.0 if swaps else study.collect.swapped_share

@@ -18,12 +18,13 @@ from ..study.parts import Assignment
 from ..tables.columns import coerce, stream
 from ..tables.files import read_table, write_table
 from ..tables.limits import EXPORT_BYTES, parse_json, read_content
-from ..tables.schema import POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
+from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
 from ..tables.writing import whole
-from .panels import Panel, check_same_pairs
+from .panels import Panel, check_asked, check_same_pairs, no_people
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values
 from .subjects import label_fields
+from .testing_pairs import DESIGN, check_instrument, instrument_of, is_added, testing_rows, with_testing_pairs
 
 Integers = NDArray[np.int64]
 
@@ -157,22 +158,7 @@ def _rows(items: pd.DataFrame, rater: int, subset: int, held: Integers, again: I
 
 TABLES = ("tasks", "profiles", "posts")
 PANEL = "panel_tasks"
-ASKED = ("models", "panel", "all")  # which tasks a model is asked about
 CHUNK = 5000  # rows that are hashed at a time
-
-
-def check_asked(which: str) -> None:
-    """Refuse what names no tasks that a model can be asked about."""
-    if which not in ASKED:
-        raise InputError(f"--tasks {which}: write {', '.join(ASKED[:-1])} or {ASKED[-1]}.")
-
-
-def no_people(which: str = "panel") -> InputError:
-    """The error of a design without tasks of people."""
-    return InputError(
-        f"--tasks {which}: the design has no tasks of people; draw them with `conjury design STUDY --people "
-        "N`, or take those of a survey with --panel FILE."
-    )
 
 
 @dataclass(frozen=True)
@@ -183,13 +169,14 @@ class DrawnDesign:
     ----------
     tasks : DataFrame
         ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows per task. Where
-        people's tasks were sampled from them, ``sampling_probability`` is that of each.
+        people's tasks were sampled from them, ``sampling_probability`` is that of each. Where the study has
+        an instrument, ``pair_kind`` is that of each.
     profiles : DataFrame
         ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
     posts : DataFrame
         ``profile_id`` and the fields that a judge is shown.
     drawn : dict
-        ``pairs, swapped_share, seed``, and ``restrictions`` where there are any.
+        ``pairs, swapped_share, seed``, and ``restrictions`` and ``instrument`` where there are any.
     panel : Panel or None
         The tasks of people, where there are any.
     """
@@ -212,7 +199,8 @@ class DrawnDesign:
             raise no_people()
         people = self.panel.distinct()
         new = people[~people["task_id"].isin(self.tasks["task_id"])]
-        new = new.assign(**dict.fromkeys(("judge_id", "task"), pd.array([pd.NA] * len(new), "string")))
+        unknown = dict.fromkeys(("judge_id", "task"), pd.array([pd.NA] * len(new), "string"))
+        new = new.assign(**unknown, **{PAIR_KIND: DESIGN})
         shared = self.tasks
         if which == "panel":
             shared = shared[shared["task_id"].isin(people["task_id"]).to_numpy()]
@@ -224,18 +212,22 @@ class DrawnDesign:
         return pd.concat([part for part in both if len(part)], ignore_index=True)
 
     def first_pairs(self, pairs: int | None, which: str = "models") -> pd.DataFrame:
-        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
+        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None.
+
+        Vacuum and same-quality pairs are among them in any case.
+        """
         tasks = self.asked(which)
         if pairs is None:
             return tasks
         original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
-        wanted = original[~tasks["repeat"].astype(bool)].unique()[:pairs]
+        added = is_added(tasks)
+        wanted = original[~tasks["repeat"].astype(bool) & ~added].unique()[:pairs]
         if len(wanted) < pairs:
             raise InputError(
                 f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be asked; ask fewer or "
                 "draw a larger design into another folder."
             )
-        return tasks[original.isin(wanted).to_numpy()]
+        return tasks[(original.isin(wanted) | added).to_numpy()]
 
     def of_models(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of ``profiles`` or ``posts`` that the pairs of models show."""
@@ -272,9 +264,15 @@ def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> Dr
         raise InputError(f"The share of swapped pairs is {swapped_share:g}; give one from 0 to 1.")
     everything = enumerate_profiles(study)
     rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
-    tasks = shared_table(everything["profile_id"].to_numpy()[rows], swapped)
+    numbers = everything["profile_id"].to_numpy()
+    tasks = shared_table(numbers[rows], swapped)
+    if study.instrument is not None:
+        further = testing_rows(study, everything, study.instrument, seed)
+        tasks = with_testing_pairs(tasks, numbers[further], study.instrument, len(swapped) == pairs)
+        rows = np.concatenate([rows, further])
     used = everything.iloc[np.unique(rows)].drop(columns="probability").reset_index(drop=True)
-    drawn = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed, **restrictions_of(study)}
+    own = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed}
+    drawn = {**own, **restrictions_of(study), **instrument_of(study)}
     return DrawnDesign(tasks, used, _posts(study, used, seed), drawn)
 
 
@@ -297,6 +295,7 @@ def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
             f"{run}: the design was drawn under other restrictions than the study file has now; restore "
             "them, or draw a new design into another folder with --out."
         )
+    check_instrument(study, design.drawn, run)
 
 
 def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:

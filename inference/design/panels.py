@@ -25,6 +25,23 @@ COLUMNS = [
 ]
 
 
+ASKED = ("models", "panel", "all")  # which tasks a model is asked about
+
+
+def check_asked(which: str) -> None:
+    """Refuse what names no tasks that a model can be asked about."""
+    if which not in ASKED:
+        raise InputError(f"--tasks {which}: write {', '.join(ASKED[:-1])} or {ASKED[-1]}.")
+
+
+def no_people(which: str = "panel") -> InputError:
+    """The error of a design without tasks of people."""
+    return InputError(
+        f"--tasks {which}: the design has no tasks of people; draw them with `conjury design STUDY --people "
+        "N`, or take those of a survey with --panel FILE."
+    )
+
+
 @dataclass(frozen=True)
 class Panel:
     """The tasks of people in a design.

@@ -166,14 +166,16 @@ def with_swapped_repeat(rows: Integers) -> Integers:
     return np.concatenate([rows, rows[:, :1, ::-1]], axis=1)
 
 
-def shared_table(profile_ids: Integers, swapped: Sequence[int] | Integers = ()) -> pd.DataFrame:
+def shared_table(
+    profile_ids: Integers, swapped: Sequence[int] | Integers = (), name: str = "pair"
+) -> pd.DataFrame:
     """Tasks that all models share in long form, from profiles of shape (pairs, 2).
 
     The pairs numbered ``swapped``, from 0, are repeated at the end with their positions swapped, as
     ``pair_000001_swapped`` and so on, marked as repeats of ``pair_000001`` and so on.
     """
     again = np.asarray(swapped, dtype=np.int64)
-    names = [f"pair_{number:06d}" for number in range(1, len(profile_ids) + 1)]
+    names = [f"{name}_{number:06d}" for number in range(1, len(profile_ids) + 1)]
     originals = [names[number] for number in again]
     repeat_of = [None] * len(names) + originals
     names += [f"{name}{SWAPPED_SUFFIX}" for name in originals]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,8 @@ import pandas as pd
 from ..errors import InputError
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
-from ..tables.columns import stream
-from ..tables.schema import POSITIONS
+from ..tables.columns import occasion_name, stream
+from ..tables.schema import OPTION_ORDERS, PAIR_KIND, PAIR_KINDS, POSITIONS
 
 UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 
@@ -40,12 +40,23 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What one request is about, with what was drawn to show it and the strata to which it belongs."""
+    """What one request is about, with what was drawn to show it and the strata to which it belongs.
+
+    ``order`` is "given" or "swapped" for a pair, ``kind`` and ``occasion`` as in the contract of answers.
+    """
 
     id: str
     shown: tuple[Shown, ...]
     arrangement: dict[str, Any] = field(default_factory=dict)
     strata: Mapping[str, str] = field(default_factory=dict)
+    order: str = ""
+    kind: str = PAIR_KINDS[0]
+    occasion: int = 1
+
+    @property
+    def name(self) -> str:
+        """Its id on this occasion."""
+        return occasion_name(self.id, self.occasion)
 
 
 class SubjectTable:
@@ -105,15 +116,27 @@ def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"profile_id": profiles["profile_id"], **words})
 
 
-def pair_subjects(tasks: pd.DataFrame, table: SubjectTable, seed: int) -> Iterator[Subject]:
+def pair_subjects(
+    tasks: pd.DataFrame, table: SubjectTable, seed: int, occasion: int = 1
+) -> Iterator[Subject]:
     """Both profiles of each task, tasks in an order drawn by ``seed``."""
     by_task = tasks.sort_values(["task_id", "position"], kind="stable")
     sides = by_task["profile_id"].to_numpy().reshape(-1, len(POSITIONS))
-    names = by_task["task_id"].iloc[:: len(POSITIONS)].tolist()
+    first = by_task.iloc[:: len(POSITIONS)]
+    names = first["task_id"].tolist()
+    orders = np.where(first["repeat"].to_numpy(bool), *OPTION_ORDERS[::-1]).tolist()
+    kinds = first[PAIR_KIND].tolist() if PAIR_KIND in first else [PAIR_KINDS[0]] * len(first)
     for index in stream(seed, "order of requests").permutation(len(names)).tolist():
         profiles = [int(number) for number in sides[index]]
         shown = tuple(table.show(number, side) for number, side in zip(profiles, POSITIONS, strict=True))
-        yield Subject(str(names[index]), shown, dict(zip(POSITIONS, profiles, strict=True)))
+        yield Subject(
+            str(names[index]),
+            shown,
+            dict(zip(POSITIONS, profiles, strict=True)),
+            order=orders[index],
+            kind=str(kinds[index]),
+            occasion=occasion,
+        )
 
 
 def single_subjects(
@@ -122,11 +145,15 @@ def single_subjects(
     seed: int,
     prefix: str = "",
     strata: Mapping[Any, Mapping[str, str]] | None = None,
+    anchors: Collection[Any] = (),
+    occasion: int = 1,
 ) -> Iterator[Subject]:
     """One profile or item at a time, in an order drawn by ``seed``; ``strata`` are those of each."""
     for index in stream(seed, "order of requests").permutation(len(names)).tolist():
         name = names[index]
-        yield Subject(f"{prefix}{name}", (table.show(name),), strata=(strata or {}).get(name, {}))
+        kind = PAIR_KINDS[-1] if name in anchors else PAIR_KINDS[0]
+        of = (strata or {}).get(name, {})
+        yield Subject(f"{prefix}{name}", (table.show(name),), strata=of, kind=kind, occasion=occasion)
 
 
 def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:

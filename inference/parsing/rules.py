@@ -386,7 +386,7 @@ class AnswerReader:
         subject_id: str,
         answer: Answer,
         texts: Sequence[str] = (),
-        arrangement: Mapping[str, str] | None = None,
+        arrangement: Mapping[str, Any] | None = None,
     ) -> Parsed:
         """Return the number of lines where each takes a label, and parsed values with their dimensions."""
         response, spec = self._prompts.get(prompt_id, self._study)
@@ -394,7 +394,13 @@ class AnswerReader:
         if isinstance(response, LineLabels):
             lines = self._lines(response.lines, subject_id)
             spec = replace(spec, lines=lines or 0)
-        parsed = read_answer(answer, spec, arrangement or {}, self.rule(prompt_id), texts)
+        put = arrangement or {}
+        if isinstance(response, Choice) and put.get("options", response.options) != response.options:
+            spec = replace(spec, options=tuple(put["options"]))
+        parsed = read_answer(answer, spec, put, self.rule(prompt_id), texts)
+        if isinstance(response, Choice) and spec.options != tuple(response.options):
+            own = dict(zip(spec.options, response.options, strict=True))
+            parsed = [replace(one, value=own.get(str(one.value))) for one in parsed]
         if isinstance(response, Label):
             return lines, [(response.id, value) for value in parsed]
         return lines, [(value.dimension, value) for value in parsed]

@@ -190,6 +190,8 @@ class Answer:
         Log-probabilities of the content's tokens, as received.
     model : str
         As the provider returned it.
+    fingerprint : str
+        The provider's name for the version and configuration that answered (``system_fingerprint``).
     prompt_tokens, completion_tokens : int or None
     error : str
         Why there is no answer; empty where there is one.
@@ -201,6 +203,7 @@ class Answer:
     filtered: bool = False
     tokens: Sequence[Mapping[str, Any]] = ()
     model: str = ""
+    fingerprint: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     error: str = ""
@@ -239,6 +242,7 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
         filtered=reason == "content_filter",
         tokens=tokens if isinstance(tokens, list) else (),
         model=_string(body.get("model")),
+        fingerprint=_string(body.get("system_fingerprint")),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
     )

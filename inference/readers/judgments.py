@@ -18,6 +18,7 @@ from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
+from .ordinary import ordinary_answers
 
 
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:
@@ -116,8 +117,12 @@ def load_judgments(
     renames: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
     notes: list[str] | None = None,
+    ordinary: bool = True,
 ) -> pd.DataFrame:
-    """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions."""
+    """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions.
+
+    Answers that test judges as instruments are excluded unless ``ordinary`` is False.
+    """
     frame = _renamed(read_table(path), renames or {}, str(path))
     frame = _selected(frame, where or {}, str(path))
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
@@ -140,6 +145,11 @@ def load_judgments(
     valid = validate(frame, "judgments", str(path))
     if study is not None:
         _check_dimensions(valid, study, str(path))
+    if ordinary:
+        instrument = None if study is None else study.instrument
+        valid, excluded = ordinary_answers(valid, "judgments", instrument, Path(path).name)
+        if notes is not None:
+            notes += excluded
     return valid
 
 

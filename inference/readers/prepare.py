@@ -15,6 +15,7 @@ from ..study.models import Study
 from ..tables.columns import as_text, coerce, refuse, resolve_levels
 from ..tables.schema import PROBABILITY
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
+from .ordinary import ordinary_answers
 
 NAMED = 3  # judges of a file that a note names
 PAIR = ["pair_id", "repeat", "position"]
@@ -149,6 +150,7 @@ def load_choices(
     levels: str | Path | None = None,
     renames: Mapping[str, str] | None = None,
     notes: list[str] | None = None,
+    ordinary: bool = True,
 ) -> pd.DataFrame:
     """Read any tidy choices table as choices of a study; ``notes`` receives what was assumed.
 
@@ -156,6 +158,7 @@ def load_choices(
     that the file numbers within a level (``scenario_id`` within a topic) get ids of
     their own (``politics_07``). Derived attributes are added, or checked where the file
     has them, and answers without a choice become what the study's refusal policy says.
+    Answers that test judges as instruments are excluded unless ``ordinary`` is False.
     """
     attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
     derived = {part.id: study.levels(part.id) for part in study.derived}
@@ -168,6 +171,9 @@ def load_choices(
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
     choices = _derive(study, choices, str(path))
+    if ordinary:
+        choices, excluded = ordinary_answers(choices, "choices", study.instrument, str(path))
+        assumed += excluded
     choices, policy = _apply_refusal_policy(study, choices)
     if notes is not None:
         notes += [note.replace(str(path), Path(path).name) for note in assumed] + policy

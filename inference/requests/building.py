@@ -1,13 +1,16 @@
-"""Requests, built lazily and always alike: subjects x prompts x samples, put to one model."""
+"""Requests, built lazily and always alike: subjects x prompts x facets x samples, put to one model."""
 
 from __future__ import annotations
 
+import json
 import random
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from ..design.factorial import Cell, asked_cells
 from ..design.subjects import Shown, Subject, takes, write_fields
+from ..errors import InputError
 from ..ledger.exchanges import Body, Request, request_key
 from ..study.asking import (
     Choice,
@@ -22,10 +25,18 @@ from ..study.asking import (
 )
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
+from ..tables.schema import OPTION_LABELS, OPTION_ORDERS, PAIR_KIND, POSITIONS, SCALE_DIRECTIONS
 from .templates import Templates
 
 Media = Callable[[Shown, Collection[Medium]], list[dict[str, Any]]]
 ALIKE = {"question", "options", "scales", "labels"}  # values that say nothing of a subject
+SHOWS = {  # values of templates by which a prompt shows the level of a facet
+    "option_order": "{{ labels }}",
+    "option_labels": "{{ options[0] }} and {{ options[1] }}",
+    "scale_direction": "{{ scale.first }} and {{ scale.last }}",
+}
+USUAL = ("", OPTION_ORDERS[0], OPTION_LABELS[0], SCALE_DIRECTIONS[0])
+OPTION_NAMES = {"letters": ("A", "B"), "numbers": ("1", "2"), "first_second": ("First", "Second")}
 
 
 class Builder:
@@ -48,47 +59,98 @@ class Builder:
         self._compiled = {name: self._templates.load(name) for name in sorted(names)}
         self._alike = {name for name in names if self._templates.names(name) <= ALIKE}
         self._filled: dict[tuple[str, ...], str] = {}
+        cells = asked_cells(study, ask.samples)
+        self._cells = {prompt.id: [cell for cell in cells if cell.prompt == prompt.id] for prompt in prompts}
 
     def requests(self, subjects: Iterable[Subject]) -> Iterator[Request]:
-        """Yield one request for each subject, prompt and sample, samples varying fastest."""
-        samples = range(1, self._ask.samples + 1)
+        """Yield one request for each subject and combination of facets, samples varying fastest.
+
+        Raises InputError where a prompt reads the same under two levels of a facet.
+        """
+        checked = self._study.instrument is None
         for subject in subjects:
-            written = self._written(subject)
+            written: dict[str, dict[str, str]] = {}
+            if not checked:
+                self._check_facets(subject)
+                checked = True
             for prompt in self._prompts:
                 if not takes(prompt, subject.strata):
                     continue
-                for sample in samples:
-                    order = self._option_order(subject, prompt, sample)
-                    values = self._values(subject, prompt, order, written)
-                    yield self._request(subject, prompt, sample, order, values)
+                for cell in cells_of(self._study, subject, self._cells[prompt.id]):
+                    if cell.option_labels not in written:
+                        written[cell.option_labels] = self._written(subject, cell)
+                    order = self._option_order(subject, prompt, cell)
+                    values = self._values(subject, prompt, order, cell, written[cell.option_labels])
+                    yield self._request(subject, prompt, cell, order, values)
+
+    def _check_facets(self, subject: Subject) -> None:
+        """Refuse prompts whose messages are the same under two levels of a facet."""
+        for prompt in self._prompts:
+            self._check_options(prompt)
+            read: dict[str, Cell] = {}
+            for cell in cells_of(self._study, subject, self._cells[prompt.id]):
+                order = self._option_order(subject, prompt, cell)
+                values = self._values(subject, prompt, order, cell, self._written(subject, cell))
+                messages = json.dumps(self._messages(subject, prompt, order, values))
+                other = read.setdefault(messages, cell)
+                for name, level in cell.facets.items():
+                    if other.facets[name] != level:
+                        raise self._alike_error(prompt, name, other.facets[name], level)
+
+    def _check_options(self, prompt: Prompt) -> None:
+        """Refuse templates that name options by themselves where options are called differently."""
+        labels = {cell.option_labels for cell in self._cells[prompt.id]}
+        files = [name for name in (prompt.template, prompt.user) if name is not None]
+        if len(labels) > 1 and not any("options" in self._templates.names(name) for name in files):
+            raise self._alike_error(prompt, "option_labels", *sorted(labels)[:2])
+
+    def _alike_error(self, prompt: Prompt, facet: str, *levels: str) -> InputError:
+        place = self._study.folder / (prompt.template or prompt.user or "study.yaml")
+        return InputError(
+            f"{place}: prompt {prompt.id} does not show whether {facet} is {' or '.join(levels)}; use "
+            f"{SHOWS[facet]} in its templates."
+        )
 
     def _request(
-        self, subject: Subject, prompt: Prompt, sample: int, order: list[str], values: dict[str, Any]
+        self, subject: Subject, prompt: Prompt, cell: Cell, order: list[str], values: dict[str, Any]
     ) -> Request:
         body: Body = {
             "model": self._ask.model,
             "messages": self._messages(subject, prompt, order, values),
-            **self._settings(subject, prompt, sample),
+            **self._settings(subject, prompt, cell),
             **self._answer_form(prompt, order),
         }
         arrangement = {**subject.arrangement, "options": order} if order else subject.arrangement
-        key = request_key(self._judge, prompt.id, subject.id, sample, body)
-        return Request(key, self._judge, prompt.id, subject.id, sample, body, arrangement)
+        if self._study.instrument is not None:
+            put = {**cell.facets, **({"option_order": subject.order} if subject.order else {})}
+            arrangement = {**arrangement, **put, PAIR_KIND: subject.kind}
+        key = request_key(self._judge, prompt.id, subject.name, cell.sample, body)
+        return Request(key, self._judge, prompt.id, subject.name, cell.sample, body, arrangement)
 
-    def _option_order(self, subject: Subject, prompt: Prompt, sample: int) -> list[str]:
+    def _option_order(self, subject: Subject, prompt: Prompt, cell: Cell) -> list[str]:
         """Return the answers that can be given, in the order in which this request names them."""
         response = self._asked[prompt.id]
         options = answer_options(response)
+        if isinstance(response, Choice) and cell.option_labels not in ("", "letters"):
+            return list(OPTION_NAMES[cell.option_labels])
+        if isinstance(response, Label | LineLabels) and cell.option_order == OPTION_ORDERS[1]:
+            return options[::-1]
         if self._study.collect.shuffle_options and isinstance(response, Label | LineLabels | Ratings):
-            seed = f"{self._study.collect.seed}:{subject.id}:{sample}"
+            seed = f"{self._study.collect.seed}:{subject.id}:{cell.sample}"
             random.Random(seed).shuffle(options)
         return options
 
-    def _settings(self, subject: Subject, prompt: Prompt, sample: int) -> dict[str, Any]:
-        """Return the judge's settings with a seed of this request, so that no two share their noise."""
+    def _settings(self, subject: Subject, prompt: Prompt, cell: Cell) -> dict[str, Any]:
+        """Return the judge's settings with a seed of this request, so that no two share their noise.
+
+        Asked again on a later occasion, a request has the seed of the first.
+        """
         settings = dict(self._ask.settings)
         if isinstance(settings.get("seed"), int):
-            name = f"{settings['seed']}:{subject.id}:{prompt.id}:{sample}"
+            put = [level for level in (cell.option_labels, cell.scale_direction) if level not in USUAL]
+            if not subject.order and cell.option_order not in USUAL:
+                put.append(cell.option_order)
+            name = ":".join([f"{settings['seed']}:{subject.id}:{prompt.id}:{cell.sample}", *put])
             settings["seed"] = zlib.crc32(name.encode()) >> 1
         return settings
 
@@ -119,7 +181,7 @@ class Builder:
         """Fill a template, once for all subjects where it uses none of their values."""
         if name not in self._alike:
             return self._templates.fill(self._compiled[name], name, values)
-        asked = (prompt.id, name, *order)
+        asked = (prompt.id, name, *order, *(str(scale.first) for scale in values.get("scales", ())))
         if asked not in self._filled:
             self._filled[asked] = self._templates.fill(self._compiled[name], name, values)
         return self._filled[asked]
@@ -137,17 +199,17 @@ class Builder:
         parts = [{"type": "text", "text": text}] if text or prompt.user is not None else []
         return [*parts, *(part for shown in pictured for part in self._media(shown, self._ask.takes))]
 
-    def _written(self, subject: Subject) -> dict[str, str]:
+    def _written(self, subject: Subject, cell: Cell) -> dict[str, str]:
         """Write what is shown of a subject, by what it is called."""
         collect = self._study.collect
         return {
-            f"{collect.noun} {shown.position}".strip(): write_fields(shown, collect.show, subject.id)
+            _title(collect.noun, shown.position, cell): write_fields(shown, collect.show, subject.id)
             for shown in subject.shown
             if shown.fields or shown.media is None
         }
 
     def _values(
-        self, subject: Subject, prompt: Prompt, order: list[str], written: dict[str, str]
+        self, subject: Subject, prompt: Prompt, order: list[str], cell: Cell, written: dict[str, str]
     ) -> dict[str, Any]:
         """Return what a template may use."""
         response = self._asked[prompt.id]
@@ -161,11 +223,27 @@ class Builder:
             values["options"] = order
         elif isinstance(response, Ratings):
             scales = {scale.id: scale for scale in response.scales}
-            values["scales"] = [scales[name] for name in order]
+            descending = cell.scale_direction == SCALE_DIRECTIONS[1]
+            values["scales"] = [scales[name].descending() if descending else scales[name] for name in order]
         elif isinstance(response, Label | LineLabels):
             labels = {label.id: label for label in response.labels}
             values["labels"] = [labels[name] for name in order]
         return values
+
+
+def cells_of(study: Study | ItemStudy, subject: Subject, cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Select the combinations of facets that a subject is asked under: for a pair those of its order."""
+    if study.instrument is None or not study.instrument.swaps or not subject.order:
+        return cells
+    return [cell for cell in cells if cell.option_order == subject.order]
+
+
+def _title(noun: str, position: str, cell: Cell) -> str:
+    """Name what is shown in a position, as the options are called: Profile A, Profile 1, First profile."""
+    if position not in POSITIONS or cell.option_labels in USUAL:
+        return f"{noun} {position}".strip()
+    name = OPTION_NAMES[cell.option_labels][POSITIONS.index(position)]
+    return f"{name} {noun.lower()}" if cell.option_labels == OPTION_LABELS[2] else f"{noun} {name}"
 
 
 def answer_options(response: Response) -> list[str]:

@@ -38,6 +38,31 @@ class Scale(Part):
     description: Text | None = None
     anchors: list[Anchor] | None = None
 
+    @property
+    def first(self) -> int:
+        """The rating that is listed first."""
+        return self.minimum
+
+    @property
+    def last(self) -> int:
+        """The rating that is listed last."""
+        return self.maximum
+
+    def descending(self) -> Scale:
+        """Return the scale as it is listed from its highest rating to its lowest."""
+        anchors = None if self.anchors is None else self.anchors[::-1]
+        return _DescendingScale(**{**dict(self), "anchors": anchors})
+
+
+class _DescendingScale(Scale):
+    @property
+    def first(self) -> int:
+        return self.maximum
+
+    @property
+    def last(self) -> int:
+        return self.minimum
+
 
 class Ratings(Part):
     """Whole numbers on one or several named scales."""

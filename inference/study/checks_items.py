@@ -10,6 +10,7 @@ from ..tables.limits import SCALE_POINTS
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels
 from .base import Location, Problem, duplicates, missing_file, suggestion
+from .checks_instrument import instrument_problems
 
 if TYPE_CHECKING:
     from .asking import LabelLevel, Response
@@ -178,7 +179,7 @@ def unfit_answer(answer: str, form: str) -> str | None:
 
 def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location], int]) -> Problem | None:
     """Return the first problem of prompts, judges and answers, in a study of any kind, or None."""
-    checks = (_judges, _prompts, _responses)
+    checks = (_judges, _prompts, _responses, instrument_problems)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 

@@ -83,10 +83,14 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
 def _completed(study: Study | ItemStudy) -> Study | ItemStudy:
     """Fill in what depends on the kind of the study or on the form of its answers."""
     noun = study.collect.noun or NOUNS[study.kind]
+    samples = study.instrument.facets.sample if study.instrument is not None else None
+    sampled = {} if samples is None else {"samples": samples}
     judges = [
         judge
         if judge.ask is None
-        else judge.model_copy(update={"ask": with_answer(judge.ask, *study.responses)})
+        else judge.model_copy(
+            update={"ask": with_answer(judge.ask, *study.responses).model_copy(update=sampled)}
+        )
         for judge in study.judges
     ]
     return study.model_copy(
@@ -112,6 +116,7 @@ def _find(name_or_path: str | Path) -> Path:
 
 
 def translated(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
+    """The first problem in the file as a sentence with its line."""
     located = [(_location(problem), problem) for problem in problems]
     location, problem = min(located, key=lambda found: marked.line(found[0]))
     place = _place(location)

@@ -12,6 +12,7 @@ from ..tables.files import STUDIES
 from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .base import Identifier, Part, Text, suggestion
+from .instrument import Instrument
 from .parts import (
     Analysis,
     Assignment,
@@ -45,6 +46,7 @@ class AnyStudy(Part):
     judges: list[Judge] = Field(default_factory=list)
     response: Response
     collect: Collecting = Collecting()
+    instrument: Instrument | None = None
     column_aliases: dict[str, str] = Field(default_factory=dict)
     _file: Path = PrivateAttr(default=Path("study.yaml"))
 
@@ -73,6 +75,12 @@ class AnyStudy(Part):
     def prompt_labels(self) -> dict[str, str]:
         """Prompts in words."""
         return {prompt.id: prompt.label for prompt in self.prompts}
+
+    @property
+    def instrument_prompts(self) -> list[Prompt]:
+        """Prompts of the instrument: those that it names, else all of the study."""
+        named = self.instrument.facets.prompt if self.instrument is not None else []
+        return [prompt for prompt in self.prompts if not named or prompt.id in named]
 
     def response_of(self, prompt_id: str | None) -> Response:
         """What a prompt asks for: its own response, else that of the study, which people have as well."""

@@ -58,6 +58,20 @@ def copy_id(item: Any, condition: Any) -> Any:
     return item + "__" + condition
 
 
+_OCCASION = "__occasion_"
+
+
+def occasion_name(name: str, occasion: int) -> str:
+    """Name a pair or item as it is asked again on an occasion; on the first it has its own name."""
+    return name if occasion == 1 else f"{name}{_OCCASION}{occasion}"
+
+
+def split_occasion(name: str) -> tuple[str, int]:
+    """Return the pair or item of such a name, and the occasion."""
+    own, mark, number = name.rpartition(_OCCASION)
+    return (own, int(number)) if mark and number.isdecimal() else (name, 1)
+
+
 def stream(seed: int, *names: str) -> np.random.Generator:
     """Return the generator of a seed and a path of names."""
     key = tuple(zlib.crc32(name.encode()) for name in names)

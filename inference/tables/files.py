@@ -33,6 +33,7 @@ R_SOURCES = ROOT / "R"
 PERTURB = ROOT / "data" / "perturb"
 LAYOUTS = ROOT / "data" / "layouts"
 TRIALS = ROOT / "data" / "trials"
+CLAIMS = ROOT / "data" / "claims.yaml"
 
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz")

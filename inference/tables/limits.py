@@ -39,6 +39,7 @@ TASKS = 1_000  # of a respondent
 STIMULI = 10_000  # of a level
 SCALE_POINTS = 1_001
 SAMPLES = 10_000
+CELLS = 500  # combinations of the facets of an instrument
 ITEMS = 1_000_000
 DRAWS = 100_000  # of a bootstrap, or of a chain
 CHAINS = 100

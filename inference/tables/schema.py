@@ -9,6 +9,13 @@ where it is absent or missing there is one. Choices between the two profiles of 
 alike. A repeat without ``repeat_of`` is linked by its ``pair_id``, which may be the earlier one or end in
 ``_swapped`` after it, and only without such a link by the profiles that it shows.
 
+Where the study file has a section ``instrument``, judgments and choices have six further columns, and
+``pair_kind`` marks such tables. ``option_order``, ``option_labels`` and ``scale_direction`` state how the
+question was put (missing where the form of answer has no such thing). ``parser`` is the rule by which the
+answer was read: one answer has a row for each parser. ``occasion`` counts from 1 when it was asked.
+``pair_kind`` states why: as part of the design, as an anchor (part of the design that is asked again on
+later occasions), or as a vacuum or same-quality pair.
+
 Where the tasks of people were sampled from those of models, ``sampling_probability`` is the probability with
 which a task was sampled, above 0 and up to 1; it is missing where tasks were drawn otherwise.
 """
@@ -31,6 +38,11 @@ if TYPE_CHECKING:
 STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
 SWAPPED_SUFFIX = "_swapped"  # ends the pair_id of a repeat whose sides are swapped, after the first pair_id
+OPTION_ORDERS = ("given", "swapped")
+OPTION_LABELS = ("letters", "numbers", "first_second")
+SCALE_DIRECTIONS = ("ascending", "descending")
+PAIR_KINDS = ("design", "vacuum", "same_quality", "anchor")
+PAIR_KIND = "pair_kind"  # column that marks answers of a study with an instrument
 SYNONYMS = {  # names that columns often have elsewhere
     "judge_id": ("rater", "rater_id", "annotator", "annotator_id", "judge", "worker_id", "participant_id"),
     "item_id": ("item", "id", "question_id", "sample_id", "text_id"),
@@ -70,6 +82,14 @@ _COUNT = Field("integer", minimum=0)
 _AMOUNT = Field("number", minimum=0)
 _TEXT = Field("string")
 _SAMPLED = Field("number", minimum=0, maximum=1, above=True)
+INSTRUMENT: dict[str, Field] = {
+    "option_order": Field("label", levels=OPTION_ORDERS),
+    "option_labels": Field("label", levels=OPTION_LABELS),
+    "scale_direction": Field("label", levels=SCALE_DIRECTIONS),
+    "parser": _TEXT,
+    "occasion": Field("integer", minimum=1),
+    PAIR_KIND: Field("label", levels=PAIR_KINDS),
+}
 _ASKED = {
     "judge_id": _key(),
     "judge_kind": _label(JUDGE_KINDS),
@@ -112,6 +132,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "finish_reason": _TEXT,
         "logprobs": Field("free"),
         "model_returned": _TEXT,
+        "system_fingerprint": _TEXT,
         "prompt_tokens": _COUNT,
         "completion_tokens": _COUNT,
         "cost": _AMOUNT,
@@ -221,12 +242,26 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
     for name, field in fields.items():
         if name in typed:
             typed[name] = coerce(typed[name], field.kind, source, field.levels)
+    for name in instrument_columns(typed, table):
+        typed[name] = coerce(typed[name], INSTRUMENT[name].kind, source, INSTRUMENT[name].levels)
     _check_schema(typed, table, source)
     _check_subject(typed, table, source)
     _check_key(typed, table, source)
     if table == "choices":
         _check_forced_choices(typed, source)
     return typed
+
+
+def instrument_columns(frame: pd.DataFrame, table: str = "choices") -> list[str]:
+    """Name the columns of a table that state how and why an instrument was put; none without `pair_kind`."""
+    if table not in ("choices", "judgments") or PAIR_KIND not in frame:
+        return []
+    return [name for name in INSTRUMENT if name in frame]
+
+
+def _key_of(frame: pd.DataFrame, table: str) -> list[str]:
+    further = [name for name in instrument_columns(frame, table) if name != PAIR_KIND]
+    return [name for name in (*KEYS[table], *further) if name in frame]
 
 
 def _bounds(field: Field) -> Any:
@@ -304,7 +339,7 @@ def _check_subject(frame: pd.DataFrame, table: str, source: str) -> None:
 
 
 def _check_key(frame: pd.DataFrame, table: str, source: str) -> None:
-    key = [name for name in KEYS[table] if name in frame]
+    key = _key_of(frame, table)
     bad = frame.duplicated(key).to_numpy()
     if bad.any():
         cells = frame.loc[int(np.flatnonzero(bad)[0]), key]
@@ -318,7 +353,7 @@ def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:
     if unanswered.any():
         remedy = "write 0 or 1, or a status that says why there is no answer"
         refuse(source, "chosen", unanswered, "is empty although its status is ok", remedy)
-    keys = [name for name in KEYS["choices"] if name in frame and name != "position"]
+    keys = [name for name in _key_of(frame, "choices") if name != "position"]
     pairs = frame.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
     sizes = np.bincount(pairs)
     lone = sizes[pairs] != len(POSITIONS)

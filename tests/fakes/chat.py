@@ -40,6 +40,10 @@ def add_routes(app: web.Application, state: State) -> None:
     async def counts(_: web.Request) -> web.Response:
         return web.json_response(state.counts())
 
+    async def version(_: web.Request) -> web.Response:
+        stated = state.settings.version
+        return web.json_response({"version": stated}) if stated else web.Response(status=404)
+
     async def bodies(_: web.Request) -> web.Response:
         return web.json_response(state.bodies)
 
@@ -49,6 +53,7 @@ def add_routes(app: web.Application, state: State) -> None:
 
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_get("/v1/models", models)
+    app.router.add_get("/version", version)
     app.router.add_get("/counts", counts)
     app.router.add_get("/bodies", bodies)
     app.router.add_post("/configure", configure)
@@ -116,6 +121,8 @@ def _answer(state: State, body: dict[str, Any], fault: str, name: str) -> web.Re
         return error(422, "Unprocessable settings.", "invalid_value")
     reason = fault if fault in ("content_filter", "length") else "stop"
     answer = completion(body, reason, refusal="I cannot judge this." if fault == "refusal" else None)
+    if state.settings.fingerprint:
+        answer["system_fingerprint"] = state.settings.fingerprint
     return _json(json.dumps(state.bill(answer)).encode(), state)
 
 

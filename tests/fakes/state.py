@@ -30,6 +30,8 @@ class Settings:
     silent: float = 0.0  # share whose answers do not state their tokens
     echo: list[str] = field(default_factory=list)  # ways in which the key is repeated; see `fakes.echoes`
     keep: bool = False  # remember whole requests
+    fingerprint: str = ""  # system_fingerprint of answers, where there is one
+    version: str = ""  # what the server states under /version, if anything
     status: int = 0  # answer everything with this status and `error`; 0 for not at all
     error: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)

@@ -136,10 +136,10 @@ def collect(
     study: Path, out: Path, judge: str = "judge", prompts: list[str] | None = None, **options: Any
 ) -> int:
     """Collect as the command does; options are those of ``Asking`` and ``Running``."""
-    dry_run = options.pop("dry_run", False)
+    dry_run, until = options.pop("dry_run", False), options.pop("until", None)
     asking = Asking(**{name: options.pop(name) for name in tuple(options) if name in vars(Asking())})
     call = {"prompts": prompts, "out": out, "asking": asking, "running": Running(**options)}
-    return collect_and_show(str(study), judge, dry_run=dry_run, **call)
+    return collect_and_show(str(study), judge, dry_run=dry_run, until=until, **call)
 
 
 def requests_of(

@@ -53,3 +53,16 @@ def draws_of(seed: int, judges: int, units: int, share: float = 0.5) -> dict[str
 def noted(result: Result, text: str) -> bool:
     """Whether a note of the result contains the text."""
     return any(text in note for note in result.notes)
+
+
+def with_probabilities(probability: np.ndarray, gold: np.ndarray, *, own_only: bool = False) -> Scored:
+    """Judgments with the probabilities of all classes, or of the label that is given."""
+    names = "abc"[: probability.shape[1]]
+    items = [f"j{number:03d}" for number in range(len(gold))]
+    value = [names[code] for code in probability.argmax(axis=1)]
+    judged = pd.DataFrame({"item_id": items, "value": value})
+    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
+    columns = {f"probability_{name}": probability[:, code] for code, name in enumerate(names)}
+    judged = judged.assign(**({"probability": probability.max(axis=1)} if own_only else columns))
+    labels = pd.DataFrame({"item_id": items, "label_set": "harm", "label": [names[code] for code in gold]})
+    return score(judged, labels, classes=list(names))

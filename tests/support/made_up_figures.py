@@ -10,6 +10,7 @@ from typing import Any
 
 import made_up_benchmark as benchmark
 import made_up_few_labels as few
+import made_up_trials as trials
 import numpy as np
 import pandas as pd
 from made_up_instrument import INSTRUMENT
@@ -426,10 +427,30 @@ def plan_of_labels(**options: Any) -> Callable[[], Result]:
     return lambda: label_plan(table, tasks=10, other=5000, **options)
 
 
+def sequence(frame: pd.DataFrame, **settings: Any) -> Callable[[], Result]:
+    """Estimates at four looks, with limits at the later three that are wider than those of one look."""
+
+    def made() -> Result:
+        looks = []
+        for k, n_units in enumerate((100, 400, 900, 1600)):
+            half = (frame["upper"] - frame["lower"]) * 20 / np.sqrt(n_units)
+            wide = half * 1.6 if k else np.inf
+            fixed = {"fixed_lower": frame["estimate"] - half, "fixed_upper": frame["estimate"] + half}
+            limits = {"lower": frame["estimate"] - wide, "upper": frame["estimate"] + wide}
+            looks.append(frame.assign(**fixed, **limits, n_units=n_units))
+        return Result(pd.concat(looks, ignore_index=True), "confidence_sequence", settings=settings)
+
+    return made
+
+
 CONJOINT: dict[str, Made] = {
     "amce": conjoint(HUMAN, "amce"),
     "amce, judges": conjoint(JUDGES, "amce"),
     "mm": conjoint(marginal_means(), "mm", null=0.5),
+    "confidence_sequence": sequence(EFFECTS, verb="amce", unit="pair_id", alpha=0.05),
+    "confidence_sequence, means": sequence(
+        intervals({"dimension": DIMENSIONS[:2], "group": RATERS[:2]}), verb="means", unit="topic_id"
+    ),
     "truth": conjoint(EFFECTS.assign(true=EFFECTS["estimate"] - 0.01), "truth"),
     "target": lambda: Result(EFFECTS.assign(statistic="pamce"), "target", extra={"design": EFFECTS}),
     "prediction_powered": lambda: corrected(HUMAN),
@@ -511,7 +532,11 @@ CHECKS: dict[str, Made] = {
     "stimuli": check("stimuli", stimulus="text"),
     "clusters": check("clusters", unit="text"),
 }
-EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK, **INSTRUMENT}
+TRIALS: dict[str, Made] = {
+    "trial": trials.result,
+    **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
+}
+EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK, **TRIALS, **INSTRUMENT}
 
 
 @cache

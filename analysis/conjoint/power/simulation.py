@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +14,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.cells import is_repeat
+from ...numerics import performance
 from ...numerics.intervals import check_alpha
+from ...numerics.workers import workers_of
 from ...results import Result
 from ..estimates import Estimates
 from ..verbs.amce import amce
@@ -173,59 +172,20 @@ def _amce_of_first_answers(choices: pd.DataFrame, **options: Any) -> Estimates:
 def _draw_all(
     plan: Plan, n_sims: int, seed: int, workers: int, progress: Callable[[int, int], None] | None
 ) -> pd.DataFrame:
-    seeds = np.random.SeedSequence(seed).generate_state(n_sims).tolist()
+    seeds = list(enumerate(np.random.SeedSequence(seed).generate_state(n_sims).tolist()))
     size = max(1, min(25, -(-n_sims // (workers * CHUNKS))))
-    chunks = [range(start, min(start + size, n_sims)) for start in range(0, n_sims, size)]
+    chunks = [seeds[start : start + size] for start in range(0, n_sims, size)]
     found: dict[int, pd.DataFrame] = {}
-    done = 0
-    for start, frame in _chunks(plan, seeds, chunks, workers):
-        found[start] = frame
-        done += frame["sim"].nunique()
-        if progress is not None:
-            progress(done, n_sims)
-    return pd.concat([found[start] for start in sorted(found)], ignore_index=True)
+    with workers_of(_draw_chunk, plan, workers) as run:
+        for number, frame in run(chunks):
+            found[number] = frame
+            if progress is not None:
+                progress(sum(len(chunks[one]) for one in found), n_sims)
+    return pd.concat([found[number] for number in sorted(found)], ignore_index=True)
 
 
-def _chunks(
-    plan: Plan, seeds: Sequence[int], chunks: Sequence[range], workers: int
-) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Results of chunks of studies, as they become ready."""
-    if workers == 1:
-        for chunk in chunks:
-            yield chunk.start, _draw_chunk(plan, chunk, seeds[chunk.start : chunk.stop])
-        return
-    with _pool(plan, workers) as pool:
-        waiting = {
-            pool.submit(_draw_here, chunk, seeds[chunk.start : chunk.stop]): chunk.start for chunk in chunks
-        }
-        for ready in as_completed(waiting):
-            yield waiting[ready], ready.result()
-
-
-@contextmanager
-def _pool(plan: Plan, workers: int) -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_keep, initargs=(plan,))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_KEPT: list[Plan] = []
-
-
-def _keep(plan: Plan) -> None:
-    _KEPT[:] = [plan]
-
-
-def _draw_here(chunk: range, seeds: Sequence[int]) -> pd.DataFrame:
-    return _draw_chunk(_KEPT[0], chunk, seeds)
-
-
-def _draw_chunk(plan: Plan, chunk: range, seeds: Sequence[int]) -> pd.DataFrame:
-    parts = [_one_study(plan, seed).assign(sim=sim) for sim, seed in zip(chunk, seeds, strict=True)]
-    return pd.concat(parts, ignore_index=True)
+def _draw_chunk(plan: Plan, chunk: Sequence[tuple[int, int]]) -> pd.DataFrame:
+    return pd.concat([_one_study(plan, seed).assign(sim=sim) for sim, seed in chunk], ignore_index=True)
 
 
 def _one_study(plan: Plan, seed: int) -> pd.DataFrame:
@@ -337,29 +297,24 @@ def summarise(draws: pd.DataFrame, true: pd.Series[float], alpha: float) -> pd.D
     for key, effect in true.items():
         name = dict(zip(KEYS, key, strict=True))  # type: ignore[call-overload]
         mine = draws[(draws[KEYS] == pd.Series(name)).all(axis=1)]
-        estimate, n = mine["estimate"].to_numpy(), len(mine)
-        significant = mine["p"].to_numpy() < alpha
-        inside = (
-            ((mine["lower"] <= effect) & (mine["upper"] >= effect)).mean() if effect == effect else np.nan
-        )
-        power, sd = float(significant.mean()), float(estimate.std(ddof=1)) if n > 1 else np.nan
-        called = estimate[significant]
-        real = bool(len(called)) and effect == effect and abs(effect) > 1e-9
+        numbers = {column: mine[column].to_numpy(float) for column in NUMBERS}
+        drawn = performance.Draws(truth=np.full(len(mine), effect), alpha=alpha, **numbers)
+        found = {measure: compute(drawn) for measure, compute in performance.MEASURES.items()}
         rows.append(
             {
                 **name,
                 "effect": effect,
-                "n_sims": n,
-                "power": power,
-                "power_mc": np.sqrt(power * (1 - power) / n),
-                "bias": estimate.mean() - effect,
-                "bias_mc": sd / np.sqrt(n),
-                "sd": sd,
+                "n_sims": len(mine),
+                "power": found["power"].value,
+                "power_mc": found["power"].mc_error,
+                "bias": found["bias"].value,
+                "bias_mc": found["bias"].mc_error,
+                "sd": float(mine["estimate"].std(ddof=1)),
                 "std_error": mine["std_error"].mean(),
-                "coverage": inside,
-                "coverage_mc": np.sqrt(inside * (1 - inside) / n),
-                "type_s": (np.sign(called) != np.sign(effect)).mean() if real else np.nan,
-                "type_m": np.abs(called).mean() / abs(effect) if real else np.nan,
+                "coverage": found["coverage"].value,
+                "coverage_mc": found["coverage"].mc_error,
+                "type_s": found["type_s"].value,
+                "type_m": found["type_m"].value,
             }
         )
     return pd.DataFrame(rows)

@@ -129,8 +129,8 @@ def amce(
     Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with
     imputed covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
 
-    MacKinnon, J. G., Nielsen, M. O., Webb, M. D. (2023). Fast and reliable jackknife and bootstrap methods for
-    cluster-robust inference. Journal of Applied Econometrics 38(5), 671-694. doi:10.1002/jae.2969
+    MacKinnon, J. G., Nielsen, M. O., Webb, M. D. (2023). Fast and reliable jackknife and bootstrap methods
+    for cluster-robust inference. Journal of Applied Econometrics 38(5), 671-694. doi:10.1002/jae.2969
 
     Lin, W. (2013). Agnostic notes on regression adjustments to experimental data: Reexamining
     Freedman's critique. Annals of Applied Statistics 7(1), 295-318. doi:10.1214/12-AOAS583

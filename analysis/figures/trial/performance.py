@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 
+from ...numerics.intervals import wilson
 from ..fitting import Drawable, add_legend, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import words
@@ -34,8 +36,8 @@ MEASURES = {
     "failures": "Share of failures",
 }
 IDEAL = {"bias": 0.0, "model_se_error": 0.0, "type_m": 1.0}
-LIMITS = 1.96  # Monte Carlo standard errors on either side
-SHARES = ("coverage", "bias_eliminated_coverage", "power", "type_s", "failures")
+MONTE_CARLO = 0.05  # one minus the level of Monte Carlo intervals
+SHARES = ("coverage", "bias_eliminated_coverage", "power")  # of all draws with an estimate
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ def parameters_of(result: Drawable) -> list[str]:
     return [name for name in result.settings.get("parameters") or [] if name in result.frame]
 
 
+def parameter_label(result: Drawable, name: str) -> str:
+    """A parameter of a process in words."""
+    return str(((result.settings.get("labels") or {}).get("parameter") or {}).get(name, words(name)))
+
+
 def cell_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
     """Cells in words: the process, where there are several, and the values of its parameters."""
     processes = (result.settings.get("labels") or {}).get("process") or {}
@@ -63,7 +70,7 @@ def cell_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
             value = row[name]
             if value is not None and value == value:
                 number = f"{value:g}" if isinstance(value, int | float) else str(value)
-                parts.append(f"{words(name)} {number}")
+                parts.append(f"{parameter_label(result, name)} {number}")
         texts.append(", ".join(parts) or "All draws")
     return texts
 
@@ -86,11 +93,12 @@ def measured(result: Drawable, measure: str) -> Said:
         raise InputError(f"There is nothing to draw: the trial has no values of {measure}.")
     level = 1 - float(result.settings.get("alpha") or 0.05)
     ideal = level if "coverage" in measure else IDEAL.get(measure)
-    half = LIMITS * rows["mc_error"].astype(float).fillna(0)
-    estimate = rows["estimate"].astype(float)
-    low, high = estimate - half, estimate + half
+    estimate = rows["estimate"].to_numpy(float)
     if measure in SHARES:
-        low, high = low.clip(lower=0), high.clip(upper=1)
+        low, high = wilson(estimate, (rows["draws"] - rows["failures"]).to_numpy(float), MONTE_CARLO)
+    else:
+        half = ndtri(1 - MONTE_CARLO / 2) * rows["mc_error"].fillna(0).to_numpy(float)
+        low, high = estimate - half, estimate + half
     table = rows.assign(
         panel=panel_labels(rows, result),
         row=cell_labels(rows, result),
@@ -117,19 +125,19 @@ def _forest(result: Drawable, measure: str) -> Forest:
 
 @figure("trial")
 def coverage(result: Drawable, style: Style, *, measure: str = "coverage") -> Forest:
-    """A measure by cell and method with Monte Carlo intervals; coverage, or bias where nothing has intervals."""
+    """A measure by cell and method with Monte Carlo intervals: coverage, or bias without intervals."""
     frame = result.frame
     known = frame.loc[frame["measure"] == measure, "estimate"].notna().any()
     return _forest(result, measure if known else "bias")
 
 
-@figure("trial", part="bias", when=lambda result: (result.frame["measure"] == "bias").any())
+@figure("trial", part="bias", when=lambda result: "bias" in set(result.frame["measure"]))
 def bias(result: Drawable, style: Style) -> Forest:
     """Bias by cell and method."""
     return _forest(result, "bias")
 
 
-@figure("trial", part="power", when=lambda result: (result.frame["measure"] == "power").any())
+@figure("trial", part="power", when=lambda result: "power" in set(result.frame["measure"]))
 def power(result: Drawable, style: Style) -> Forest:
     """Shares of draws that reject 0, by cell and method."""
     return _forest(result, "power")
@@ -159,6 +167,8 @@ class NestedLoop:
         heights = [1.6] * len(panels) + [0.22 * count + 0.15]
         drawn = new_figure(TWO_COLUMNS, sum(heights) + above + 0.5)
         grid = drawn.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        for axes in grid[1:-1]:
+            axes.sharey(grid[0])
         cells = list(dict.fromkeys(table["row"]))
         edges = np.arange(len(cells) + 1)
         for axes, panel in zip(grid, panels, strict=False):
@@ -179,10 +189,9 @@ class NestedLoop:
             values = self.parameters[name].astype(str)
             codes = pd.factorize(values)[0]
             top = max(1, codes.max())
-            steps.stairs(
-                count - place - 0.85 + 0.6 * codes / top, edges, baseline=None, color=look.foreground, linewidth=1
-            )
-            text = f"{words(name)}: {', '.join(dict.fromkeys(values))}"
+            heights = count - place - 0.85 + 0.6 * codes / top
+            steps.stairs(heights, edges, baseline=None, color=look.foreground, linewidth=1)
+            text = f"{name}: {', '.join(dict.fromkeys(values))}"
             steps.annotate(
                 wrap(text, 1.7, 7),
                 (len(cells), count - place - 0.55),
@@ -198,7 +207,8 @@ class NestedLoop:
         for side in ("top", "right", "left", "bottom"):
             steps.spines[side].set_visible(False)
         handles = [
-            Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3) for k in range(len(series))
+            Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3)
+            for k in range(len(series))
         ]
         add_legend(drawn, handles, series, columns, title, look)
         return drawn
@@ -214,7 +224,6 @@ def nested_loop(result: Drawable, style: Style, *, measure: str = "coverage") ->
     said = measured(result, measure)
     table = said.table.drop_duplicates("row")
     names = parameters_of(result)
-    several = ["process"] if table["process"].nunique() > 1 else []
-    return NestedLoop(said, table[[*several, *names]].reset_index(drop=True))
-
-
+    labels = {name: words(name) for name in ["process"] if table["process"].nunique() > 1}
+    labels |= {name: parameter_label(result, name) for name in names}
+    return NestedLoop(said, table[list(labels)].rename(columns=labels).reset_index(drop=True))

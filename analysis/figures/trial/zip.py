@@ -16,17 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ACROSS = 4
-MOST = 24  # panels
 FROM = 50.0  # centile from which intervals are drawn, as nearly all below it cover
 
 
 @dataclass(frozen=True)
 class Zip:
-    """A panel for each method, cell and quantity."""
+    """A panel for each method in one cell, of one quantity and estimand."""
 
     table: pd.DataFrame  # ``panel, centile, lower, upper, covers``
     alpha: float
-    hidden: int
+    where: str
 
     @property
     def panels(self) -> list[str]:
@@ -37,10 +36,10 @@ class Zip:
         """Give the share of intervals that cover in each panel."""
         share = self.table.groupby("panel", sort=False)["covers"].mean()
         texts = "; ".join(f"{name} {value:.2f}" for name, value in share.items())
-        return f"Intervals of the draws by the size of their error. Share of those shown that cover: {texts}."
+        return f"Intervals of the draws by the size of their error, {self.where}. Shares that cover: {texts}."
 
     def draw(self, style: Style) -> Figure:
-        """Draw intervals as horizontal lines, from the middle of the draws to those with the largest errors."""
+        """Draw intervals as horizontal lines, those with the largest errors on top."""
         from matplotlib.lines import Line2D
 
         look, panels = style.look, self.panels
@@ -51,7 +50,7 @@ class Zip:
         wrapped = [wrap(name, TWO_COLUMNS / across - 0.4, 7.5, bold=True) for name in panels]
         head = 0.14 * max(text.count("\n") for text in wrapped)
         drawn = new_figure(TWO_COLUMNS, down * (1.75 + head) + above + 0.5)
-        grid = drawn.subplots(down, across, squeeze=False, sharey=True).ravel()
+        grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         colors = {True: look.color(0), False: look.color(1)}
         for axes, panel, text in zip(grid, panels, wrapped, strict=False):
             here = self.table[(self.table["panel"] == panel) & (self.table["centile"] >= FROM)]
@@ -69,7 +68,10 @@ class Zip:
                 axes.spines[side].set_visible(False)
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
-        drawn.supxlabel("Limits of the interval minus the true value", fontsize=8.5)
+        drawn.supxlabel(
+            wrap(f"Limits of the interval minus the true value: {self.where}", TWO_COLUMNS - 0.5),
+            fontsize=8.5,
+        )
         drawn.supylabel("Percentile of the absolute error in standard errors", fontsize=8.5)
         handles = [Line2D([], [], color=colors[kind], linewidth=1.5) for kind in (True, False)]
         add_legend(drawn, handles, legend, columns, title, look)
@@ -78,13 +80,12 @@ class Zip:
 
 @figure("trial", part="zip", when=lambda result: not result.extra.get("zip", pd.DataFrame()).empty)
 def zipped(result: Drawable, style: Style) -> Zip:
-    """Intervals of each method by percentile of their error (Morris, White and Crowther 2019)."""
+    """Intervals by percentile of their error, where methods differ most (Morris, White and Crowther 2019)."""
     table = result.extra["zip"].reset_index(drop=True)
-    several = [name for name in ("estimand", "quantity") if table[name].nunique() > 1]
-    cells, wheres = cell_labels(table, result), panel_labels(table, result)
-    parts = [cells, *([wheres] if several else []), table["method"].astype(str)]
-    panel = ["; ".join(one) for one in zip(*parts, strict=True)]
-    shown = list(dict.fromkeys(panel))[:MOST]
-    table = table.assign(panel=panel)
+    table = table.assign(panel=table["method"].astype(str), cell=cell_labels(table, result))
+    table["of"] = panel_labels(table, result)
+    places = table.groupby(["cell", "of", "panel"], sort=False)["covers"].mean().unstack("panel")
+    widest = (places.max(axis=1) - places.min(axis=1)).fillna(0).to_numpy().argmax()
+    cell, of = (str(part) for part in places.index[int(widest)])
     alpha = float(result.settings.get("alpha") or 0.05)
-    return Zip(table[table["panel"].isin(shown)], alpha, len(set(panel)) - len(shown))
+    return Zip(table[(table["cell"] == cell) & (table["of"] == of)], alpha, f"{of}; {cell}")

@@ -82,7 +82,7 @@ def difference_of_prompts(
         amce(part, formula, id="pair_id", alpha=alpha).frame.dropna(subset=["std_error"])
         for _, part in two.groupby("prompt_id", sort=True)
     )
-    error = np.hypot(first["std_error"], second["std_error"]).to_numpy(float)
+    error = np.hypot(first["std_error"].to_numpy(float), second["std_error"].to_numpy(float))
     estimate = second["estimate"].to_numpy(float) - first["estimate"].to_numpy(float)
     found = inference(estimate, error, alpha)
     numbers = {"estimate": estimate, "std_error": error, "lower": found.lower, "upper": found.upper}

@@ -5,13 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import MissingDependency
 
-from ...correction.misclassification import rates
-from ...numerics.intervals import inference
 from ..parts import method
 from .conjoint import FORMULA
 
@@ -119,31 +116,3 @@ def least_squares_of_ppi_py(
     lower, upper = ppi.ppi_ols_ci(x, y[0], y[1], rest.to_numpy(float), y[2], alpha=alpha)
     names = _named([str(name) for name in labelled.columns])
     return pd.DataFrame({"quantity": names, "estimate": estimate, "lower": lower, "upper": upper})
-
-
-@method("class_rates")
-def class_rates(data: pd.DataFrame, *, estimator: str, alpha: float = 0.05) -> pd.DataFrame:
-    """The rate of a class from an imperfect judge's labels and some labels by people; see `rates`."""
-    found = rates(data, classes=["harmful", "harmless"], alpha=alpha).frame
-    kept = found[(found["method"] == estimator) & (found["class"] == "harmful")]
-    return kept.assign(quantity="harmful")[["quantity", "estimate", "std_error", "lower", "upper"]]
-
-
-@method("difference_of_means")
-def difference_of_means(data: pd.DataFrame, *, outcome: str, group: str, alpha: float = 0.05) -> pd.DataFrame:
-    """Difference between two groups' means, with the standard error of independent rows."""
-    parts = [rows[outcome].to_numpy(float) for _, rows in data.groupby(group, observed=True)]
-    estimate = np.array([parts[1].mean() - parts[0].mean()])
-    error = np.array([np.sqrt(sum(one.var(ddof=1) / len(one) for one in parts))])
-    found = inference(estimate, error, alpha)
-    level = data[group].astype("category").cat.categories[1]
-    return pd.DataFrame(
-        {
-            "quantity": [f"{group}={level}"],
-            "estimate": estimate,
-            "std_error": error,
-            "lower": found.lower,
-            "upper": found.upper,
-            "p": found.p,
-        }
-    )

@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
+from conjury.inference.errors import InputError
+
 from ..parts import Drawn, process, true_values
 from .pairs import WORTHS, all_profiles, draw_levels, effects, probit_effects, table_of, utilities
+
+MOST_TEXTS = 300
 
 
 @process("texts")
@@ -17,6 +21,10 @@ def texts(rng: np.random.Generator, *, pairs: int = 1000, texts: int = 10, text_
     The estimand ``these_texts`` averages over the texts drawn, by enumeration of all pairs of texts and
     profiles; ``all_texts`` over their normal distribution. Two profiles with one topic may show one text.
     """
+    if texts > MOST_TEXTS:
+        raise InputError(
+            f"texts is {texts}; all pairs of texts are enumerated, so give at most {MOST_TEXTS}."
+        )
     codes = draw_levels(rng, pairs)
     shift = rng.normal(0, text_sd, (len(WORTHS["topic"]), texts))
     number = rng.integers(0, texts, (pairs, 2))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
+from ...numerics.types import Codes, Floats
 from ..parts import Drawn, process, true_values
 from .pairs import draw_levels, probit_effects, table_of, utilities
 
@@ -41,8 +44,8 @@ def unequal_clusters(
         {
             "y": y,
             "cluster": cluster,
-            "tone": pd.Categorical.from_codes(tone, ["kind", "rude"]),
-            "group": pd.Categorical.from_codes(group, ["a", "b"]),
+            "tone": pd.Categorical.from_codes(tone, pd.Index(["kind", "rude"])),
+            "group": pd.Categorical.from_codes(group, pd.Index(["a", "b"])),
         }
     )
     return Drawn(data, true_values(population={"tone=rude": 0.2, "group=b": 0.0}))
@@ -59,8 +62,9 @@ def swapping_errors(
 ) -> Drawn:
     """People whose answers depart from their stable picks, so that repeats agree with this probability.
 
-    The first task of each person is repeated with its positions swapped. True values are the effects on
-    stable picks; part-worths of a rude tone differ between people with standard deviation ``taste``.
+    The first task of each person is repeated with its positions swapped. True values are effects on stable
+    picks, over all pairs and over those whose levels differ; part-worths of a rude tone differ between people
+    with standard deviation ``taste``.
     """
     tau = (1 - np.sqrt(2 * reliability - 1)) / 2
     pairs = people * tasks
@@ -88,12 +92,19 @@ def swapping_errors(
     repeated["repeat_of"] = np.repeat(taken, 2)
     repeated["pair_id"] += pairs
     repeated["position"] = np.tile(["B", "A"], people)
+
+    def variance(codes: Mapping[str, Codes]) -> Floats:
+        return 1 + taste**2 * _differ(codes["tone"] == 1)
+
     return Drawn(
         pd.concat([data, repeated], ignore_index=True),
-        true_values(stable_picks=probit_effects(variance=lambda c: 1 + taste**2 * _differ(c["tone"] == 1))),
+        true_values(
+            stable_picks=probit_effects(variance=variance),
+            where_levels_differ=probit_effects(variance=variance, differing=True),
+        ),
     )
 
 
 def _differ(flags: np.ndarray) -> np.ndarray:
     """Whether two profiles differ in a flag (M,), for all pairs (M, M), as 0 or 1."""
-    return (flags[:, None] != flags) * 1.0
+    return np.asarray((flags[:, None] != flags) * 1.0)

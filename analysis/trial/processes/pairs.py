@@ -42,27 +42,36 @@ def all_profiles(worths: PartWorths = WORTHS) -> dict[str, Codes]:
 
 
 def effects(
-    probability: Floats, codes: Mapping[str, Codes], worths: PartWorths = WORTHS, weight: Floats | None = None
+    probability: Floats, codes: Mapping[str, Codes], worths: PartWorths = WORTHS, differing: bool = False
 ) -> dict[str, float]:
-    """AMCEs of all levels but references, from the probabilities (M, M) that the first profile is chosen."""
+    """AMCEs of all levels but references, from the probabilities (M, M) that the first profile is chosen.
+
+    With ``differing`` they are means over pairs whose two levels of the attribute differ.
+    """
     chosen = (probability + 1 - probability.T) / 2  # in either position
-    mean = np.average(chosen, axis=1, weights=weight)
-    found = {}
+    found: dict[str, float] = {}
     for name, levels in worths.items():
-        means = [float(mean[codes[name] == number].mean()) for number in range(len(levels))]
+        code = codes[name]
+        kept = code[:, None] != code if differing else np.ones_like(chosen, dtype=bool)
+        means = [
+            float(np.average(chosen[code == number], weights=kept[code == number]))
+            for number in range(len(levels))
+        ]
         found |= {f"{name}={level}": value - means[0] for level, value in zip(levels, means, strict=True)}
         del found[f"{name}={next(iter(levels))}"]
     return found
 
 
 def probit_effects(
-    worths: PartWorths = WORTHS, variance: Callable[[Mapping[str, Codes]], Floats] | float = 1.0
+    worths: PartWorths = WORTHS,
+    variance: Callable[[Mapping[str, Codes]], Floats] | float = 1.0,
+    differing: bool = False,
 ) -> dict[str, float]:
     """AMCEs where utilities differ by normal errors of a variance, which may depend on the pair (M, M)."""
     codes = all_profiles(worths)
     utility = utilities(codes, worths)
     spread = variance(codes) if callable(variance) else variance
-    return effects(ndtr((utility[:, None] - utility) / np.sqrt(spread)), codes, worths)
+    return effects(ndtr((utility[:, None] - utility) / np.sqrt(spread)), codes, worths, differing)
 
 
 def table_of(
@@ -83,5 +92,5 @@ def table_of(
         array = np.asarray(values)
         table[name] = values if whole else array.ravel() if array.ndim == 2 else np.repeat(array, 2)
     for name, levels in worths.items():
-        table[name] = pd.Categorical.from_codes(codes[name].ravel(), list(levels))
+        table[name] = pd.Categorical.from_codes(codes[name].ravel(), pd.Index(list(levels)))
     return pd.DataFrame(table)

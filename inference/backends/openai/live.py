@@ -7,14 +7,17 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from ...errors import InputError, listed
 from ...ledger.exchanges import Attempt, Outcome, Request, resolve
 from ..base import Recorder
 from .client import (
+    CONNECT,
     NO_ANSWER,
     NO_CONNECTION,
     NO_KEY,
+    OPENAI_URL,
     PATIENT,
     VERSION,
     Endpoint,
@@ -70,6 +73,19 @@ def served_model(base_url: str, key_variable: str) -> str:
     return models[0]
 
 
+def server_version(endpoint: Endpoint) -> dict[str, str]:
+    """Return the version of a server that states one, as vLLM's does under /version; it is sent no key."""
+    parts = urlsplit(endpoint.shown_url)
+    if parts.hostname == urlsplit(OPENAI_URL).hostname:
+        return {}
+    try:
+        answer = http.get(urlunsplit((parts.scheme, parts.netloc, "/version", "", "")), timeout=CONNECT)
+        version = answer.json()["version"] if answer.status_code == 200 else None
+    except (http.HTTPError, ValueError, LookupError, TypeError):
+        return {}
+    return {"server_version": redact(version[:100], endpoint.secrets)} if isinstance(version, str) else {}
+
+
 PATIENCE = 100  # requests in a row that may fail before a run gives up, or twice those in flight
 POLL = 0.1  # seconds between looks at whether to stop
 WAIT = 0.02  # seconds between looks at whether costs leave room for another request
@@ -112,6 +128,7 @@ class OpenAIBackend:
             "max_retries": self.max_retries,
             "requests_per_minute": self.requests_per_minute,
             "client": VERSION,
+            **server_version(self.endpoint),
         }
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 from ...errors import InputError
 from ...study.base import suggestion
 from ...study.models import Study
+from ...tables.schema import OPTION_LABELS
 from ..truth_table import HUMAN, MODEL, Floats, Integers, Rule, TruthRow, Values, read_rows, selected_judges
 
 COLUMNS = ["judge", "judge_kind", "prompt_id", "parameter", "feature", "level", "value"]
@@ -24,7 +25,11 @@ RULES = {
     "reliability": Rule(0.5, 1, HUMAN),
     "noise": Rule(0, 0.5, MODEL),
     "stimulus_sd": Rule(0, np.inf, needed=("feature",), allowed=("level",)),
+    "facet_bias": Rule(-np.inf, np.inf, MODEL, needed=("feature", "level")),
+    "drift": Rule(-np.inf, np.inf, MODEL, needed=("feature", "level")),
+    "wordy": Rule(0, 1, MODEL),
 }
+FACETS = ("option_labels", "occasion")  # on which position bias may depend
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,12 @@ class RaterModel:
         Probability that a respondent of the panel names the same profile twice, position bias aside.
     noise : float
         Probability with which any single answer of a model departs from its stable pick.
+    facet_bias : mapping of (facet, level) to float
+        Added to the position bias of a model under a level of ``option_labels``, or on an ``occasion``.
+    drift : mapping of (feature, level) to float
+        Change of a model's part-worth from one occasion to the next, terms as in ``part_worth``.
+    wordy : float
+        Share of a model's answers that are a sentence instead of the option alone.
     """
 
     judge: str
@@ -64,6 +75,9 @@ class RaterModel:
     inattention: float = 0.0
     reliability: float = 1.0
     noise: float = 0.0
+    facet_bias: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    drift: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    wordy: float = 0.0
 
     @property
     def attentive_reliability(self) -> float:
@@ -94,9 +108,18 @@ def attribute_codes(study: Study, table: pd.DataFrame) -> Integers:
 
 def utilities(rater: RaterModel, study: Study, codes: Integers) -> Floats:
     """Mean utility of profiles, shape (n,), from attribute codes of shape (n, attributes)."""
+    return _sums(rater.part_worth, study, codes)
+
+
+def drifts(rater: RaterModel, study: Study, codes: Integers) -> Floats:
+    """Change of the utility of profiles from one occasion to the next, shape (n,), as `utilities`."""
+    return _sums(rater.drift, study, codes)
+
+
+def _sums(terms: Mapping[tuple[str, str], float], study: Study, codes: Integers) -> Floats:
     total = np.zeros(len(codes))
     column = {attribute.id: index for index, attribute in enumerate(study.attributes)}
-    for (feature, level), value in rater.part_worth.items():
+    for (feature, level), value in terms.items():
         holds = np.ones(len(codes), dtype=bool)
         for name, part in zip(feature.split(":"), level.split(":"), strict=True):
             holds &= codes[:, column[name]] == study.levels(name).index(part)
@@ -155,6 +178,9 @@ def _check_term(row: TruthRow, study: Study) -> None:
     if row.parameter == "stimulus_sd":
         _check_stimulus_term(at, study, feature, level)
         return
+    if row.parameter == "facet_bias":
+        _check_facet(at, feature, level)
+        return
     features, levels = ([] if not text else text.split(":") for text in (feature, level))
     if len(features) != len(levels) or (row.parameter == "heterogeneity_sd" and len(features) > 1):
         raise InputError(f"{at}: '{feature}' and '{level}' do not match; give one level for each feature.")
@@ -164,6 +190,15 @@ def _check_term(row: TruthRow, study: Study) -> None:
             raise InputError(f"{at}: {suggestion(name, attributes)}")
         if part not in study.levels(name):
             raise InputError(f"{at}: {suggestion(part, study.levels(name))}")
+
+
+def _check_facet(at: str, facet: str, level: str) -> None:
+    if facet not in FACETS:
+        raise InputError(f"{at}: {suggestion(facet, FACETS)}")
+    if facet == "occasion" and not level.isdecimal():
+        raise InputError(f"{at}: the occasion is '{level}'; write its number, such as 2.")
+    if facet == "option_labels" and level not in OPTION_LABELS:
+        raise InputError(f"{at}: {suggestion(level, OPTION_LABELS)}")
 
 
 def _check_stimulus_term(at: str, study: Study, term: str, level: str) -> None:
@@ -195,6 +230,9 @@ def _rater(place: str, judge: str, kind: str, prompt: str, values: Values) -> Ra
         inattention=scalar.get("inattention", 0.0),
         reliability=scalar.get("reliability", 1.0 - scalar.get("inattention", 0.0) / 2),
         noise=scalar.get("noise", 0.0),
+        facet_bias=values.get("facet_bias", {}),
+        drift=values.get("drift", {}),
+        wordy=scalar.get("wordy", 0.0),
     )
     if not 0.5 <= rater.attentive_reliability <= 1:
         raise InputError(

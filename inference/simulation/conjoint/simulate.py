@@ -41,6 +41,7 @@ from ...design.profiles import (
     shared_table,
     with_swapped_repeat,
 )
+from ...design.testing_pairs import of_design
 from ...errors import InputError
 from ...readers.choices import SIMULATED
 from ...study.models import Study
@@ -131,8 +132,9 @@ def simulate(
     truth : bool
         Whether to compute the true values.
     design : DrawnDesign, optional
-        Design of a run: models judge all its tasks and the panel those of its people, instead of tasks drawn
-        by ``seed``. The counts ``respondents``, ``pairs`` and ``swapped_share`` are then those of the design.
+        Design of a run: models judge all its tasks but vacuum and same-quality pairs, and the panel those of
+        its people, instead of tasks drawn by ``seed``. The counts ``respondents``, ``pairs`` and
+        ``swapped_share`` are then those of the design.
 
     Returns
     -------
@@ -165,7 +167,7 @@ def simulate(
     made = [_ask_panel(world, rater, size, own) for rater in panels]
     if models:
         n = study.design.pairs if pairs is None else pairs
-        shared = None if design is None else design.asked("all")
+        shared = None if design is None else of_design(design.asked("all"))
         shown = _draw_shared(world, n, swapped_share) if shared is None else shared_tasks(profiles, shared)
         made.insert(0, _ask_models(world, models, shown, samples))
         swapped_share = len(shown.swapped) / len(shown.rows)

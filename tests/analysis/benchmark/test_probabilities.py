@@ -8,25 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_answers import noted
+from made_up_answers import with_probabilities as scored
 
 from conjury.analysis.benchmark import Scored, probabilities, score
-from conjury.analysis.benchmark.probabilities import mean_auc, unit_log_loss, weighted_auc
+from conjury.analysis.benchmark.probabilities.scores import mean_auc, unit_log_loss, weighted_auc
 from conjury.inference.errors import InputError
-
-CLASSES = ("a", "b", "c")
-
-
-def scored(probability: np.ndarray, gold: np.ndarray, *, own_only: bool = False) -> Scored:
-    """Judgments with the probabilities of all classes, or of the label that is given."""
-    names = CLASSES[: probability.shape[1]]
-    items = [f"j{number:03d}" for number in range(len(gold))]
-    value = [names[code] for code in probability.argmax(axis=1)]
-    judged = pd.DataFrame({"item_id": items, "value": value})
-    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
-    columns = {f"probability_{name}": probability[:, code] for code, name in enumerate(names)}
-    judged = judged.assign(**({"probability": probability.max(axis=1)} if own_only else columns))
-    labels = pd.DataFrame({"item_id": items, "label_set": "harm", "label": [names[code] for code in gold]})
-    return score(judged, labels, classes=names)
 
 
 def draws(k: int, n: int = 120) -> tuple[np.ndarray, np.ndarray]:

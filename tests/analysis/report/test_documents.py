@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import made_up_benchmark as labels
 import made_up_few_labels as few
 import made_up_ratings as ratings
+import made_up_trials as trials
 import pandas as pd
 import pytest
 import snapshots
 from made_up_results import (
+    SOFTWARE,
     amce_frame,
     bounded,
     corrected,
@@ -22,6 +26,7 @@ from made_up_results import (
     write_simulated_results,
 )
 
+from conjury.analysis.pipeline.trials import write_trial
 from conjury.analysis.raters import agreement, correlations, coverage
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
@@ -120,6 +125,19 @@ def unanswered_labels(folder: Path) -> Path:
     return write_items(folder, {"by_label": labels.by_label(), "scores_bounds": found}, study="multiturn")
 
 
+def tried(folder: Path) -> Path:
+    found = trials.result()
+    found.extra["seconds"]["seconds"] = 0.002
+    found = replace(found, settings={**found.settings, "processor_seconds": 1.0})
+    write_trial(folder, "own", found, 1.0, lambda folder, part: [])
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text(encoding="utf-8"))
+    run = {**SOFTWARE, "command": "conjury trial own"}
+    parts = {"own": manifest["parts"]["own"] | run}
+    file.write_text(json.dumps(manifest | run | {"parts": parts}), encoding="utf-8")
+    return folder
+
+
 DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "moderation": ("moderation", write_results),
     "conjoint_simulated": ("conjoint", write_simulated_results),
@@ -134,6 +152,7 @@ DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "benchmark": ("benchmark", items_with_labels),
     "conjoint_unanswered": ("conjoint", unanswered_choices),
     "raters_unanswered": ("raters", unanswered_ratings),
+    "trials": ("trials", tried),
     "benchmark_unanswered": ("benchmark", unanswered_labels),
 }
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
 
-from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
-from ..numerics.types import Codes, Floats
-from ..results import Result, Step, analysis
-from .data.scoring import Cell, Scored
-from .intervals import (
+from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
+from ...numerics.types import Codes, Floats
+from ...results import Result, Step, analysis
+from ..data.scoring import Cell, Scored
+from ..intervals import (
     Bounds,
     Plan,
     as_row,
@@ -26,10 +26,10 @@ from .intervals import (
     pooled_notes,
     weighted_means,
 )
-from .parse_status import MISSING, NO_ANSWER
+from ..parse_status import MISSING, NO_ANSWER
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from ..data.answered import Answered
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss

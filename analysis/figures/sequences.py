@@ -1,0 +1,158 @@
+"""Confidence sequences: estimates over the number of units, with intervals that are valid at every look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from .dots import tidy
+from .fitting import Drawable, add_legend, more_lines, room_above, wrap
+from .labels import COEFFICIENTS, WEIGHTS, level_of, words
+from .registry import Style, figure
+from .theme import TWO_COLUMNS, Theme, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HIGH, SIZE = 1.45, 8.0
+ACROSS = 3
+UNITS = {"pair_id": "pairs", "item_id": "items", "judge_id": "respondents", "respondent": "respondents"}
+NUMBERS = ("n_units", "estimate", "lower", "upper", "fixed_lower", "fixed_upper")
+QUANTITIES = ("outcome", "statistic")  # columns that name no term
+WORDS = {"coefficient": COEFFICIENTS, "weights": WEIGHTS}
+FIRST_COUNT = ("estimate", "raters", "n_items", "n_clusters")  # columns from here on are numbers
+
+
+@dataclass(frozen=True)
+class Paths:
+    """A panel for each term: its estimates over the number of units, with bands and intervals of one look.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``panel`` (label) and the numbers, a row for each look.
+    panels : list of str
+        In display order.
+    unit : str
+        What is counted, in words.
+    level : str
+        Level of the intervals in percent.
+    """
+
+    table: pd.DataFrame
+    panels: list[str]
+    unit: str
+    level: str
+
+    def describe(self) -> str:
+        """Give the last look of each panel."""
+        texts = [f"Estimates and always-valid {self.level} intervals over the number of {self.unit}."]
+        for panel in self.panels:
+            last = self.table[self.table["panel"] == panel].iloc[-1]
+            bounds = "unbounded"
+            if np.isfinite(last["lower"]):
+                bounds = f"[{last['lower']:.3f}, {last['upper']:.3f}]"
+            texts.append(
+                f"{panel}: {last['estimate']:.3f} {bounds} after {last['n_units']:,.0f} {self.unit}."
+            )
+        return " ".join(texts)
+
+    def draw(self, style: Style) -> Figure:
+        """Draw small panels with one legend above."""
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        look, n = style.look, len(self.panels)
+        across = min(ACROSS, n)
+        down = -(-n // across)
+        width = TWO_COLUMNS if across > 1 else 4.6
+        heads = [wrap(name, (width - 0.6) / across - 0.2, SIZE, bold=True) for name in self.panels]
+        names = ["Estimate", f"Always-valid {self.level} interval", f"{self.level} interval of a single look"]
+        title, above, columns = room_above(style.title, width, names)
+        most = max(map(more_lines, heads))
+        drawn = new_figure(width, (HIGH + most + 0.15) * down + above + 0.55)
+        grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        for k, axes in enumerate(grid.ravel()):
+            if k >= n:
+                axes.set_visible(False)
+                continue
+            self._draw_panel(axes, self.table[self.table["panel"] == self.panels[k]], look)
+            axes.set_title(heads[k], fontsize=SIZE, fontweight="bold", loc="left", pad=4)
+            axes.xaxis.set_tick_params(labelbottom=k + across >= n)
+        grid[0, 0].set_ylim(*self._range())
+        drawn.supxlabel(f"Number of {self.unit}", fontsize=8.5)
+        handles: list[Any] = [
+            Line2D([], [], color=look.color(0), linewidth=1.4),
+            Patch(color=look.color(0), alpha=0.22, linewidth=0),
+            Line2D([], [], color=look.foreground, linewidth=0.8, linestyle=(0, (3, 2))),
+        ]
+        add_legend(drawn, handles, names, columns, title, look)
+        return drawn
+
+    def _range(self) -> tuple[float, float]:
+        """Ends of the vertical axis: all limits that are known."""
+        values = self.table[list(NUMBERS[1:])].to_numpy(float)
+        values = values[np.isfinite(values)]
+        low, high = float(values.min()), float(values.max())
+        margin = 0.05 * (high - low) or 0.05
+        return low - margin, high + margin
+
+    def _draw_panel(self, axes: Axes, one: pd.DataFrame, look: Theme) -> None:
+        x, estimate, lower, upper, fixed_lower, fixed_upper = (one[name].to_numpy(float) for name in NUMBERS)
+        bounded = np.isfinite(lower)
+        color = look.color(0)
+        axes.fill_between(
+            x, np.where(bounded, lower, np.nan), np.where(bounded, upper, np.nan), color=color, alpha=0.22,
+            linewidth=0, zorder=2,
+        )  # fmt: skip
+        for limit in (fixed_lower, fixed_upper):
+            axes.plot(x, limit, color=look.foreground, linewidth=0.8, linestyle=(0, (3, 2)), zorder=3)
+        axes.plot(x, estimate, color=color, linewidth=1.4, zorder=4)
+        if len(x) == 1:
+            axes.plot(x, estimate, look.marker(0), color=color, markersize=4, zorder=4)
+        axes.locator_params(nbins=4)
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+        axes.tick_params(labelsize=7.5)
+        tidy(axes, "both")
+
+
+@figure("confidence_sequence")
+def confidence_sequence(result: Drawable, style: Style) -> Paths:
+    """Estimates over the number of units, a panel for each term that has a standard error."""
+    frame = result.frame[result.frame["std_error"].notna()]
+    if frame.empty:
+        raise InputError("There is nothing to draw: no estimate has a standard error.")
+    panel = _terms(frame, style) or [words(result.settings.get("verb", "estimate"))] * len(frame)
+    table = frame[list(NUMBERS)].astype(float).assign(panel=panel)
+    unit = str(result.settings.get("unit", "units"))
+    named = UNITS.get(unit, f"clusters ({style.names.column(unit)})" if unit != "units" else unit)
+    return Paths(table, list(dict.fromkeys(panel)), named, level_of(result.settings))
+
+
+def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
+    """Label of the term of each row, from the columns in which terms differ."""
+    keys = list(
+        frame.columns[: min(list(frame.columns).index(name) for name in FIRST_COUNT if name in frame)]
+    )
+    texts = {name: frame[name].astype("string").fillna("") for name in keys if name not in QUANTITIES}
+    differing = [name for name, column in texts.items() if column.nunique() > 1]
+    if "feature" in texts:
+        differing = [name for name in differing if name not in ("feature", "level")]
+    parts = [[_label(name, text, style) for text in texts[name]] for name in differing]
+    if "feature" in texts:
+        both = zip(frame["feature"], frame["level"], strict=True)
+        parts.insert(0, [style.words.both(feature, level) for feature, level in both])
+    return [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+
+
+def _label(column: str, text: str, style: Style) -> str:
+    if column in WORDS:
+        return WORDS[column].get(text, text)
+    label = style.names.of("group" if column in ("among", "against") else column, text) if text else ""
+    return f"with {label}" if column == "against" and label else label

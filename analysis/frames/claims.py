@@ -1,0 +1,66 @@
+"""What results license one to say and what they do not, by kind of result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import yaml
+
+from conjury.inference.tables.files import CLAIMS
+
+from .vocabulary import HUMAN
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a result says, and what does not follow from it, in sentences.
+
+    Attributes
+    ----------
+    says : str
+        What may be concluded.
+    does_not_say : str
+        What is often concluded, and does not follow.
+    """
+
+    says: str
+    does_not_say: str
+
+    def __str__(self) -> str:
+        return f"{self.says} {self.does_not_say}"
+
+
+UNITS = {
+    "pair_id": "other pairs from this design, put to the same judges in the same way",
+    "task_id": "other tasks from this design, put to the same judges in the same way",
+    "item_id": "other items of the same kind, and the same judges",
+}
+PEOPLE = "other people from the population that these were drawn from"
+OTHERS = "other values of {} of the same kind"
+CLUSTERED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference", "choice_level", "afcp", "contrast")
+
+
+@cache
+def by_kind() -> Mapping[str, Claims]:
+    """Claims of every kind of result that has some."""
+    entries = yaml.safe_load(CLAIMS.read_text(encoding="utf-8"))
+    return {kind: Claims(one["says"], one["does_not_say"]) for one in entries for kind in one["kinds"]}
+
+
+def claims_of(kind: str, settings: Mapping[str, Any]) -> Claims | None:
+    """What results of a kind say and do not say, with what their intervals are about; None for checks."""
+    found = by_kind().get(kind)
+    unit = settings.get("id")
+    if found is None or kind not in CLUSTERED or not isinstance(unit, str) or not unit:
+        return found
+    about = " or ".join(dict.fromkeys(_about(one) for one in unit.split(" or ")))
+    return Claims(f"{found.says} Intervals are about {about}.", found.does_not_say)
+
+
+def _about(unit: str) -> str:
+    if unit in ("judge_id", "respondent_id", HUMAN):
+        return PEOPLE
+    return UNITS.get(unit) or OTHERS.format(f"`{unit}`")

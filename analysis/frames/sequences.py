@@ -1,0 +1,104 @@
+"""Estimates as units come in, with confidence sequences: for effects, means and agreement alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.errors import InputError
+
+from ..numerics.confidence_sequences import FEWEST, half_widths, p_values
+from ..numerics.intervals import check_alpha
+from ..numerics.types import Codes, Floats
+
+LOOKS = 20  # by default
+TARGET = 500  # units at which a sequence is narrowest, by default
+KIND = "confidence_sequence"
+
+
+@dataclass(frozen=True)
+class Looks:
+    """When estimates are made, and how wide their sequences are.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Increasing numbers of units.
+    target : int
+        Number of units at which a sequence is narrowest.
+    alpha : float
+        One minus the probability of covering at all looks.
+    notes : tuple of str
+        What applies to every sequence.
+    """
+
+    sizes: tuple[int, ...]
+    target: int
+    alpha: float
+    notes: tuple[str, ...]
+
+    def path(
+        self, order: Codes, estimate: Callable[[NDArray[np.bool_]], tuple[pd.DataFrame, Floats | int, float]]
+    ) -> pd.DataFrame:
+        """Estimates at all looks.
+
+        ``order`` numbers the unit of each row, shape (n,), as units came in; ``estimate`` takes the rows of a
+        look and returns its table, the units behind each row, and the value under the null hypothesis.
+        """
+        tables = []
+        for size in self.sizes:
+            table, units, null = estimate(order < size)
+            tables.append(with_sequence(table, units, self.alpha, self.target, null).assign(n_units=size))
+        return pd.concat(tables, ignore_index=True)
+
+
+def looks_at(n: int, looks: Sequence[int] | None, target: int, alpha: float) -> Looks:
+    """Check the looks at n units; by default 20, from the fewest that have a sequence to all."""
+    check_alpha(alpha)
+    if target < 1:
+        raise InputError(f"target is {target}; give a number of units above 0.")
+    wanted = default_looks(n) if looks is None else [int(one) for one in looks]
+    rising = all(early < late for early, late in pairwise(wanted))
+    if not wanted or not rising or wanted[0] < 2:
+        raise InputError(f"looks is {wanted}; give increasing numbers of units of at least 2.")
+    reached = tuple(one for one in wanted if one <= n)
+    if not reached:
+        raise InputError(f"The first look is at {wanted[0]:,} units, and the data have {n:,}; look earlier.")
+    notes = [f"Sequences are unbounded below {FEWEST} units: their guarantee is asymptotic."]
+    if len(reached) < len(wanted):
+        notes.append(f"Looks at more than the {n:,} units of the data were omitted.")
+    return Looks(reached, target, alpha, tuple(notes))
+
+
+def default_looks(n: int) -> list[int]:
+    """Twenty looks from the fewest units that have a sequence to all."""
+    if n <= FEWEST:
+        return [n]
+    return sorted({int(one) for one in np.linspace(FEWEST, n, LOOKS).round()})
+
+
+def with_sequence(
+    frame: pd.DataFrame, units: Floats | int, alpha: float, target: int, null: float = 0.0
+) -> pd.DataFrame:
+    """A table of estimates with always-valid limits and p values in place of ordinary ones.
+
+    ``units`` are those behind each row. Estimates with a standard error of 0 (outcomes that do not vary so
+    far) are unbounded: no variation is no knowledge.
+    """
+    estimate, error = frame["estimate"].to_numpy(float), frame["std_error"].to_numpy(float)
+    number = np.where(error > 0, np.asarray(units, dtype=float), 0.0)
+    variance = number * error**2
+    half = half_widths(variance, number, alpha, target)
+    known = np.isfinite(error)
+    return frame.assign(
+        lower=np.where(known, estimate - half, np.nan),
+        upper=np.where(known, estimate + half, np.nan),
+        p=np.where(known, p_values(estimate - null, variance, number, target, alpha), np.nan),
+        fixed_lower=frame["lower"],
+        fixed_upper=frame["upper"],
+    )

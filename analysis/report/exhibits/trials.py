@@ -1,0 +1,124 @@
+"""Exhibits of trials: coverage, power and further performance of each method by cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+
+from ...figures.registry import parts
+from ...figures.trial.performance import MEASURES, cell_labels, panel_labels
+from ...results import Result
+from ..data import ReportData
+from ..methods import plain
+from ..tables import NO_BREAK, number, slug, styled_table, whole
+from .registry import Drawn, Exhibit, Laid, ended, exhibit
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ...pipeline.manifest import Recorded
+
+TABLES = ("coverage", "width", "bias", "power")
+FIGURES = {
+    None: "{measure} of each method by cell. Points: means over draws; lines: 95% Monte Carlo intervals.",
+    "power": "Shares of draws in which each method rejects 0: power, or the type I error where the true "
+    "value is 0. Lines: 95% Monte Carlo intervals.",
+    "nested_loop": "{measure} over all cells, in the order of the parameters below.",
+    "zip": "Intervals minus the true value, from the middle to the largest error in standard errors, where "
+    "methods differ most.",
+}
+TOO_FEW = 2.0  # Monte Carlo errors below the nominal level that are no chance
+
+
+def _method(record: Recorded, report: ReportData) -> str:
+    settings, frame = record.settings, report.table(record.name)
+    cells = [name for name in ("process", *settings.get("parameters", [])) if name in frame]
+    draws, seconds = frame["draws"], round(settings.get("processor_seconds") or 0)
+    level = number(1 - float(settings["alpha"]), 2)
+    number_of_cells = counted(len(frame[cells].drop_duplicates()), "cell")
+    made = " to ".join(dict.fromkeys([whole(draws.min()), whole(draws.max())]))
+    return (
+        f"Simulated data with known true values: {number_of_cells}, {made} draws of each, seed "
+        f"{settings.get('seed')}. All methods of a cell analysed the same draws. Performance measures and "
+        f"their Monte Carlo standard errors follow [@morris2019]; intervals are at {level}. The draws took "
+        f"{counted(seconds, 'second')} of one processor."
+    )
+
+
+@exhibit("trial", method=_method)
+def trial(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Performance of methods: figures, a table, and which intervals cover too rarely."""
+    known = {None, *parts(result)}
+    main = MEASURES["coverage" if _has(result, "coverage") else "bias"]
+    drawn = [
+        Drawn(result, caption.format(measure=main), part or "", part)
+        for part, caption in FIGURES.items()
+        if part in known
+    ]
+    aims = plain(str(result.settings.get("aims") or "").strip())
+    tables = [
+        Laid([performance_table(result, measure)], f"{MEASURES[measure]} of each method by cell.", measure)
+        for measure in TABLES
+        if _has(result, measure)
+    ]
+    return Exhibit(
+        f"{aims} {{figure}} and {{table}} compare the methods.".strip(),
+        drawn,
+        tables,
+        f"{covered(result)} {_seconds(result)}".strip(),
+        heading=f"### {ended(plain(record.title))} {{#sec-{slug(record.name)}}}",
+    )
+
+
+def _has(result: Result, measure: str) -> bool:
+    return bool(result.frame.loc[result.frame["measure"] == measure, "estimate"].notna().any())
+
+
+def covered(result: Result) -> str:
+    """In how many cells each method covers too rarely, by estimand; how often where it does worst."""
+    rows = result.frame[(result.frame["measure"] == "coverage") & result.frame["estimate"].notna()]
+    nominal = 1 - float(result.settings["alpha"])
+    sentences = []
+    for estimand, own in rows.groupby("estimand", sort=False):
+        named = (result.settings.get("labels") or {}).get("estimand", {}).get(estimand)
+        texts = []
+        for method, part in own.groupby("method", sort=False):
+            spread = np.sqrt(nominal * (1 - nominal) / (part["draws"] - part["failures"]))
+            low = part["estimate"] < nominal - TOO_FEW * spread
+            texts.append(
+                f"{plain(str(method))} {int(low.sum())} of {len(part)} "
+                f"({number(part['estimate'].min(), 2)} to {number(part['estimate'].max(), 2)})"
+            )
+        about = f"{plain(str(named))}: " if named and rows["estimand"].nunique() > 1 else ""
+        sentences.append(f"{about}{'; '.join(texts)}.")
+    if not sentences:
+        return ""
+    return (
+        f"Rows in which intervals cover less often than {number(nominal, 2)} by more than chance, and the "
+        f"range of coverage. {' '.join(sentences)}"
+    )
+
+
+def _seconds(result: Result) -> str:
+    spent = result.extra["seconds"].groupby("method", sort=False)["seconds"].mean() * 1000
+    texts = [f"{plain(str(name))} {number(value, 1)}" for name, value in spent.items()]
+    return f"Milliseconds per draw: {'; '.join(texts)}."
+
+
+def performance_table(result: Result, measure: str) -> GT:
+    """A measure of each method, rows by quantity and cell."""
+    frame = result.frame[result.frame["measure"] == measure].reset_index(drop=True)
+    texts = [
+        f"{number(row['estimate'])}{NO_BREAK}({number(row['mc_error'])})" if pd.notna(row["estimate"]) else ""
+        for row in frame.to_dict("records")
+    ]
+    shown = frame.assign(Of=panel_labels(frame, result), Cell=cell_labels(frame, result), text=texts)
+    wide = shown.pivot_table(
+        index=["Of", "Cell"], columns="method", values="text", aggfunc="first", sort=False
+    )
+    rows = wide[list(dict.fromkeys(frame["method"]))].reset_index()
+    return styled_table(rows, groups="Of", note="In parentheses: Monte Carlo standard errors.")

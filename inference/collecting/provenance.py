@@ -1,0 +1,73 @@
+"""Which versions of models and servers answered in a run, and notes where there was more than one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..ledger import Ledger
+from ..readers.choices import SIMULATED
+from ..tables.limits import EXPORT_BYTES, parse_json, read_content
+from ..tables.writing import whole
+from .options import engines
+
+FILE = "provenance.json"
+VERSION = ("model_returned", "system_fingerprint")
+
+
+def served_versions(responses: pd.DataFrame) -> list[dict[str, Any]]:
+    """Count answers by judge and version, oldest first, with the times of the first and the last.
+
+    ``model_returned`` and ``system_fingerprint`` are as the provider states them, None where it does not.
+    """
+    answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
+    groups = answered.groupby(["judge_id", *VERSION], dropna=False, observed=True, sort=False)["created"]
+    table = groups.agg(n="size", first="min", last="max").reset_index()
+    table = table.sort_values(["judge_id", "first", *VERSION], kind="stable")
+    named = ("judge_id", *VERSION)
+    return [
+        {name: None if pd.isna(row[name]) else str(row[name]) for name in named}
+        | {"n": int(row["n"])}
+        | {name: row[name].isoformat(timespec="seconds") for name in ("first", "last")}
+        for row in table.to_dict("records")
+    ]
+
+
+def write_provenance(responses: pd.DataFrame, ledger: Ledger, folder: Path) -> None:
+    """Write the versions that answered, and the settings of each judge's backend since when they held."""
+    judges = list(dict.fromkeys(responses["judge_id"]))
+    facts = {
+        "served": served_versions(responses),
+        "settings": {judge: engines(ledger, judge) for judge in judges},
+    }
+    with whole(folder / FILE) as file:
+        file.write((json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+
+
+def version_notes(folder: Path) -> list[str]:
+    """Report judges of a run under whose name several versions answered."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    served = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8"))["served"]
+    notes = []
+    for judge in dict.fromkeys(version["judge_id"] for version in served):
+        mine = [one for one in served if one["judge_id"] == judge and one["model_returned"] != SIMULATED]
+        if len(mine) > 1:
+            notes.append(
+                f"Under the name of judge {judge}, {len(mine)} versions answered: "
+                f"{'; '.join(map(_described, mine))}. Differences between these answers may be due to the "
+                "version."
+            )
+    return notes
+
+
+def _described(version: dict[str, Any]) -> str:
+    name = version["model_returned"] or "no model stated"
+    fingerprint = version["system_fingerprint"] or "no fingerprint"
+    return (
+        f"{name}, {fingerprint} ({version['n']:,} answers, {version['first'][:10]} to {version['last'][:10]})"
+    )

@@ -1,0 +1,144 @@
+"""The combinations of facets under which a study asks, and balanced fractions of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..study.asking import Choice, Label, LineLabels, Ratings
+from ..study.models import AnyStudy
+from ..tables.columns import stream
+
+Integers = NDArray[np.int64]
+STARTS, WORK = 100, 20_000  # random fractions from which the best is sought, fewer where there are many rows
+MAIN = 10  # weight of levels against pairs of levels
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of facets; those that an answer's form does not have are empty."""
+
+    prompt: str
+    option_order: str
+    option_labels: str
+    scale_direction: str
+    sample: int
+
+    @property
+    def facets(self) -> dict[str, str]:
+        """The facets besides prompt and sample that the answer has, by the columns of answers."""
+        named = {
+            "option_order": self.option_order,
+            "option_labels": self.option_labels,
+            "scale_direction": self.scale_direction,
+        }
+        return {name: level for name, level in named.items() if level}
+
+
+def asked_cells(study: AnyStudy, samples: int) -> list[Cell]:
+    """Return the combinations that a study asks, samples varying fastest, ``samples`` for each other one.
+
+    Without a section ``instrument`` they are prompts by samples. The fraction depends on the study alone, not
+    on the judge, so that all judges answer the same combinations.
+    """
+    numbers = range(1, samples + 1)
+    if study.instrument is None:
+        return [Cell(prompt.id, "", "", "", number) for prompt in study.prompts for number in numbers]
+    facets, prompts = study.instrument.facets, study.instrument_prompts
+    response = (prompts[0].response if prompts else None) or study.response
+    levels = (
+        [prompt.id for prompt in prompts],
+        facets.option_order if isinstance(response, Choice | Label | LineLabels) else [""],
+        facets.option_labels if isinstance(response, Choice) else [""],
+        facets.scale_direction if isinstance(response, Ratings) else [""],
+        list(numbers),
+    )
+    cells = [Cell(*combination) for combination in product(*levels)]
+    n = round(study.instrument.fraction * len(cells))
+    if n == len(cells):
+        return cells
+    return [cells[row] for row in _fraction(tuple(map(len, levels)), n, study.collect.seed)]
+
+
+@cache
+def _fraction(sizes: tuple[int, ...], n: int, seed: int) -> tuple[int, ...]:
+    codes = np.array(list(product(*map(range, sizes))), dtype=np.int64)
+    return tuple(balanced_fraction(codes, n, stream(seed, "instrument")).tolist())
+
+
+def balanced_fraction(codes: Integers, n: int, rng: np.random.Generator) -> Integers:
+    """Choose rows of a factorial such that levels, and pairs of two factors' levels, are balanced.
+
+    Several random fractions are improved by the best exchange of a row inside for one outside, until none
+    improves them. The criterion is the sum of squared differences between the frequencies of levels and
+    those of perfect balance, plus the same sum over pairs of levels at a hundredth of the weight. A
+    fraction in which all pairs of levels are equally frequent is an orthogonal array of strength 2
+    (resolution III).
+
+    Parameters
+    ----------
+    codes : array of shape (N, factors)
+        Level of each factor in each combination, from 0.
+    n : int
+        Number of rows to choose.
+    rng : Generator
+
+    Returns
+    -------
+    array of shape (n,)
+        Numbers of the rows in ascending order.
+
+    References
+    ----------
+    Xu, H. (2002). An algorithm for constructing orthogonal and nearly-orthogonal arrays with mixed levels and
+    small runs. Technometrics, 44(4), 356-368. https://doi.org/10.1198/004017002188618554
+
+    Examples
+    --------
+    >>> rows = np.array(list(product(range(2), repeat=3)))
+    >>> rows[balanced_fraction(rows, 4, np.random.default_rng(1))].sum(axis=0).tolist()
+    [2, 2, 2]
+    """
+    margins = _margins(codes)
+    products = margins @ margins.T
+    found = (_exchanged(margins, products, n, rng) for _ in range(min(STARTS, WORK // len(codes) + 1)))
+    return min(found, key=lambda chosen: _imbalance(margins, chosen))
+
+
+def _margins(codes: Integers) -> Integers:
+    """Return indicators of levels and of pairs of levels, shape (N, indicators); levels weigh ``MAIN``."""
+    columns = [
+        np.where(codes[:, factor] == level, MAIN, 0)
+        for factor in range(codes.shape[1])
+        for level in np.unique(codes[:, factor])
+    ]
+    for one, other in combinations(range(codes.shape[1]), 2):
+        joint = codes[:, one] * (codes[:, other].max() + 1) + codes[:, other]
+        columns += [(joint == level).astype(np.int64) for level in np.unique(joint)]
+    return np.column_stack(columns).astype(np.int64)
+
+
+def _imbalance(margins: Integers, chosen: Integers) -> int:
+    """Squared distance from perfect balance, times N squared, so that it is a whole number."""
+    excess = len(margins) * margins[chosen].sum(axis=0) - len(chosen) * margins.sum(axis=0)
+    return int((excess**2).sum())
+
+
+def _exchanged(margins: Integers, products: Integers, n: int, rng: np.random.Generator) -> Integers:
+    """Improve a random fraction by exchanges of one row."""
+    total, own = len(margins), np.diag(products)
+    inside = np.isin(np.arange(total), rng.permutation(total)[:n])
+    while True:
+        excess = total * margins[inside].sum(axis=0) - n * margins.sum(axis=0)
+        slope = margins @ excess
+        out, into = np.flatnonzero(inside), np.flatnonzero(~inside)
+        change = total * (own[out][:, None] + own[into] - 2 * products[np.ix_(out, into)])
+        change = change + 2 * (slope[into] - slope[out][:, None])
+        best = np.unravel_index(int(change.argmin()), change.shape)
+        if change[best] >= 0:
+            return out
+        inside[out[best[0]]], inside[into[best[1]]] = False, True

@@ -1,0 +1,191 @@
+"""True values of the processes that ship, against estimates from large draws; methods and known results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_trials import written
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from conjury.analysis.conjoint import amce
+from conjury.analysis.trial import load_trial, run_trial
+from conjury.analysis.trial.parts import Drawn, find
+from conjury.analysis.trial.processes.pairs import all_profiles, effects
+
+FORMULA = "chosen ~ tone + topic + author"
+
+
+def drawn(name: str, seed: int = 1, **parameters: Any) -> Drawn:
+    return find("process", name)(np.random.default_rng(seed), **parameters)
+
+
+def true(one: Drawn, estimand: str) -> pd.Series:
+    rows = one.truth[one.truth["estimand"] == estimand]
+    return rows.set_index("quantity")["truth"]
+
+
+def estimated(data: pd.DataFrame, unit: str = "pair_id", formula: str = FORMULA) -> pd.DataFrame:
+    rows = amce(data, formula, id=unit).frame.dropna(subset=["std_error"])
+    return rows.set_index(rows["feature"].astype(str) + "=" + rows["level"].astype(str))
+
+
+def assert_close(data: pd.DataFrame, truth: pd.Series, **options: str) -> None:
+    """Every estimate is within four standard errors of its true value."""
+    found = estimated(data, **options).reindex(truth.index)
+    assert found["estimate"].notna().all()
+    assert (np.abs(found["estimate"] - truth) < 4 * found["std_error"]).all()
+    assert found["std_error"].max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "estimand"),
+    [
+        ("texts", {"pairs": 40_000, "texts": 4, "text_sd": 0.6}, "these_texts"),
+        ("texts", {"pairs": 40_000, "texts": 150, "text_sd": 0.6}, "all_texts"),
+        ("prompts", {"pairs": 40_000, "prompts": 1, "effect": 0.4}, "first_prompt"),
+        ("missing_answers", {"pairs": 40_000, "share": 0.3}, "all_tasks"),
+    ],
+)
+def test_true_values_of_choices_are_what_many_pairs_estimate(
+    name: str, parameters: dict[str, Any], estimand: str
+) -> None:
+    one = drawn(name, **parameters)
+    assert_close(one.data, true(one, estimand), unit="text" if estimand == "all_texts" else "pair_id")
+
+
+def test_true_values_for_these_and_all_texts_are_not_the_same() -> None:
+    one = drawn("texts", texts=4, text_sd=0.6)
+    gap = (true(one, "these_texts") - true(one, "all_texts")).abs()
+    assert gap["topic=law"] > 0.02
+    assert gap["tone=rude"] < 0.02
+
+
+def test_true_differences_between_prompts_are_what_many_pairs_estimate() -> None:
+    one = drawn("prompts", pairs=40_000, prompts=2, prompt_sd=0.5, effect=0.2)
+    parts = [estimated(rows) for _, rows in one.data.groupby("prompt_id")]
+    truth = true(one, "differences")
+    found = (parts[1]["estimate"] - parts[0]["estimate"]).reindex(truth.index)
+    errors = np.hypot(parts[0]["std_error"], parts[1]["std_error"]).reindex(truth.index)
+    assert (np.abs(found - truth) < 4 * errors).all()
+    assert abs(truth["tone=rude"]) > 0.02
+
+
+def test_true_values_of_a_fixed_model_are_those_of_all_its_answers() -> None:
+    one = drawn("deterministic", pairs=30_000, prompts=3)
+    assert_close(one.data, true(one, "these_prompts"))
+    many = [
+        true(drawn("deterministic", seed=seed, pairs=2, prompts=300), "these_prompts") for seed in range(3)
+    ]
+    every = [
+        true(drawn("deterministic", seed=seed, pairs=2, prompts=300), "all_prompts") for seed in range(3)
+    ]
+    assert np.abs(np.array(many) - np.array(every)).max() < 0.02
+
+
+def test_a_fixed_model_answers_a_pair_always_the_same_way() -> None:
+    data = drawn("deterministic", pairs=3_000, prompts=2).data
+    first = data[::2].reset_index(drop=True)
+    second = data[1::2].reset_index(drop=True)
+    keys = [first[name].astype(str) + "/" + second[name].astype(str) for name in ("tone", "topic", "author")]
+    answers = first.assign(key=keys[0] + keys[1] + keys[2]).groupby(["prompt_id", "key"])["chosen"].nunique()
+    assert (answers == 1).all()
+    assert len(answers) < len(first)
+
+
+def test_true_values_among_people_hold_for_stable_picks_and_for_people_beside_a_model() -> None:
+    one = drawn("swapping_errors", people=4_000, reliability=1.0)
+    first = one.data[~one.data["repeat"]]
+    assert_close(first, true(one, "stable_picks"), unit="judge_id")
+    apart = first[first.groupby("pair_id")["tone"].transform("nunique") == 2]
+    found = estimated(apart, "judge_id", "chosen ~ tone").loc["tone=rude"]
+    assert abs(found["estimate"] - true(one, "where_levels_differ")["tone=rude"]) < 4 * found["std_error"]
+    both = drawn("people_and_model", people=4_000, other=10)
+    assert_close(both.data.query("judge_kind == 'human'"), true(both, "people"), unit="judge_id")
+
+
+@pytest.mark.parametrize("reliability", [0.77, 0.88])
+def test_repeats_agree_as_often_as_the_reliability_says(reliability: float) -> None:
+    data = drawn("swapping_errors", people=20_000, reliability=reliability).data
+    again = data[data["repeat"]].iloc[::2]
+    first = data.iloc[again["repeat_of"].to_numpy() * 2]
+    agree = (first["chosen"].to_numpy() == again["chosen"].to_numpy()).mean()
+    assert agree == pytest.approx(reliability, abs=0.012)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+def test_models_answer_as_people_do_more_often_the_higher_the_correlation(rho: float) -> None:
+    data = drawn("people_and_model", people=400, other=10, rho=rho).data
+    wide = data[data["position"] == "A"].pivot_table(index="pair_id", columns="judge_kind", values="chosen")
+    same = (wide["human"] == wide["model"]).loc[wide["human"].notna()].mean()
+    assert same > 0.75 if rho else same < 0.62
+
+
+def test_labels_and_refusals_are_drawn_as_stated() -> None:
+    labels = drawn("imperfect_labels", units=60_000, labelled=30_000, rate=0.2, calibration_rate=0.5).data
+    people = labels["label"].notna()
+    assert (labels["label"][people] == "harmful").mean() == pytest.approx(0.5, abs=0.02)
+    assert (labels["judged"][~people] == "harmful").mean() == pytest.approx(0.2 * 0.85 + 0.8 * 0.1, abs=0.02)
+    for mechanism in ("random", "attribute", "answer"):
+        data = drawn("missing_answers", pairs=30_000, share=0.1, mechanism=mechanism).data
+        assert data["chosen"].isna().mean() == pytest.approx(0.1, abs=0.01), mechanism
+        refused = data.groupby("pair_id")["chosen"].transform("count") == 0
+        rude = (data["tone"] == "rude").groupby(data["pair_id"]).sum()[refused[::2].to_numpy()]
+        expected = {"random": (0.75, 0.5), "attribute": (6 / 7, 4 / 7), "answer": (1.0, 1.0)}[mechanism]
+        assert ((rude > 0).mean(), (rude == 1).mean()) == pytest.approx(expected, abs=0.03), mechanism
+
+
+def test_few_clusters_have_unequal_sizes_and_their_effects_the_stated_mean() -> None:
+    one = drawn("unequal_clusters", clusters=10, rows=1000, unequal=2.0)
+    sizes = one.data.groupby("cluster").size()
+    assert sizes.max() / sizes.min() == pytest.approx(np.exp(2.0 * 9 / 10), rel=0.05)
+    many = drawn("unequal_clusters", clusters=4_000, rows=40_000, effect_sd=0.5)
+    found = amce(many.data, "y ~ tone + group", id="cluster").frame.dropna(subset=["std_error"])
+    assert (np.abs(found["estimate"] - [0.2, 0.0]) < 4 * found["std_error"]).all()
+
+
+def test_effects_over_all_pairs_are_means_of_choices_by_hand() -> None:
+    worths = {"a": {"x": 0.0, "y": 0.0}}
+    chance = np.array([[0.5, 0.2], [0.8, 0.5]])  # the first profile is x in row 0: y beats x in 80%
+    assert effects(chance, all_profiles(worths), worths) == {"a=y": pytest.approx(0.65 - 0.35)}
+    assert effects(chance, all_profiles(worths), worths, differing=True) == {"a=y": pytest.approx(0.6)}
+
+
+METHODS: list[dict[str, Any]] = [
+    {
+        "name": vcov.lower(),
+        "method": "amce",
+        "options": {"formula": "y ~ tone", "id": "cluster", "vcov": vcov},
+    }
+    for vcov in ("CR0", "CR2", "CV3")
+]
+METHODS.append(
+    {"name": "statsmodels", "method": "statsmodels", "options": {"formula": "y ~ tone", "id": "cluster"}}
+)
+
+
+@pytest.mark.long
+def test_coverage_with_five_clusters_is_that_of_the_closed_form(tmp_path: Path) -> None:
+    """Of five equal clusters with normal differences, t with 4 degrees of freedom is exact.
+
+    CR0 (HC0 of clusters' sums) has a standard error that is sqrt(4/5) of the right one; statsmodels has one
+    that is sqrt(19/18) of it, and normal intervals.
+    """
+    process = [{"name": "five", "process": "made_up_trials:clusters_of_four"}]
+    file = written(tmp_path, draws=1500, processes=process, methods=METHODS, performance=["coverage"])
+    found = run_trial(load_trial(file)).frame.set_index("method")
+    one = amce(drawn("unequal_clusters", clusters=5).data, "y ~ tone", id="cluster", vcov="CR0")
+    limits = {
+        "cr0": student.isf(0.025, one.frame["df"].iloc[-1]) * np.sqrt(4 / 5),
+        "statsmodels": norm.isf(0.025) * np.sqrt(19 / 18),
+    }
+    expected = {name: 1 - 2 * student.sf(limit, 4) for name, limit in limits.items()}
+    expected |= {"cr2": 0.95, "cv3": 0.95}
+    assert expected["statsmodels"] < 0.9
+    for name, value in expected.items():
+        error = np.sqrt(value * (1 - value) / 1500)
+        assert abs(found["estimate"][name] - value) < 3.5 * error, name

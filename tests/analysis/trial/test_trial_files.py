@@ -1,0 +1,79 @@
+"""Trial files: grids, parts of users, and what is refused with line and remedy."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from made_up_trials import CONTENT, written
+
+from conjury.analysis.trial import list_trials, load_trial
+from conjury.inference.errors import InputError
+
+
+def test_grids_multiply_parameters_and_options(tmp_path: Path) -> None:
+    parts = {**CONTENT["processes"][0], "expand": {"rows": [10, 40], "effect": [0, 1, 2]}}  # type: ignore[index]
+    trial = load_trial(written(tmp_path, processes=[parts]))
+    assert [dict(cell.parameters) for cell in trial.cells][:4] == [
+        {"rows": 10, "effect": 0},
+        {"rows": 10, "effect": 1},
+        {"rows": 10, "effect": 2},
+        {"rows": 40, "effect": 0},
+    ]
+    assert [one.label for one in trial.tried] == ["means, scale=1.0", "means, scale=2.0"]
+
+
+@pytest.mark.parametrize("name", list_trials())
+def test_trials_that_ship_are_valid_and_say_what_they_ask(name: str) -> None:
+    trial = load_trial(name)
+    assert trial.name == name
+    assert trial.title.endswith("?")
+    assert trial.aims
+    assert trial.draws >= 250
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"processes": [{"name": "a", "process": "clusterz"}]}, "process 'clusterz' is unknown"),
+        (
+            {"processes": [{"name": "a", "process": "unequal_cluster"}]},
+            "did you mean 'unequal_clusters'",
+        ),
+        ({"methods": [{"name": "a", "method": "nowhere:f"}]}, "module nowhere cannot be imported"),
+        ({"methods": [{"name": "a", "method": "made_up_trials:f"}]}, "made_up_trials has no function f"),
+        (
+            {"methods": [{"name": "a", "method": "made_up_trials:means", "options": {"skale": 2}}]},
+            "has no option 'skale' (did you mean 'scale'?)",
+        ),
+        (
+            {"methods": [{"name": "a", "method": "wild_bootstrap"}]},
+            "wild_bootstrap needs id; add it",
+        ),
+        ({"performance": ["bias", "coverge"]}, "'coverge' is no measure (did you mean 'coverage'?)"),
+        ({"until": {"coverage": 0}}, "a Monte Carlo standard error above 0 belongs here"),
+        ({"draws": 1}, "draws"),
+        ({"methods": [CONTENT["methods"][0], CONTENT["methods"][0]]}, "'means' is given twice"),  # type: ignore[index]
+        ({"seeds": 1}, "seeds"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_line_and_remedy(
+    tmp_path: Path, changes: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        load_trial(written(tmp_path, **changes))
+    message = str(refusal.value)
+    assert sentence in message, message
+    assert re.search(r"own\.yaml:\d+: ", message)
+
+
+def test_a_trial_that_is_not_there_is_refused_with_those_that_ship() -> None:
+    with pytest.raises(InputError, match=r"no trial 'unit' \(did you mean 'units'\?\); .*few_clusters"):
+        load_trial("unit")
+
+
+def test_too_large_a_grid_is_refused(tmp_path: Path) -> None:
+    grid = {**CONTENT["processes"][0], "expand": {"rows": list(range(4, 6000))}}  # type: ignore[index]
+    with pytest.raises(InputError, match=r"11,992 combinations; the limit is 10,000"):
+        load_trial(written(tmp_path, processes=[grid]))

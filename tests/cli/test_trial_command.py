@@ -1,0 +1,89 @@
+"""``conjury trial``: what it prints, keeps and refuses, and the report on it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from made_up_trials import written
+
+from conjury.analysis.trial import load_trial, run_trial
+
+
+def test_a_trial_prints_its_size_first_and_then_performance(ran: Callable[..., str], tmp_path: Path) -> None:
+    printed = ran("trial", written(tmp_path), "--workers", 1)
+    assert printed.index("2 cells, 2 methods, 12 draws to be made by 1 process") < printed.index("coverage")
+    assert "conjury report trials --results trials" in printed.replace("\n", " ")
+    table = pd.read_parquet(tmp_path / "trials" / "tables" / "own.parquet")
+    expected = run_trial(load_trial(tmp_path / "own.yaml")).frame
+    pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+
+
+def test_a_rerun_makes_no_draws_and_several_trials_share_a_folder(
+    ran: Callable[..., str], tmp_path: Path
+) -> None:
+    file = written(tmp_path)
+    ran("trial", file, "--workers", 1)
+    other = tmp_path / "other.yaml"
+    other.write_text(file.read_text(encoding="utf-8").replace("name: own", "name: other"), encoding="utf-8")
+    assert "0 draws to be made" in ran("trial", other, "--workers", 1)
+    assert "0 draws to be made" in ran("trial", file, "--workers", 1)
+    results = json.loads((tmp_path / "trials" / "manifest.json").read_text(encoding="utf-8"))["results"]
+    assert sorted(one["name"] for one in results) == ["other", "own"]
+    ran("report", "trials", "--results", "trials")
+    page = (tmp_path / "reports" / "trials.html").read_text(encoding="utf-8")
+    assert page.count("Own trial") >= 2
+    assert "Not shown" not in page
+
+
+def test_draws_and_methods_are_chosen_by_options(ran: Callable[..., str], tmp_path: Path) -> None:
+    ran(
+        "trial",
+        written(tmp_path),
+        "--workers",
+        1,
+        "--draws",
+        4,
+        "--only",
+        "'means, scale=2.0'",
+        "--out",
+        "mine",
+    )
+    table = pd.read_parquet(tmp_path / "mine" / "tables" / "own.parquet")
+    assert set(table["draws"]) == {4}
+    assert set(table["method"]) == {"means, scale=2.0"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["smal"], "There is no trial 'smal' (did you mean 'small'?)"),
+        (["small", "--only", "cr9"], "no method 'cr9'"),
+        (["small", "--backend", "slurm"], "backend is 'slurm'"),
+    ],
+)
+def test_wrong_arguments_end_in_one_sentence(
+    refused: Callable[..., str], arguments: list[str], sentence: str
+) -> None:
+    assert sentence in refused("trial", *arguments)
+
+
+def test_a_folder_without_trials_is_refused_by_their_report(
+    refused: Callable[..., str],
+) -> None:
+    assert "contains no results" in refused("report", "trials", "--results", "nowhere")
+
+
+@pytest.mark.long
+def test_the_small_trial_takes_less_than_a_minute(ran: Callable[..., str], tmp_path: Path) -> None:
+    begun = time.monotonic()
+    ran("trial", "small", "--workers", 2, figures=("svg", "png", "pdf"))
+    assert time.monotonic() - begun < 60
+    table = pd.read_parquet(tmp_path / "trials" / "tables" / "small.parquet")
+    coverage = table[table["measure"] == "coverage"].set_index(["quantity", "clusters", "method"])["estimate"]
+    assert coverage["group=b", 5, "Rows as independent"] < 0.7
+    assert coverage["tone=rude", 10, "CR2"] > 0.9

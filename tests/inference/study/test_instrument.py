@@ -1,0 +1,89 @@
+"""The section ``instrument`` of a study file: what it accepts, and sentences for what contradicts itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.studies import LABELS, RATINGS, items, towns, write_study
+
+from conjury.inference.errors import InputError
+from conjury.inference.study import load_any_study
+
+FULL = {
+    "facets": {
+        "prompt": ["plain", "strict"],
+        "option_order": ["given", "swapped"],
+        "option_labels": ["letters", "numbers"],
+        "sample": 2,
+        "parser": ["strict", "lenient"],
+    },
+    "fraction": "1/2",
+    "vacuum_pairs": 3,
+    "same_quality_pairs": 4,
+    "irrelevant": ["river"],
+    "anchors": 5,
+}
+
+
+def load(folder: Path, content: dict[str, Any], instrument: dict[str, Any]) -> Any:
+    return load_any_study(write_study(folder, content | {"instrument": instrument}))
+
+
+def test_an_instrument_is_loaded_and_its_samples_are_those_of_every_judge(tmp_path):
+    study = load(tmp_path, towns(), FULL)
+    assert study.instrument.fraction == 0.5
+    assert study.instrument.swaps
+    assert {judge.ask.samples for judge in study.judges if judge.ask is not None} == {2}
+    assert [prompt.id for prompt in study.instrument_prompts] == ["plain", "strict"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"facets": {"prompt": ["plane"]}}, "prompt: 'plane' is unknown here; did you mean 'plain'?"),
+        (
+            {"facets": {"option_order": ["swapped"]}},
+            "'swapped' is relative to 'given'; name both.",
+        ),
+        ({"facets": {"parser": ["strict", "strict"]}}, "parser: 'strict' is given twice"),
+        ({"facets": {"scale_direction": ["ascending", "descending"]}}, "only ratings have scales"),
+        (
+            {"facets": {"sample": 2}, "fraction": 0.2},
+            "of 4 combinations of facets 1 would be asked",
+        ),
+        ({"facets": {"sample": 300}}, "facets: their levels have 600 combinations, and the limit is 500"),
+        ({"same_quality_pairs": 2}, "same_quality_pairs: profiles with the same levels are identical here"),
+        ({"irrelevant": ["rivers"]}, "irrelevant: 'rivers' is unknown here; did you mean 'river'?"),
+        ({"anchors": 41}, "anchors: the design has 40 pairs; write at most as many."),
+        ({"vacuum": 2}, "'vacuum' is unknown here; did you mean 'vacuum_pairs'?"),
+    ],
+)
+def test_contradictions_are_refused_with_the_line_and_a_remedy(tmp_path, changes, sentence):
+    with pytest.raises(InputError, match=r"study\.yaml:\d+: ") as refused:
+        load(tmp_path, towns(), changes)
+    assert sentence in str(refused.value)
+
+
+def test_facets_that_the_form_of_answers_lacks_are_refused(tmp_path):
+    ratings = items(RATINGS)
+    with pytest.raises(InputError, match="option_labels: only a choice has two options"):
+        load(tmp_path / "a", ratings, {"facets": {"option_labels": ["letters", "numbers"]}})
+    with pytest.raises(InputError, match="option_order: only choices and labels have options"):
+        load(tmp_path / "b", ratings, {"facets": {"option_order": ["given", "swapped"]}})
+    with pytest.raises(InputError, match="vacuum_pairs: only a conjoint of pairs has pairs"):
+        load(tmp_path / "c", ratings, {"vacuum_pairs": 3})
+    labels = items({"form": "label", "labels": LABELS})
+    labels["collect"]["shuffle_options"] = True
+    with pytest.raises(InputError, match=r"collect\.shuffle_options draws the order of labels"):
+        load(tmp_path / "d", labels, {"facets": {"option_order": ["given", "swapped"]}})
+
+
+def test_an_attribute_may_not_have_the_name_of_a_column_of_the_instrument(tmp_path):
+    content = towns()
+    content["attributes"][3]["id"] = "occasion"
+    with pytest.raises(InputError, match="'occasion' is an attribute and a column of the instrument"):
+        load(tmp_path / "a", content, {"anchors": 5})
+    write_study(tmp_path / "b", content)
+    assert load_any_study(tmp_path / "b").instrument is None

@@ -1,0 +1,108 @@
+"""Small processes, methods and measures as users write them, in a module of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from conjury.analysis.numerics.performance import Draws, Measured, mean
+from conjury.analysis.results import Result
+from conjury.analysis.trial import Drawn, run_trial, true_values
+from conjury.analysis.trial.file import Trial
+from conjury.inference.errors import MissingDependency
+
+CONTENT: dict[str, Any] = {
+    "name": "own",
+    "title": "Own trial",
+    "draws": 6,
+    "processes": [{"name": "two", "process": "made_up_trials:two_groups", "expand": {"rows": [10, 40]}}],
+    "methods": [{"name": "means", "method": "made_up_trials:means", "expand": {"scale": [1.0, 2.0]}}],
+}
+
+
+def written(folder: Path, **changes: object) -> Path:
+    (folder / "made_up_trials.py").write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    file = folder / "own.yaml"
+    file.write_text(yaml.safe_dump({**CONTENT, **changes}, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def two_groups(rng: np.random.Generator, *, rows: int = 40, effect: float = 0.5) -> Drawn:
+    group = np.arange(rows) % 2
+    y = effect * group + rng.normal(size=rows)
+    own = float(y[group == 1].mean() - y[group == 0].mean())
+    return Drawn(
+        pd.DataFrame({"group": group, "y": y}),
+        true_values(population={"difference": effect}, sample={"difference": own}),
+    )
+
+
+def means(data: pd.DataFrame, *, scale: float = 1.0, alpha: float = 0.05) -> pd.DataFrame:
+    groups = [data.loc[data["group"] == one, "y"].to_numpy() for one in (0, 1)]
+    estimate = groups[1].mean() - groups[0].mean()
+    error = scale * np.sqrt(sum(one.var(ddof=1) / len(one) for one in groups))
+    limit = {0.05: 1.96, 0.1: 1.645}[alpha] * error
+    return pd.DataFrame(
+        {
+            "quantity": ["difference"],
+            "estimate": estimate,
+            "std_error": error,
+            "lower": estimate - limit,
+            "upper": estimate + limit,
+        }
+    )
+
+
+def noisy(data: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    return pd.DataFrame({"quantity": ["difference"], "estimate": [rng.normal()]})
+
+
+def failing(data: pd.DataFrame) -> pd.DataFrame:
+    if data["y"].iloc[0] > 0:
+        raise ValueError("The first row is above 0.")
+    return means(data)
+
+
+def absent(data: pd.DataFrame) -> pd.DataFrame:
+    raise MissingDependency("somewhere is not installed; pip install somewhere.")
+
+
+def wordless(data: pd.DataFrame) -> float:
+    return 0.0
+
+
+def untrue(rng: np.random.Generator) -> pd.DataFrame:
+    return pd.DataFrame({"y": rng.normal(size=2)})
+
+
+def mean_absolute_error(draws: Draws) -> Measured:
+    return mean(np.abs(draws.errors))
+
+
+def clusters_of_four(rng: np.random.Generator, *, clusters: int = 5) -> Drawn:
+    """Both levels twice in each cluster: the estimate is the mean of normal differences of clusters."""
+    cluster = np.repeat(np.arange(clusters), 4)
+    tone = np.tile([0, 0, 1, 1], clusters)
+    difference = rng.normal(0.3, 1, clusters)
+    data = pd.DataFrame(
+        {
+            "y": difference[cluster] * tone,
+            "cluster": cluster,
+            "tone": pd.Categorical.from_codes(tone, pd.Index(["kind", "rude"])),
+        }
+    )
+    return Drawn(data, true_values(population={"tone=rude": 0.3}))
+
+
+def result(draws: int = 40) -> Result:
+    """The result of a trial with two parameters and two estimands."""
+    process = {"name": "two", "process": "made_up_trials:two_groups"}
+    grid = {"rows": [10, 40], "effect": [0.0, 0.5]}
+    labels = {"rows": "Rows", "effect": "Effect"}
+    estimands = {"population": "In the population", "sample": "In the sample"}
+    trial = {**CONTENT, "processes": [{**process, "expand": grid}], "labels": labels, "estimands": estimands}
+    return run_trial(Trial.model_validate(trial), draws=draws)
