@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -29,9 +29,10 @@ from ..numerics.variance_components import (
     terms_of,
 )
 from ..results import Result
-from .decisions import LABEL, REPETITION, by_judge, decisions
+from .decisions import LABEL, REPETITION, Decisions, by_judge, decisions
 
 OBJECT, RESIDUAL, JOINED = "object", "residual", ":"
+NOT_CROSSED = (REPETITION, "parser", "occasion")  # no facets by default
 EXHAUSTED = ("option_order", "scale_direction", "position")  # facets whose levels are all there are
 ANOVA, REML = "anova", "reml"
 
@@ -105,7 +106,8 @@ def variance_components(
         By default ``chosen`` of choices and ``value`` of ratings.
     facets : sequence of str, optional
         Crossed facets, by default the known ones that vary. ``sample`` is none of them unless named:
-        samples are repeats of a request and make up the residual. ``judge_id`` as a facet treats judges
+        samples are repeats of a request and make up the residual. ``parser`` and ``occasion`` are none
+        unless named, either; their first level is analysed. ``judge_id`` as a facet treats judges
         as one population.
     object : str, optional
         Column of the objects of ratings, by default ``item_id``.
@@ -158,7 +160,8 @@ def variance_components(
     found = decisions(data.reset_index(drop=True), outcome, facets, object=object)
     if found.kind == LABEL:
         raise InputError("Labels have no variance; give ratings or choices, or count changes by flips(data).")
-    crossed = [name for name in found.facets if facets is not None or name != REPETITION]
+    crossed = [name for name in found.facets if facets is not None or name not in NOT_CROSSED]
+    found = _first_of(found, crossed)
     frames, coefficients, notes = [], list[dict[str, Any]](), list[str]()
     models: dict[str, dict[str, Any]] = {}
     groups = [("all", found.frame)] if "judge_id" in crossed else by_judge(found)
@@ -186,6 +189,15 @@ def variance_components(
     settings = {"alpha": alpha, "draws": draws, "seed": seed, "outcome": outcome, "models": models}
     extra = {"coefficients": pd.DataFrame(coefficients)}
     return Result(pd.concat(frames, ignore_index=True), "variance_components", tuple(notes), settings, extra)
+
+
+def _first_of(found: Decisions, crossed: Sequence[str]) -> Decisions:
+    """Keep the first parsing rule and occasion where they are no facets: they are no repeats of a request."""
+    frame = found.frame
+    for name in NOT_CROSSED[1:]:
+        if name in found.facets and name not in crossed:
+            frame = frame[(frame[name] == sorted(frame[name].unique())[0]).to_numpy(dtype=bool)]
+    return replace(found, frame=frame)
 
 
 def model_of(result: Result, judge: str) -> Model:

@@ -50,7 +50,8 @@ def specifications(
     formula : str
         As in `conjoint.amce`.
     facets : sequence of str, optional
-        By default every known facet that varies, other than ``sample``.
+        By default every known facet that varies, other than ``sample`` and ``occasion``, of which the first
+        is analysed.
     reference : mapping of str to str, optional
         Level of each facet in the specification that others are compared with, by default the first.
     outcome, features, cluster
@@ -102,12 +103,15 @@ def specifications(
         raise InputError("Specifications are of AMCEs; give choices, with the columns position and pair_id.")
     data = data.reset_index(drop=True)
     found = decisions(data, outcome, facets, cluster=cluster, features=features)
-    crossed = [name for name in found.facets if facets is not None or name != REPETITION]
+    later = [REPETITION, "occasion"]
+    crossed = [name for name in found.facets if facets is not None or name not in later]
     if not crossed:
         raise InputError("No facet of the data has two levels, so there is one specification; name facets.")
     first = _reference(found.frame, crossed, reference or {})
     frames, summaries, notes = [], list[dict[str, Any]](), list[str]()
     for judge, own in by_judge(found):
+        if "occasion" in found.facets and "occasion" not in crossed:
+            own = own[(own["occasion"] == own["occasion"].min()).to_numpy(dtype=bool)]
         own = own[own["designed"].to_numpy(dtype=bool)]
         if ORDER not in crossed:
             own = own[~is_repeat(data)[own["row_a"].to_numpy()]]

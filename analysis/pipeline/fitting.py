@@ -64,7 +64,8 @@ def work_of(
         split = list(groups(loaded.variants))
         options = options.with_draws(study.bootstrap.draws)
         plan = plan_conjoint(study, split, options)
-        plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, loaded.variants[""], options)))
+        asked = loaded.variants[""] if loaded.asked is None else loaded.asked
+        plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, asked, options)))
         follow = partial(_of_choices, study, loaded)
         return Work(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)
@@ -76,7 +77,8 @@ def work_of(
         return Work(loaded, plan, options.draws or 0, follow, describe_labels(study))
     options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
-    plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, loaded.judgments, options)))
+    asked = loaded.judgments if loaded.asked is None else loaded.asked
+    plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, asked, options)))
     return Work(loaded, plan, options.draws or 0, partial(_of_ratings, study, loaded), describe_study(study))
 
 
