@@ -6,7 +6,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from ..benchmark.data.answered import Answered
 from ..frames.vocabulary import HUMAN
 from ..raters.models.fitted import ModelFit
 from .conjoint import answers, groups, plan_conjoint
+from .instruments import instrument_steps
 from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, Loaded
 from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
@@ -63,6 +64,8 @@ def work_of(
         split = list(groups(loaded.variants))
         options = options.with_draws(study.bootstrap.draws)
         plan = plan_conjoint(study, split, options)
+        asked = loaded.variants[""] if loaded.asked is None else loaded.asked
+        plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, asked, options)))
         follow = partial(_of_choices, study, loaded)
         return Work(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)
@@ -74,6 +77,8 @@ def work_of(
         return Work(loaded, plan, options.draws or 0, follow, describe_labels(study))
     options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
+    asked = loaded.judgments if loaded.asked is None else loaded.asked
+    plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, asked, options)))
     return Work(loaded, plan, options.draws or 0, partial(_of_ratings, study, loaded), describe_study(study))
 
 

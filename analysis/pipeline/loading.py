@@ -77,6 +77,9 @@ class Loaded:
         True values of simulated data, from the file beside them.
     changed : bool
         Whether columns were renamed or rows selected.
+    asked : DataFrame or None
+        All main choices or judgments of a study with an instrument, with the facets under which they were
+        asked; those that only test judges are included.
     """
 
     study: Study | ItemStudy | None
@@ -85,6 +88,7 @@ class Loaded:
     notes: tuple[str, ...] = ()
     truth: pd.DataFrame | None = None
     changed: bool = False
+    asked: pd.DataFrame | None = None
 
     @property
     def variants(self) -> dict[str, pd.DataFrame]:
@@ -220,7 +224,16 @@ def read_choices_of(
         sources += read
         notes += assumed
     loaded = Loaded(study, tables, tuple(sources), tuple(dict.fromkeys([*notes, *advice(study)])))
-    return replace(loaded, truth=_truth_of_choices(loaded))
+    return replace(loaded, truth=_truth_of_choices(loaded), asked=_asked_choices(study, data, selection))
+
+
+def _asked_choices(study: Study, data: Sequence[Path], selection: Selection) -> pd.DataFrame | None:
+    """The main choices with their facets, where the study has an instrument."""
+    if study.instrument is None:
+        return None
+    named: dict[str, Any] = {"levels": selection.levels, "renames": selection.renames, "ordinary": False}
+    tables = {str(file): load_choices(study, file, **named) for file in data}
+    return name_or_select(stack_choices(study, tables), selection.judge, selection.prompt)
 
 
 def _read_variant(
@@ -275,6 +288,15 @@ def read_judgments_of(
         )
         for file in data
     }
+    asked = None
+    if study is not None and study.instrument is not None:
+        read: dict[str, Any] = {
+            "study": study,
+            "renames": selection.renames,
+            "where": selection.where,
+            "ordinary": False,
+        }
+        asked = stack_judgments({str(file): load_judgments(file, **read) for file in data})
     truths = [read_table(file) for path in data if (file := companion(path, "truth")).is_file()]
     found = _items(data, study, items)
     return Loaded(
@@ -287,6 +309,7 @@ def read_judgments_of(
         tuple(notes),
         pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
         changed=bool(selection.renames or selection.where),
+        asked=asked,
     )
 
 

@@ -241,7 +241,9 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     estimated = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
-        if work.groups and result.kind not in ("people", "bounds", *CORRECTIONS)
+        if work.groups
+        and "groups" in result.settings
+        and result.kind not in ("people", "bounds", *CORRECTIONS)
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:

@@ -85,9 +85,12 @@ def first_answers(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def presentations(
-    choices: pd.DataFrame, outcome: str = "chosen", features: Sequence[str] | None = None
+    choices: pd.DataFrame,
+    outcome: str = "chosen",
+    features: Sequence[str] | None = None,
+    facets: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """One row per presentation, as in `Repeats`."""
+    """One row per presentation, as in `Repeats`; presentations of a pair may differ by ``facets`` alone."""
     for name in ("judge_id", "pair_id", "position", outcome):
         require_column(choices, name)
         if choices[name].isna().any() and name != outcome:
@@ -96,17 +99,20 @@ def presentations(
                 f"Row {row} has no {name}, which repeats are matched by; fill it or drop the row."
             )
     rows = _asked(choices)
+    facets = [name for name in facets if name not in rows]
+    asked = [*_ASKED, *facets]
+    rows[facets] = choices[facets].astype("string").fillna("").to_numpy()
     rows["key"] = _profile_keys(choices, features)
     rows["row"] = np.arange(len(choices))
     rows["chosen"] = _known_choices(choices, outcome)
     position = choices["position"].astype("string").to_numpy(dtype=object)
     sides = [rows[position == side] for side in POSITIONS]
-    number = rows.groupby(_ASKED, sort=False).ngroup().to_numpy()
+    number = rows.groupby(asked, sort=False).ngroup().to_numpy()
     _check_sides(choices, number, position)
     order = [np.argsort(number[position == side], kind="stable") for side in POSITIONS]
     a, b = (side.iloc[place].reset_index(drop=True) for side, place in zip(sides, order, strict=True))
     answer = np.where(a["chosen"] + b["chosen"] == 1, a["chosen"], np.nan)
-    shown: pd.DataFrame = a[[*_ASKED, *_LINKS, "judge", "prompt", "is_human"]].assign(
+    shown: pd.DataFrame = a[[*asked, *_LINKS, "judge", "prompt", "is_human"]].assign(
         row_a=a["row"], row_b=b["row"], key_a=a["key"], key_b=b["key"], answer=answer
     )
     shown["low"], shown["high"] = shown[["key_a", "key_b"]].min(axis=1), shown[["key_a", "key_b"]].max(axis=1)

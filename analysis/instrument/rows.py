@@ -1,0 +1,55 @@
+"""Shares and means of decisions with clustered intervals, as parts of the rows of results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..conjoint.reliability.agreement import clustered_share
+from ..numerics.bootstrap import clustered_errors
+from ..numerics.intervals import UNBOUNDED, Support, inference
+from ..numerics.types import Floats
+
+
+def share_of(hits: pd.Series, clusters: pd.Series, alpha: float) -> dict[str, Any]:
+    """A share with Wilson's limits at the effective number of trials; missing values are excluded."""
+    known = hits.notna().to_numpy()
+    cluster = pd.factorize(clusters.to_numpy()[known])[0]
+    counts = np.bincount(cluster)
+    share = clustered_share(np.bincount(cluster, hits.to_numpy(dtype=float)[known]), counts, alpha)
+    return {
+        "estimate": share.estimate,
+        "std_error": share.std_error,
+        "lower": share.lower,
+        "upper": share.upper,
+        "n": int(known.sum()),
+        "n_clusters": len(counts),
+    }
+
+
+def mean_of(
+    values: Floats, clusters: pd.Series, alpha: float, support: Support = UNBOUNDED
+) -> dict[str, Any]:
+    """A mean with limits from cluster sums."""
+    return influenced(float(values.mean()), values - values.mean(), clusters, alpha, support)
+
+
+def influenced(
+    estimate: float, influence: Floats, clusters: pd.Series, alpha: float, support: Support = UNBOUNDED
+) -> dict[str, Any]:
+    """An estimate with limits from the influence of n rows on it, which is averaged, and G-1 df."""
+    error, n_clusters = clustered_errors(influence[:, None], pd.factorize(clusters)[0])
+    std_error = np.where(error > 0, error, np.nan)
+    df = np.array([max(n_clusters - 1, 1)])
+    found = inference(np.array([estimate]), std_error, alpha, df=df, support=support)
+    return {
+        "estimate": estimate,
+        "std_error": float(std_error[0]),
+        "p": float(found.p[0]),
+        "lower": float(found.lower[0]),
+        "upper": float(found.upper[0]),
+        "n": len(influence),
+        "n_clusters": n_clusters,
+    }

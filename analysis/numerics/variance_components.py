@@ -1,0 +1,328 @@
+"""Variance components of crossed random factors. Arrays in, arrays out.
+
+A term is a set of factors, as a tuple of their positions; the last variance is that of the residual. With one
+observation a cell, the interaction of all factors is part of the residual.
+
+References
+----------
+Brennan, R. L. (2001). Generalizability Theory. Springer. doi:10.1007/978-1-4757-3456-0
+Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical Association
+88(423), 899-905. doi:10.1080/01621459.1993.10476355
+Hamada, M., Weerahandi, S. (2000). Measurement system assessment via generalized inference. Journal of Quality
+Technology 32(3), 241-253. doi:10.1080/00224065.2000.11980000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from .types import Codes, Floats
+
+Term = tuple[int, ...]
+
+
+def terms_of(n_factors: int, replicated: bool) -> list[Term]:
+    """Main effects and interactions, by size; that of all factors only where cells are replicated."""
+    most = n_factors if replicated else n_factors - 1
+    return [term for size in range(1, most + 1) for term in combinations(range(n_factors), size)]
+
+
+@dataclass(frozen=True)
+class Anova:
+    """Mean squares of a balanced crossed design, by term, the residual's last."""
+
+    mean_square: Floats  # (T + 1,)
+    df: Floats  # (T + 1,)
+
+
+def is_balanced(codes: Codes, sizes: Sequence[int]) -> bool:
+    """Whether every cell of n observations, codes (n, F), has the same number of observations."""
+    counts = np.bincount(np.ravel_multi_index(tuple(codes.T), tuple(sizes)), minlength=int(np.prod(sizes)))
+    return bool((counts == counts[0]).all())
+
+
+def anova(codes: Codes, sizes: Sequence[int], values: Floats) -> Anova:
+    """Mean squares of a balanced design, from codes (n, F) and values (n,)."""
+    n_factors, n = len(sizes), len(values)
+    cell = np.ravel_multi_index(tuple(codes.T), tuple(sizes))
+    replicates = n // int(np.prod(sizes))
+    centred = values - values.mean()
+    means = np.bincount(cell, centred, int(np.prod(sizes))).reshape(sizes) / replicates
+    every = terms_of(n_factors, replicated=True)
+    raw: dict[Term, float] = {(): 0.0}
+    for term in every:
+        other = tuple(k for k in range(n_factors) if k not in term)
+        margin = means.mean(axis=other)
+        raw[term] = float((margin**2).sum()) * n / margin.size
+    squares = {
+        term: sum(
+            (-1) ** (len(term) - size) * raw[part]
+            for size in range(len(term) + 1)
+            for part in combinations(term, size)
+        )
+        for term in every
+    }
+    df = {term: float(np.prod([sizes[k] - 1 for k in term])) for term in every}
+    terms = terms_of(n_factors, replicates > 1)
+    if replicates > 1:
+        rest, rest_df = float(centred @ centred) - raw[every[-1]], float(n - means.size)
+    else:
+        rest, rest_df = squares[every[-1]], df[every[-1]]
+    found = np.array([*(squares[term] for term in terms), rest])
+    freedom = np.array([*(df[term] for term in terms), rest_df])
+    return Anova(np.maximum(found, 0.0) / freedom, freedom)
+
+
+def expected_mean_squares(sizes: Sequence[int], replicates: int) -> Floats:
+    """Matrix (T + 1, T + 1) that turns variances of terms and residual into expected mean squares."""
+    terms = terms_of(len(sizes), replicates > 1)
+    n = replicates * int(np.prod(sizes))
+    matrix = np.zeros((len(terms) + 1, len(terms) + 1))
+    matrix[:, -1] = 1.0
+    for row, own in enumerate(terms):
+        for column, other in enumerate(terms):
+            if set(own) <= set(other):
+                matrix[row, column] = n / np.prod([sizes[k] for k in other])
+    return matrix
+
+
+def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: int, seed: int) -> Floats:
+    """Draw variances, (draws, T + 1), from the generalised pivotal quantities of mean squares."""
+    chi2 = np.random.default_rng(seed).chisquare(df, size=(draws, len(df)))
+    drawn = mean_square * df / chi2
+    return np.asarray(np.maximum(np.linalg.solve(matrix, drawn.T).T, 0.0))
+
+
+def is_replicated(codes: Codes, sizes: Sequence[int]) -> bool:
+    """Whether some cell has several observations."""
+    return bool(
+        np.unique(np.ravel_multi_index(tuple(codes.T), tuple(sizes)), return_counts=True)[1].max() > 1
+    )
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """Objects that were observed in the same k cells."""
+
+    shared: Floats  # (terms with the object, k, k): whether two observations share an effect
+    design: Floats  # (k, 1 + q): a column of ones, and the levels of the terms without the object
+    n: int  # objects
+    total: Floats  # (k,): sums over objects
+    products: Floats  # (k, k): sums of products over objects
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """Variances by restricted maximum likelihood, by term, the residual's last."""
+
+    variance: Floats  # (T + 1,): 0 where the likelihood is largest on the boundary
+    std_error: Floats  # (T + 1,): by the observed information; NaN on the boundary
+
+
+def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
+    """Terms whose variances a design can tell apart: main effects, and interactions up to some size.
+
+    Those of a size are left out, with all larger ones, where their covariances depend linearly on each other,
+    on smaller terms, or, of terms with the object, on independent residuals.
+    """
+    every = terms_of(len(sizes), is_replicated(codes, sizes))
+    patterns, _ = _patterns(codes, sizes, np.zeros(len(codes)), every)
+    cells = np.unique(codes[:, 1:], axis=0)
+    of_object = [term for term in every if 0 in term]
+    kept = list[Term]()
+    for size in range(1, len(sizes) + 1):
+        wanted = [term for term in every if len(term) <= size]
+        within = [
+            np.concatenate([one.shared[of_object.index(term)].ravel() for one in patterns])
+            for term in wanted
+            if 0 in term
+        ]
+        within.append(np.concatenate([np.eye(len(one.total)).ravel() for one in patterns]))
+        facets = [np.array(term) - 1 for term in wanted if 0 not in term]
+        between = [np.all(cells[:, None, own] == cells[None, :, own], axis=2).ravel() for own in facets]
+        parts = [np.array(part, dtype=float) for part in (within, between) if part]
+        if size > 1 and any(np.linalg.matrix_rank(part @ part.T) < len(part) for part in parts):
+            break
+        kept = wanted
+    return kept
+
+
+def restricted_variances(
+    codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]
+) -> Restricted:
+    """Fit terms and the residual of any crossed design by restricted maximum likelihood.
+
+    Effects that involve the object, factor 0, are eliminated within objects, so that the cost grows with the
+    patterns of cells in which objects are observed.
+    """
+    scale = float(values.var())
+    centred = (values - values.mean()) / np.sqrt(scale)
+    patterns, owner = _patterns(codes, sizes, centred, terms)
+    size = len(terms) + 1
+
+    def loss(root: Floats) -> float:
+        return _deviance(root**2, patterns, terms, owner)
+
+    bounds = [(0.0, None)] * len(terms) + [(_LEAST, None)]
+    best = minimize(
+        loss,
+        np.full(size, _START),
+        jac="3-point",
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"ftol": 1e-11, "gtol": 1e-6, "maxiter": 500, "maxfun": 100_000},
+    )
+    variance = np.where(best.x < _ZERO, 0.0, best.x**2)
+    free = np.flatnonzero(variance)
+    std_error = np.full(size, np.nan)
+    information = _curvature(variance, free, patterns, terms, owner) / 2
+    with np.errstate(invalid="ignore"):
+        std_error[free] = np.sqrt(np.diag(np.linalg.pinv(information)))
+    return Restricted(variance * scale, std_error * scale)
+
+
+_START, _LEAST, _ZERO, _STEP = 0.4, 1e-4, 1e-3, 1e-3
+
+
+def _patterns(
+    codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]
+) -> tuple[list[_Pattern], Codes]:
+    """Objects by the cells in which they were observed; and the term of each column of the designs, (q,)."""
+    others = [term for term in terms if 0 not in term]
+    levels = [int(np.prod([sizes[k] for k in term])) for term in others]
+    owner = np.repeat([terms.index(term) for term in others], levels).astype(np.int64)
+    starts = np.cumsum([0, *levels])
+    order = np.lexsort((*codes[:, :0:-1].T, codes[:, 0]))
+    codes, values = codes[order], values[order]
+    groups: dict[bytes, list[slice]] = {}
+    ends = np.append(np.flatnonzero(np.diff(codes[:, 0])) + 1, len(codes))
+    for first, last in zip(np.append(0, ends[:-1]), ends, strict=True):
+        rows = slice(int(first), int(last))
+        groups.setdefault(codes[rows, 1:].tobytes(), []).append(rows)
+    found = []
+    for members in groups.values():
+        cells = codes[members[0]]
+        own = np.stack([values[rows] for rows in members])
+        shared = [
+            np.all(cells[:, None, term[1:]] == cells[None, :, term[1:]], axis=2)
+            for term in terms
+            if 0 in term
+        ]
+        design = np.zeros((len(cells), 1 + len(owner)))
+        design[:, 0] = 1.0
+        for start, term in zip(starts, others, strict=False):
+            joint = np.ravel_multi_index(tuple(cells[:, list(term)].T), [sizes[k] for k in term])
+            design[np.arange(len(cells)), 1 + start + joint] = 1.0
+        found.append(_Pattern(np.array(shared, dtype=float), design, len(own), own.sum(axis=0), own.T @ own))
+    return found, owner
+
+
+def _deviance(variance: Floats, patterns: Sequence[_Pattern], terms: Sequence[Term], owner: Codes) -> float:
+    """-2 log of the restricted likelihood, up to a constant."""
+    within = variance[[k for k, term in enumerate(terms) if 0 in term]]
+    determinant, squares = 0.0, 0.0
+    gram, moment = np.zeros((1 + len(owner),) * 2), np.zeros(1 + len(owner))
+    for one in patterns:
+        covariance = np.tensordot(within, one.shared, axes=1) + variance[-1] * np.eye(len(one.total))
+        factor = cho_factor(covariance, lower=True, check_finite=False)
+        determinant += 2 * one.n * float(np.log(np.diag(factor[0])).sum())
+        solved = cho_solve(factor, np.column_stack([one.design, one.products]), check_finite=False)
+        weighted, turned = solved[:, : len(moment)], solved[:, len(moment) :]
+        gram += one.n * one.design.T @ weighted
+        moment += weighted.T @ one.total
+        squares += float(np.trace(turned))
+    root = np.sqrt(variance[owner])
+    system = np.eye(len(owner)) + root[:, None] * gram[1:, 1:] * root
+    factor = cho_factor(system, lower=True, check_finite=False)
+    sides = root[:, None] * np.column_stack([gram[1:, 0], moment[1:]])
+    left = sides.T @ cho_solve(factor, sides, check_finite=False)
+    information = gram[0, 0] - left[0, 0]
+    mean = moment[0] - left[0, 1]
+    determinant += 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(information))
+    return determinant + squares - float(left[1, 1]) - float(mean**2 / information)
+
+
+def _curvature(
+    variance: Floats, free: Codes, patterns: Sequence[_Pattern], terms: Sequence[Term], owner: Codes
+) -> Floats:
+    """Second derivatives of the deviance by the free variances, by central differences."""
+    steps = np.zeros((len(free), len(variance)))
+    steps[np.arange(len(free)), free] = _STEP * variance[free]
+
+    def at(change: Floats) -> float:
+        return _deviance(variance + change, patterns, terms, owner)
+
+    curvature = np.empty((len(free), len(free)))
+    for i, one in enumerate(steps):
+        for j, two in enumerate(steps[: i + 1]):
+            mixed = at(one + two) - at(one - two) - at(two - one) + at(-one - two)
+            curvature[i, j] = curvature[j, i] = mixed / (4 * one.sum() * two.sum())
+    return curvature
+
+
+FEWEST_DF = 0.9
+
+
+def satterthwaite_draws(variance: Floats, df: Floats, draws: int, seed: int) -> Floats:
+    """Draw variances, (draws, T + 1), as scaled inverse chi-square; those of zero stay so.
+
+    Those so close to zero that they have fewer than 0.9 degrees of freedom are drawn as normal above zero.
+    """
+    random = np.random.default_rng(seed)
+    known = np.isfinite(df) & (variance > 0)
+    own = np.where(known, df, 1.0)
+    chi2 = random.chisquare(np.maximum(own, FEWEST_DF), size=(draws, len(df)))
+    normal = np.maximum(variance * (1 + np.sqrt(2 / own) * random.standard_normal((draws, len(df)))), 0.0)
+    return np.where(known, np.where(own < FEWEST_DF, normal, variance * own / chi2), variance)
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Variance of universe scores, and the error variances of a mean over conditions, each of shape (b,)."""
+
+    universe: Floats
+    relative: Floats
+    absolute: Floats
+
+    @property
+    def phi(self) -> Floats:
+        """Dependability of absolute decisions."""
+        return _ratio(self.universe, self.universe + self.absolute)
+
+    @property
+    def generalisability(self) -> Floats:
+        """Generalisability of relative decisions."""
+        return _ratio(self.universe, self.universe + self.relative)
+
+
+def precision(
+    variances: Floats, terms: Sequence[Term], counts: Sequence[float], universe: Sequence[float]
+) -> Precision:
+    """Precision of object means over ``counts`` levels of each facet and, last, repeats of each cell.
+
+    Factor 0 is the object; ``variances`` have shape (b, T + 1), ``universe`` (F - 1,) is the number of levels
+    in the universe of each facet, infinite for random ones. What a facet adds whose levels are exhausted
+    is no error (Brennan 2001, chapters 3 and 4).
+    """
+    score = np.zeros(len(variances))
+    relative, absolute = score.copy(), score.copy()
+    for term, variance in zip(terms, variances.T, strict=False):
+        facets = [k - 1 for k in term if k]
+        seen = float(np.prod([1 / counts[k] for k in facets]))
+        whole = float(np.prod([1 / universe[k] for k in facets]))
+        if 0 in term:
+            score = score + whole * variance
+            relative = relative + (seen - whole) * variance
+        absolute = absolute + (seen - whole) * variance * bool(facets)
+    rest = variances[:, -1] / float(np.prod(counts))
+    return Precision(score, relative + rest, absolute + rest)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0))

@@ -1,0 +1,83 @@
+"""Judges as instruments: analyses of facets as steps, where tables have columns of facets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.study.base import RESERVED_TABLES
+from conjury.inference.study.models import ItemStudy, Study
+
+from ..instrument import (
+    decision_study,
+    drift,
+    flips,
+    order_effects,
+    specifications,
+    variance_components,
+)
+from ..instrument.decisions import FACETS, PAIR_KIND
+from ..results import Result, Step
+from .robustness import analysis_of_effects
+from .run import FitOptions, free, warnings_noted
+
+OF_INSTRUMENTS = ("option_order", "option_labels", "scale_direction", "parser", "occasion", PAIR_KIND)
+OCCASION = "occasion"
+
+
+def has_facets(data: pd.DataFrame) -> bool:
+    """Whether a table has columns of facets, other than prompts and samples, that vary."""
+    return any(name in data and data[name].nunique() > 1 for name in OF_INSTRUMENTS)
+
+
+def instrument_steps(study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions) -> Iterator[Step]:
+    """Plan the analyses of facets of choices or ratings; none where the data have no facets."""
+    if not has_facets(data):
+        return
+    taken = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
+    taken |= set(RESERVED_TABLES)
+    drawn: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
+
+    def step(name: str, title: str, call: Callable[..., Result], *given: Any, **more: Any) -> Step:
+        return Step(free(name, taken), title, partial(_noted, title, call, *given, **more))
+
+    if isinstance(study, Study):
+        formula = analysis_of_effects(study).formula
+        features = None if data["profile_id"].notna().all() else [part.id for part in study.attributes]
+        shown = {"features": features, "alpha": options.alpha}
+        yield step("order_effects", "Choices by position", order_effects, data, formula, **shown)
+        title = "Effects under every combination of facets"
+        yield step("specifications", title, specifications, data, formula, features=features, **drawn)
+    elif isinstance(study, ItemStudy):
+        data = _one_dimension(study, data)
+    facets = [name for name in FACETS if name in data and data[name].nunique() > 1]
+    if facets:
+        yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=options.alpha)
+    if facets and pd.api.types.is_numeric_dtype(data["chosen" if "chosen" in data else "value"]):
+        found = partial(variance_components, data, **drawn)
+        yield step("variance_components", "Sources of variance in answers", found)
+        yield step("decision_study", "How many prompts, orders and repeats", lambda: decision_study(found()))
+    if OCCASION in facets:
+        yield step("drift", "Change between occasions", drift, data, alpha=options.alpha)
+
+
+def _noted(title: str, call: Callable[..., Result], *given: Any, **more: Any) -> Result:
+    """Call an analysis; warnings become notes of its result."""
+    notes = list[str]()
+    with warnings_noted(notes, title):
+        found = call(*given, **more)
+    told = tuple(dict.fromkeys((*found.notes, *notes)))
+    return Result(found.frame, found.kind, told, found.settings, found.extra)
+
+
+def _one_dimension(study: ItemStudy, data: pd.DataFrame) -> pd.DataFrame:
+    """Judgments of the main dimension, or of the first; numbers where all answers are."""
+    if "dimension" in data and data["dimension"].nunique() > 1:
+        names = data["dimension"].astype("string")
+        main = study.main if study.main in set(names) else names.dropna().iloc[0]
+        data = data[(names == main).to_numpy(dtype=bool)]
+    values = pd.to_numeric(data["value"], errors="coerce")
+    return data.assign(value=values) if values.notna().sum() == data["value"].notna().sum() else data

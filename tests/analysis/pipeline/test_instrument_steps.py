@@ -1,0 +1,54 @@
+"""Steps of judges as instruments: which there are, that they run, and what a report shows of them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from made_up_judge import crossed_ratings, in_both_orders
+from made_up_people import model_and_people
+
+from conjury.analysis.pipeline.instruments import has_facets, instrument_steps
+from conjury.analysis.pipeline.run import FitOptions
+from conjury.inference.study import Study, load_any_study, load_study
+
+OPTIONS = FitOptions(draws=0)
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
+
+
+def test_choices_with_facets_have_steps_that_run(study: Study) -> None:
+    steps = {step.name: step for step in instrument_steps(study, in_both_orders(), OPTIONS)}
+    assert list(steps) == [
+        "order_effects",
+        "specifications",
+        "flips",
+        "variance_components",
+        "decision_study",
+    ]
+    found = {name: step.call() for name, step in steps.items()}
+    assert {result.kind for result in found.values()} == set(steps)
+    assert "average of positions" in set(found["order_effects"].extra["effects"]["version"])
+    assert set(found["flips"].frame["facet"]) == {"option_order"}
+    assert not any(step.required for step in steps.values())
+
+
+def test_choices_without_facets_have_none(study: Study) -> None:
+    plain = model_and_people(30, 5, 6)[0]
+    assert not has_facets(plain)
+    assert not list(instrument_steps(study, plain, OPTIONS))
+
+
+def test_ratings_have_the_steps_of_their_main_dimension() -> None:
+    study = load_any_study("oogiri")
+    ratings = crossed_ratings(20, 2, 1, seed=1).rename(columns={"option_order": "scale_direction"})
+    later = ratings.assign(occasion=2)
+    both = pd.concat([ratings.assign(occasion=1), later], ignore_index=True)
+    other = both.assign(dimension="novelty", value=0.0)
+    main = both.assign(dimension=study.main)
+    steps = {step.name: step for step in instrument_steps(study, pd.concat([other, main]), OPTIONS)}
+    assert list(steps) == ["flips", "variance_components", "decision_study", "drift"]
+    assert steps["variance_components"].call().frame["estimate"].max() > 0.1
+    assert steps["drift"].call().frame["estimate"].abs().max() == pytest.approx(0, abs=1e-9)
