@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...audit.recovery import beside_truth, recovery_summary
-from ...figures.labels import TRUTHS, one_prompt, words
-from ...results import Result
-from ..data import ReportData
-from ..methods import bounds_name, plain
-from ..tables import NO_BREAK, number, slug, styled_table, whole
-from .conjoint import lines_of
-from .registry import Drawn, Exhibit, Laid, exhibit
+from ....audit.recovery import beside_truth, recovery_summary
+from ....figures.labels import TRUTHS, one_prompt, words
+from ....results import Result
+from ...data import ReportData
+from ...methods import bounds_name, plain
+from ...tables import NO_BREAK, number, slug, styled_table, whole
+from ..conjoint import lines_of
+from ..registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 OF_RATINGS = (
     "Intervals of means, biases and correlations treat people as fixed; the true values are those of all "

@@ -9,18 +9,18 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...figures.registry import parts
-from ...figures.trial.performance import MEASURES, cell_labels, panel_labels
-from ...results import Result
-from ..data import ReportData
-from ..methods import plain
-from ..tables import NO_BREAK, number, slug, styled_table, whole
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from ....figures.registry import parts
+from ....figures.trial.performance import MEASURES, cell_labels, panel_labels
+from ....results import Result
+from ...data import ReportData
+from ...methods import plain
+from ...tables import NO_BREAK, number, slug, styled_table, whole
+from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 TABLES = ("coverage", "width", "bias", "power")
 FIGURES = {

@@ -1,0 +1,1 @@
+"""Exhibits of simulations: estimates beside true values, and trials of estimators."""
