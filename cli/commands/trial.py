@@ -29,7 +29,7 @@ class Run:
 
     out: Annotated[
         Path, typer.Option("--out", help="Results folder, also of several trials. A rerun goes on.")
-    ] = Path("trials")
+    ] = Path("results/trials")
     draws: Annotated[
         int | None, typer.Option(min=2, help="Draws of each cell, in place of those of the file.")
     ] = None

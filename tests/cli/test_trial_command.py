@@ -17,8 +17,8 @@ from conjury.analysis.trial import load_trial, run_trial
 def test_a_trial_prints_its_size_first_and_then_performance(ran: Callable[..., str], tmp_path: Path) -> None:
     printed = ran("trial", written(tmp_path), "--workers", 1)
     assert printed.index("2 cells, 2 methods, 12 draws to be made by 1 process") < printed.index("coverage")
-    assert "conjury report trials --results trials" in printed.replace("\n", " ")
-    table = pd.read_parquet(tmp_path / "trials" / "tables" / "own.parquet")
+    assert "conjury report trials --results results/trials" in printed.replace("\n", " ")
+    table = pd.read_parquet(tmp_path / "results" / "trials" / "tables" / "own.parquet")
     expected = run_trial(load_trial(tmp_path / "own.yaml")).frame
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
 
@@ -32,9 +32,11 @@ def test_a_rerun_makes_no_draws_and_several_trials_share_a_folder(
     other.write_text(file.read_text(encoding="utf-8").replace("name: own", "name: other"), encoding="utf-8")
     assert "0 draws to be made" in ran("trial", other, "--workers", 1)
     assert "0 draws to be made" in ran("trial", file, "--workers", 1)
-    results = json.loads((tmp_path / "trials" / "manifest.json").read_text(encoding="utf-8"))["results"]
+    results = json.loads((tmp_path / "results" / "trials" / "manifest.json").read_text(encoding="utf-8"))[
+        "results"
+    ]
     assert sorted(one["name"] for one in results) == ["other", "own"]
-    ran("report", "trials", "--results", "trials")
+    ran("report", "trials", "--results", "results/trials")
     page = (tmp_path / "reports" / "trials.html").read_text(encoding="utf-8")
     assert page.count("Own trial") >= 2
     assert "Not shown" not in page
@@ -83,7 +85,7 @@ def test_the_small_trial_takes_less_than_a_minute(ran: Callable[..., str], tmp_p
     begun = time.monotonic()
     ran("trial", "small", "--workers", 2, figures=("svg", "png", "pdf"))
     assert time.monotonic() - begun < 60
-    table = pd.read_parquet(tmp_path / "trials" / "tables" / "small.parquet")
+    table = pd.read_parquet(tmp_path / "results" / "trials" / "tables" / "small.parquet")
     coverage = table[table["measure"] == "coverage"].set_index(["quantity", "clusters", "method"])["estimate"]
     assert coverage["group=b", 5, "Rows as independent"] < 0.7
     assert coverage["tone=rude", 10, "CR2"] > 0.9
