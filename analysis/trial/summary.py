@@ -115,6 +115,8 @@ def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Res
             text = f"{label}, in {len(reasons):,} draws: {reasons['failure'].iloc[0]}"
             failed[text] = failed.get(text, 0) + 1
         for estimand, quantity, draws in by_quantity(one.frame, trial.alpha):
+            if not draws.known.any() and reasons.empty:
+                continue  # not a quantity of this method
             where = {**keys, "estimand": estimand, "quantity": quantity, "method": label}
             counts = {"draws": len(draws.truth), "failures": int((~draws.known).sum())}
             found = performance(draws, measures)
