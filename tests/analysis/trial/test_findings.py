@@ -132,3 +132,14 @@ def test_models_shorten_intervals_of_people_as_far_as_they_answer_alike() -> Non
         assert widths[1] / widths[0] == pytest.approx(ratio, abs=0.02)
         assert number("corrections", corrected, rho=rho, **cell) > 0.93
         assert number("corrections", "Model alone", rho=rho, **cell) < 0.15
+
+
+def test_corrections_for_unreliable_answers_are_right_for_their_own_estimands() -> None:
+    cell = {"reliability": 0.77, "people": 400, "quantity": "tone=rude"}
+    assert number("reliability", "Uncorrected", estimand="stable_picks", **cell) < 0.05
+    corrected, projoint = "Corrected (reliability)", "Conventions of projoint"
+    assert number("reliability", corrected, estimand="stable_picks", **cell) == pytest.approx(0.96, abs=0.02)
+    found = number("reliability", projoint, estimand="where_levels_differ", **cell)
+    assert found == pytest.approx(0.94, abs=0.02)
+    assert number("reliability", corrected, estimand="where_levels_differ", **cell) < 0.05
+    assert number("reliability", projoint, estimand="stable_picks", **cell) < 0.05
