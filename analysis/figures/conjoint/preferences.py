@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,6 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Result
 from ..bounds import Bounded
 from ..dots import levels, table_of
 from ..fitting import (
@@ -52,29 +51,6 @@ def comparison_in_words(feature: object, comparison: object, labels: Labels) -> 
         for side in str(comparison).split(AGAINST)
     ]
     return AGAINST.join(sides)
-
-
-def result_by_group(result: Result) -> dict[tuple[str, ...], Result]:
-    """The results of each judge under each prompt in each variant, or the one without such columns."""
-    columns = [name for name in GROUPS if name in result.frame]
-    if not columns:
-        return {(): result}
-
-    def groups(table: pd.DataFrame) -> pd.DataFrame:
-        return table[columns].astype("string").fillna("")
-
-    def of(table: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
-        kept = (groups(table) == list(key)).all(axis=1)
-        return table[kept].drop(columns=columns).reset_index(drop=True)
-
-    return {
-        key: replace(
-            result,
-            frame=of(result.frame, key),
-            extra={name: of(table, key) if len(table) else table for name, table in result.extra.items()},
-        )
-        for key in dict.fromkeys(groups(result.frame).itertuples(index=False, name=None))
-    }
 
 
 def of_one_group(draw: Draw) -> Draw:

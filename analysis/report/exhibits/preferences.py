@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...figures.conjoint.preferences import comparison_in_words, result_by_group
+from ...figures.conjoint.preferences import GROUPS, comparison_in_words
 from ...figures.labels import Labels, level_of, words
 from ...results import Result
 from ..data import ReportData
@@ -25,6 +25,29 @@ if TYPE_CHECKING:
 
 HALF = 0.5
 Build = Callable[[Result, "Recorded", ReportData], Exhibit]
+
+
+def result_by_group(result: Result) -> dict[tuple[str, ...], Result]:
+    """The results of each judge under each prompt in each variant, or the one without such columns."""
+    columns = [name for name in GROUPS if name in result.frame]
+    if not columns:
+        return {(): result}
+
+    def groups(table: pd.DataFrame) -> pd.DataFrame:
+        return table[columns].astype("string").fillna("")
+
+    def of(table: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
+        kept = (groups(table) == list(key)).all(axis=1)
+        return table[kept].drop(columns=columns).reset_index(drop=True)
+
+    return {
+        key: replace(
+            result,
+            frame=of(result.frame, key),
+            extra={name: of(table, key) if len(table) else table for name, table in result.extra.items()},
+        )
+        for key in dict.fromkeys(groups(result.frame).itertuples(index=False, name=None))
+    }
 
 
 def each_group(build: Build) -> Build:
