@@ -18,6 +18,7 @@ from conjury.inference.tables.schema import PROBABILITY
 from .. import conjoint
 from ..conjoint.estimates import Estimates
 from ..conjoint.prediction_powered import PPI, PredictionPowered
+from ..conjoint.preferences.by_formula import PREFERENCES
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
 from ..correction.sources import AT_MOST_HALF
@@ -84,7 +85,12 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
             "check that column and the statuses, or choose another refusal policy."
         )
     steps = [
-        Step(part.name, part.title, partial(_fit_all, study, part, answered, options), required=True)
+        Step(
+            part.name,
+            part.title,
+            partial(_fit_all, study, part, answered, options),
+            required=part.verb not in PREFERENCES,
+        )
         for part in study.analyses
         if not part.compares_people
     ]
@@ -110,7 +116,15 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: 
         raise InputError(refused[0])
     notes += [f"{reason} It was excluded." for reason in refused]
     settings = settings_of(study, analysis, [(group, found) for group, _, found in fitted], options)
-    return Result(stack([frame for _, frame, _ in fitted]), analysis.verb, tuple(notes), settings)
+    extra: dict[str, pd.DataFrame] = {}
+    if analysis.verb in PREFERENCES:
+        notes += [f"{analysis.name}, {group.name}: {note}" for group, _, one in fitted for note in one.notes]
+        settings = {**fitted[0][2].settings, **settings}
+        extra = {
+            part: stack([name_groups(one.extra[part], group) for group, _, one in fitted])
+            for part in fitted[0][2].extra
+        }
+    return Result(stack([frame for _, frame, _ in fitted]), analysis.verb, tuple(notes), settings, extra)
 
 
 def fit_group(
@@ -128,9 +142,11 @@ def fit_group(
             f"Judge {group.judge!r} has no answer in column {study.outcome!r}; omit it or "
             "choose another refusal policy."
         )
-    verb = getattr(conjoint, analysis.verb)
+    verb = PREFERENCES.get(analysis.verb) or getattr(conjoint, analysis.verb)
     arguments = arguments_of(study, analysis, group.kind, options)
-    if analysis.verb not in COUNTS:
+    if analysis.verb in PREFERENCES:
+        arguments["alpha"] = options.alpha
+    elif analysis.verb not in COUNTS:
         arguments["engine"] = options.engine
         if analysis.verb != "cj_anova":
             arguments["alpha"] = options.alpha

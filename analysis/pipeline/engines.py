@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, MissingDependency
 
 from ..conjoint.engines.solution import ENGINES
+from ..conjoint.preferences.by_formula import PREFERENCES
 from ..results import Result
 from .conjoint import fit_group
 from .run import BOOTSTRAPPED, COUNTS, FitOptions, Group
@@ -40,6 +41,11 @@ def compare_engines(
     if analysis.compares_people:
         raise InputError(
             f"Analysis {analysis.name!r} compares models with people, and engines are compared on one judge; "
+            "name another."
+        )
+    if analysis.verb in PREFERENCES:
+        raise InputError(
+            f"Analysis {analysis.name!r} ({analysis.verb}) is computed by the engine native only; "
             "name another."
         )
     if analysis.verb not in BOOTSTRAPPED:

@@ -296,6 +296,8 @@ def arguments_of(study: Study, analysis: Analysis, kind: str, options: FitOption
         arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
     if analysis.verb == "mm":
         arguments["h0"] = analysis.h0
+    if analysis.comparisons:
+        arguments["comparisons"] = analysis.comparisons
     return arguments
 
 

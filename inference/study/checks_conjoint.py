@@ -10,6 +10,7 @@ from ..errors import did_you_mean, listed
 from ..tables.files import LAYOUTS
 from .asking import Content
 from .base import CHOICE_COLUMNS, RESERVED_TABLES, Location, Problem, duplicates, missing_file, suggestion
+from .parts import PREFERENCES
 from .restrictions import count_cells, named_levels, shown_shares
 
 if TYPE_CHECKING:
@@ -289,6 +290,7 @@ def _analyses(study: Study) -> Iterator[Problem]:
                 yield Problem(
                     ("analyses", position, "by"), f"{analysis.name}: {suggestion(name, study.features)}"
                 )
+        yield from _preferences(analysis, ("analyses", position))
         for feature, levels in analysis.exclude.items():
             location = ("analyses", position, "exclude", feature)
             if feature not in study.features:
@@ -303,6 +305,23 @@ def _analyses(study: Study) -> Iterator[Problem]:
                     location,
                     f"{analysis.name}: fewer than two levels of {feature} are left; exclude fewer of them.",
                 )
+
+
+ATTRIBUTE_ALONE = ("choice_level", "afcp", "preference_cycles")
+
+
+def _preferences(analysis: Analysis, at: Location) -> Iterator[Problem]:
+    if analysis.verb in PREFERENCES and analysis.by:
+        yield Problem((*at, "by"), f"{analysis.name}: {analysis.verb} has no groups; remove by.")
+    if analysis.verb in ATTRIBUTE_ALONE and len(analysis.features) > 1:
+        yield Problem(
+            (*at, "formula"),
+            f"{analysis.name}: {analysis.verb} is about one attribute; name only one in the formula.",
+        )
+    if analysis.comparisons and analysis.verb != "choice_level":
+        yield Problem(
+            (*at, "comparisons"), f"{analysis.name}: only choice_level has comparisons; remove them."
+        )
 
 
 def _formula(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]:

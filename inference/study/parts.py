@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import pandas as pd
 from pydantic import Field
@@ -179,20 +179,26 @@ class Costs(Part):
         return next((known.per_pair for known in self.judges if known.judge == judge), None)
 
 
+Preference = Literal["choice_level", "afcp", "preference_cycles", "importance", "share_preferring"]
+PREFERENCES: tuple[str, ...] = get_args(Preference)
+
+
 class Analysis(Part):
     """One analysis of the study; ``exclude`` excludes rows that contain the given levels.
 
     ``by: [judge_id]`` compares each model with all people; ``h0`` is the value that marginal means are
-    tested against, by default 0.5 for a choice between two.
+    tested against, by default 0.5 for a choice between two. ``comparisons`` are pairs of levels of
+    ``choice_level``, by default all that meet in a task.
     """
 
     name: Identifier
-    verb: Literal["amce", "mm", "amce_diffs", "mm_diffs", "cj_anova", "cj_freqs", "cj_props"]
+    verb: Literal["amce", "mm", "amce_diffs", "mm_diffs", "cj_anova", "cj_freqs", "cj_props"] | Preference
     title: Text
     formula: Text
     by: list[str] = Field(default_factory=list)
     exclude: dict[str, list[str]] = Field(default_factory=dict)
     h0: float | None = None
+    comparisons: list[tuple[str, str]] = Field(default_factory=list)
 
     @property
     def compares_people(self) -> bool:

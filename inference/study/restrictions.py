@@ -170,7 +170,7 @@ def unjoined(study: Study, analysis: Analysis) -> list[tuple[str, str]]:
     An AMCE of such a feature has no meaning of its own: a profile with the level and one with the reference
     do not meet the same levels of the other feature. Joined, they are compared where both occur.
     """
-    if not analysis.verb.startswith("amce"):
+    if analysis.verb not in ("amce", "amce_diffs", "importance", "share_preferring"):
         return []
     source = {part.id: part.source for part in study.derived}
     together = {frozenset(pair) for pair in tied(study)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from ..theme import Theme
 
 HALF = 0.5
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+GROUPS = ("judge", "prompt", "variant")
 AGAINST, OR = " against ", " or "
 CELL, WIDE = 0.5, 0.62  # inches
 
@@ -50,6 +53,22 @@ def comparison_in_words(feature: object, comparison: object, labels: Labels) -> 
     return AGAINST.join(sides)
 
 
+def of_one_group(draw: Draw) -> Draw:
+    """Refuse a result of several judges, prompts or variants, and draw one of a single one."""
+
+    @wraps(draw)
+    def drawn(result: Drawable, style: Style) -> Any:
+        columns = [name for name in GROUPS if name in result.frame]
+        if columns and len(result.frame[columns].drop_duplicates()) > 1:
+            raise InputError(
+                f"The results of {result.kind} are of several judges, prompts or variants, and "
+                "the figure is of one; keep the rows of one, or see the report, which draws each."
+            )
+        return draw(result, style)
+
+    return drawn  # type: ignore[return-value]
+
+
 class Wide(Forest):
     """A forest whose rows are named by several levels."""
 
@@ -57,6 +76,7 @@ class Wide(Forest):
 
 
 @figure("choice_level")
+@of_one_group
 def choice_level(result: Drawable, style: Style) -> Wide:
     """A row for each comparison; shares of ties as a second series where they are an outcome."""
     frame, labels = result.frame, style.words
@@ -118,6 +138,7 @@ def _afcp_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("afcp", alt=_afcp_alt)
+@of_one_group
 def afcp(result: Drawable, style: Style) -> Figure:
     """How often the row is chosen over the column; outlined where the interval excludes one half."""
     look, labels = style.look, style.words
@@ -147,6 +168,7 @@ def afcp(result: Drawable, style: Style) -> Figure:
 
 
 @figure("preference_cycles")
+@of_one_group
 def preference_cycles(result: Drawable, style: Style) -> Wide:
     """Direct minus indirect preference for each triple of levels; the cycles of the estimates are marked."""
     frame, labels, feature = result.frame, style.words, result.settings.get("feature")
@@ -167,6 +189,7 @@ def preference_cycles(result: Drawable, style: Style) -> Wide:
 
 
 @figure("importance")
+@of_one_group
 def importance(result: Drawable, style: Style) -> Forest:
     """The share of each attribute in the sum of ranges."""
     frame = result.frame.sort_values("estimate", ascending=False, kind="stable")
@@ -234,6 +257,7 @@ class Between(Bounded):
 
 
 @figure("share_preferring")
+@of_one_group
 def share_preferring(result: Drawable, style: Style) -> Between:
     """Bounds on the share of judges who prefer each level to the reference; the line is at one half."""
     frame, labels = result.frame, style.words

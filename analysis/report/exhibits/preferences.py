@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ...figures.conjoint.preferences import comparison_in_words
+from ...figures.conjoint.preferences import GROUPS, comparison_in_words
 from ...figures.labels import Labels, level_of, words
 from ...results import Result
 from ..data import ReportData
@@ -22,6 +24,61 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import Recorded
 
 HALF = 0.5
+Build = Callable[[Result, "Recorded", ReportData], Exhibit]
+
+
+def result_by_group(result: Result) -> dict[tuple[str, ...], Result]:
+    """The results of each judge under each prompt in each variant, or the one without such columns."""
+    columns = [name for name in GROUPS if name in result.frame]
+    if not columns:
+        return {(): result}
+
+    def groups(table: pd.DataFrame) -> pd.DataFrame:
+        return table[columns].astype("string").fillna("")
+
+    def of(table: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
+        kept = (groups(table) == list(key)).all(axis=1)
+        return table[kept].drop(columns=columns).reset_index(drop=True)
+
+    return {
+        key: replace(
+            result,
+            frame=of(result.frame, key),
+            extra={name: of(table, key) if len(table) else table for name, table in result.extra.items()},
+        )
+        for key in dict.fromkeys(groups(result.frame).itertuples(index=False, name=None))
+    }
+
+
+def each_group(build: Build) -> Build:
+    """Show a result of several judges, prompts or variants as one exhibit for each."""
+
+    @wraps(build)
+    def built(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+        shown = [
+            _of_group(build, one, record, report, key, k)
+            for k, (key, one) in enumerate(result_by_group(result).items())
+        ]
+        return replace(shown[0], further=shown[1:])
+
+    return built
+
+
+def _of_group(
+    build: Build, result: Result, record: Recorded, report: ReportData, key: tuple[str, ...], place: int
+) -> Exhibit:
+    """The exhibit of one group; the notes of all come with the first."""
+    columns = zip(("judges", "prompts", "variants"), key, strict=False)
+    group = ", ".join(report.names.of(column, name) for column, name in columns if name)
+    title = record.title or record.name
+    titled = replace(record, title=f"{title}: {group}" if group else record.title)
+    alone = replace(result, notes=()) if place else result
+    made, mark = build(alone, titled, report), str(place + 1) if place else ""
+    return replace(
+        made,
+        figures=[replace(one, key=mark) for one in made.figures],
+        tables=[replace(one, key=mark) for one in made.tables],
+    )
 
 
 def _exhibit(result: Result, record: Recorded, lead: str, caption: str, table: GT, reading: str) -> Exhibit:
@@ -43,6 +100,7 @@ def _limits(row: Mapping[Any, Any], prefix: str = "") -> str:
 
 
 @exhibit("choice_level", method="Comparisons across profiles are means over tasks, one row per task.")
+@each_group
 def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Comparisons of profiles across the two of a task, with the share of ties."""
     frame, labels = result.frame, Labels(report.labels)
@@ -74,6 +132,7 @@ def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibi
 @exhibit(
     "afcp", method="Average feature choice probabilities are means over the tasks in which two levels meet."
 )
+@each_group
 def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How often each level is chosen over each other."""
     frame, labels = result.frame, Labels(report.labels)
@@ -107,6 +166,7 @@ def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit("preference_cycles", method="Direct and indirect preferences are compared by contrasts of AFCPs.")
+@each_group
 def preference_cycles(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Whether direct and indirect preferences agree, and whether they form cycles."""
     frame, labels = result.frame, Labels(report.labels)
@@ -148,6 +208,7 @@ def preference_cycles(result: Result, record: Recorded, report: ReportData) -> E
     "importance",
     method="Importance is the range of an attribute's effects, divided by the sum of all ranges.",
 )
+@each_group
 def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The share of each attribute in the sum of ranges."""
     labels = Labels(report.labels)
@@ -241,6 +302,7 @@ def substitution(result: Result, record: Recorded, report: ReportData) -> Exhibi
 
 
 @exhibit("share_preferring", method="Bounds assume judges with transitive preferences who do not err.")
+@each_group
 def share_preferring(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Bounds on the share of judges who prefer each level to the reference."""
     frame, labels = result.frame, Labels(report.labels)

@@ -1,0 +1,54 @@
+"""Analyses of preferences as functions of rows and a formula, as study files list them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import pandas as pd
+
+from ...results import Result
+from ..estimates import Estimates, Provenance
+from ..verbs.amce import amce
+from .afcp import afcp
+from .choice_level import choice_level
+from .cycles import preference_cycles
+from .importance import importance
+from .share_preferring import share_preferring
+
+ByFormula = Callable[..., Estimates]
+RECORDED = {part.name for part in fields(Provenance)} - {"verb", "extra"}
+
+
+def _of_effects(function: Callable[..., Result]) -> ByFormula:
+    """A function of effects as one of rows and the formula of these effects."""
+
+    def estimated(rows: pd.DataFrame, formula: str, *, alpha: float, **arguments: Any) -> Estimates:
+        fit = amce(rows, formula, alpha=alpha, **arguments)
+        found = function(fit, alpha=alpha)
+        return _estimates(found, {**fit.settings, **found.settings})
+
+    return estimated
+
+
+def _cycles(rows: pd.DataFrame, formula: str, **arguments: Any) -> Estimates:
+    found = preference_cycles(rows, formula, **arguments)
+    return _estimates(found, found.settings)
+
+
+def _estimates(found: Result, settings: Mapping[str, Any]) -> Estimates:
+    """A result with its settings as a provenance."""
+    further = {name: value for name, value in settings.items() if name not in RECORDED}
+    recorded = {name: value for name, value in settings.items() if name in RECORDED}
+    made = Provenance(found.kind, **recorded, extra=further)
+    return Estimates(found.frame, None, made, notes=found.notes, extra=found.extra)
+
+
+PREFERENCES: Mapping[str, ByFormula] = {
+    "choice_level": choice_level,
+    "afcp": afcp,
+    "preference_cycles": _cycles,
+    "importance": _of_effects(importance),
+    "share_preferring": _of_effects(share_preferring),
+}
