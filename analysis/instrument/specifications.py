@@ -125,8 +125,8 @@ def specifications(
             notes.append(f"{judge}: {curve.lost} specifications without a standard error were excluded.")
         if curve.effects.clusters < FEW:
             notes.append(
-                f"{judge}: with {curve.effects.clusters} clusters intervals and bands are too narrow and p values "
-                f"too small; have {FEW} or more."
+                f"{judge}: with {curve.effects.clusters} clusters intervals and bands are too narrow and "
+                f"p values too small; have {FEW} or more."
             )
         at = [(curve.cells[name] == first[name]).to_numpy() for name in crossed]
         base = int(np.logical_and.reduce(at).argmax())
