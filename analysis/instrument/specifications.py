@@ -21,6 +21,7 @@ from .decisions import ORDER, PAIR_UNIT, REPETITION, by_judge, decisions, is_cho
 
 CELL = "specification"
 POSITIVE, NEGATIVE, NONE = "positive", "negative", "none"
+FEW = 20  # clusters, below which joint inference is unreliable
 
 
 def specifications(
@@ -122,6 +123,11 @@ def specifications(
             continue
         if curve.lost:
             notes.append(f"{judge}: {curve.lost} specifications without a standard error were excluded.")
+        if curve.effects.clusters < FEW:
+            notes.append(
+                f"{judge}: with {curve.effects.clusters} clusters intervals and bands are too narrow and "
+                f"p values too small; have {FEW} or more."
+            )
         at = [(curve.cells[name] == first[name]).to_numpy() for name in crossed]
         base = int(np.logical_and.reduce(at).argmax())
         for k, effect in curve.effects.keys.iterrows():

@@ -114,7 +114,7 @@ def run_trial(
         (cell, last - first)
         for cell in range(len(trial.cells))
         for first, last in _blocks(0, wanted)
-        if store.missing(cell, chosen, first)
+        if store.missing(cell, chosen, first, last)
     ]
     if started is not None:
         time = sum(size * seconds[cell] for cell, size in absent) / workers
@@ -166,7 +166,7 @@ def _run(
             for cell in running:
                 last = min(reached[cell] + step, draws)
                 for first, end in _blocks(reached[cell], last):
-                    missing = store.missing(cell, methods, first)
+                    missing = store.missing(cell, methods, first, end)
                     if missing:
                         tasks.append(Task(cell, tuple(missing), first, end))
                     else:
@@ -217,11 +217,17 @@ class Store:
         folder = self._out / "draws" / self._cells[cell] / self._methods[method]
         return folder / f"{first:07d}.parquet"
 
-    def missing(self, cell: int, methods: Sequence[int], first: int) -> list[int]:
-        """Methods without a file of the block that begins with a draw."""
+    def missing(self, cell: int, methods: Sequence[int], first: int, last: int) -> list[int]:
+        """Methods whose block that begins with a draw is absent, or ends before the last (excluded)."""
+        return [one for one in methods if self._end(cell, one, first) < last]
+
+    def _end(self, cell: int, method: int, first: int) -> int:
+        """The last draw (excluded) of the block that begins with a draw; ``first`` where it is absent."""
         if self._out is None:
-            return [one for one in methods if (cell, one, first) not in self._memory]
-        return [one for one in methods if not self._file(cell, one, first).is_file()]
+            block = self._memory.get((cell, method, first))
+            return first if block is None else int(block.frame["draw"].max()) + 1
+        file = self._file(cell, method, first)
+        return int(pd.read_parquet(file, columns=["draw"])["draw"].max()) + 1 if file.is_file() else first
 
     def add(self, task: Task, blocks: Sequence[Block]) -> None:
         """Keep the blocks of a finished task."""
@@ -248,8 +254,8 @@ class Store:
             frames.append(block.frame)
             seconds += block.seconds
         found = pd.concat(frames, ignore_index=True)
-        found = found[found["draw"] < draws].reset_index(drop=True)
-        return found, seconds / max(1, found["draw"].nunique())
+        made = max(1, found["draw"].nunique())
+        return found[found["draw"] < draws].reset_index(drop=True), seconds / made
 
 
 def _source(kind: str, name: str, trial: Trial) -> str:

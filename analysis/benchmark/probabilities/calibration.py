@@ -86,7 +86,8 @@ def calibration(
         than stated. Probabilities beyond 1e-6 and 1 - 1e-6 count as these in logits. Missing where no finite
         coefficients fit (separated or constant outcomes, equal probabilities).
 
-        ``ece_debiased``: expected calibration error less its excess from noise (Kumar and others).
+        ``ece_debiased``: expected calibration error less an estimate of its excess from noise (Kumar and
+        others); near calibration some excess remains, since it is never below 0.
         ``brier``: mean squared difference of probability and event. ``reliability, resolution,
         uncertainty``: its parts between bins, unbiased (Ferro and Fricker) and so perhaps below 0;
         reliability less resolution plus uncertainty is the Brier score up to the variation of probabilities

@@ -169,6 +169,15 @@ def test_more_draws_and_more_methods_reuse_what_is_there(tmp_path: Path) -> None
     assert asked == [200, 400]
 
 
+def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
+    run(tmp_path, tmp_path / "out", draws=4)
+    again = run(tmp_path, tmp_path / "out", draws=30)
+    assert again.frame["draws"].unique().tolist() == [30]
+    pd.testing.assert_frame_equal(again.frame, run(tmp_path, draws=30).frame)
+    fewer = run(tmp_path, tmp_path / "out", draws=10)
+    pd.testing.assert_frame_equal(fewer.frame, run(tmp_path, draws=10).frame)
+
+
 def test_a_changed_module_of_the_user_is_computed_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     before = measured(run(tmp_path, out), "width")
