@@ -231,6 +231,8 @@ def test_formulas_that_leave_a_tie_out_are_named(make):
     ]
     assert "learned * job" in told("learned + job")[0]
     assert told("job * school + tone") == told("school + tone") == advice(make()) == []
+    importance = [{**one, "verb": "importance"} for one in analyses("school + job + tone")]
+    assert advice(make(NEVER, analyses=importance)) == told("school + job + tone")
     both = told("school + job + tone", {"job": ["doctor"], "tone": ["loud"]})
     assert "make one attribute of their combinations" in both[0]
 
