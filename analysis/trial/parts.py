@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -148,10 +147,11 @@ def _module(name: str, folder: Path | None) -> ModuleType:
 
 @cache
 def _loaded(name: str, file: Path, content: bytes) -> ModuleType:
-    """A module from a file; two files of one name, or of two contents, are two modules."""
-    spec = spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """A module from a file; two files of one name, or of two contents, are two modules.
+
+    It is compiled here, since Python's cache of compiled files confuses contents of one size and second.
+    """
+    module = ModuleType(name)
+    module.__file__ = str(file)
+    exec(compile(content, str(file), "exec"), module.__dict__)
     return module

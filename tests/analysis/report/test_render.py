@@ -206,7 +206,7 @@ def test_both_reports_on_effects_share_their_sections() -> None:
         re.findall(r'^(?:with .*")?(## [^"\n]*)', read_text(QUARTO / f"{name}.qmd"), re.MULTILINE)
         for name in ("moderation", "conjoint")
     ]
-    assert len(sections[0]) == 21
+    assert len(sections[0]) == 22
     assert sections[0] == sections[1]
 
 
