@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -151,7 +152,8 @@ def _loaded(name: str, file: Path, content: bytes) -> ModuleType:
 
     It is compiled here, since Python's cache of compiled files confuses contents of one size and second.
     """
-    module = ModuleType(name)
+    module = ModuleType(f"{name}_{sha256(bytes(file) + content).hexdigest()[:8]}")
     module.__file__ = str(file)
+    sys.modules[module.__name__] = module  # dataclasses look themselves up
     exec(compile(content, str(file), "exec"), module.__dict__)
     return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,13 @@ def written(folder: Path, **changes: object) -> Path:
     return file
 
 
+@dataclass(frozen=True)
+class Groups:
+    sizes: tuple[int, int] = (1, 1)
+
+
 def two_groups(rng: np.random.Generator, *, rows: int = 40, effect: float = 0.5) -> Drawn:
-    group = np.arange(rows) % 2
+    group = np.arange(rows) % sum(Groups().sizes)
     y = effect * group + rng.normal(size=rows)
     own = float(y[group == 1].mean() - y[group == 0].mean())
     return Drawn(
