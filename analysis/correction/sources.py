@@ -58,7 +58,8 @@ def check_correct(
     """Whether something is corrected; InputError for options that do not fit."""
     stray = next((name for name in options if name not in known), None)
     if stray is not None:
-        raise InputError(f"There is no option {stray!r}; with correct='ppi' there are {listed(list(known))}.")
+        there = listed(list(dict.fromkeys(known)))
+        raise InputError(f"There is no option {stray!r}; with correct='ppi' there are {there}.")
     if correct is None and options:
         raise InputError(f"{next(iter(options))} goes with correct='ppi'; give both, or omit it.")
     if correct is not None and correct not in corrections:

@@ -75,7 +75,15 @@ def draw_block(trial: Trial, task: Task) -> list[Block]:
 def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
     """The data of one draw of a cell, the same for every method and every call."""
     process = find("process", cell.process, trial.folder)
-    drawn = process(seeded(trial.seed, cell.key, draw), **cell.parameters)
+    try:
+        drawn = process(seeded(trial.seed, cell.key, draw), **cell.parameters)
+    except (InputError, MissingDependency):
+        raise
+    except Exception as error:
+        raise InputError(
+            f"Process {cell.process} with the parameters {cell.parameters} raised "
+            f"{type(error).__name__}: {error}; correct the parameters or the process."
+        ) from error
     if not isinstance(drawn, Drawn) or any(name not in drawn.truth for name in TRUTH):
         raise InputError(
             f"Process {cell.process} does not return a Drawn whose truth has the columns {', '.join(TRUTH)}; "

@@ -81,7 +81,7 @@ class Trial(Part):
     quantities: dict[str, Text] = Field(default_factory=dict)
     labels: dict[str, Text] = Field(default_factory=dict)  # of parameters
     methods: list[Method] = Field(min_length=1)
-    performance: list[Text] = Field(default_factory=lambda: list(MEASURES))
+    performance: list[Text] = Field(default_factory=lambda: list(MEASURES), min_length=1)
 
     _folder: Path | None = PrivateAttr(default=None)
 

@@ -231,3 +231,11 @@ def test_without_ray_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependency, match=r"--backend ray needs Ray"):
         run(tmp_path, options={"backend": "ray"})
+
+
+def test_a_process_that_raises_is_refused_with_its_parameters(tmp_path: Path) -> None:
+    processes = [{"name": "a", "process": "unequal_clusters", "parameters": {"rows": "many"}}]
+    with pytest.raises(
+        InputError, match=r"Process unequal_clusters with the parameters .*'rows': 'many'.* raised"
+    ):
+        run(tmp_path, processes=processes, draws=2)

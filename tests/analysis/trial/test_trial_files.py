@@ -52,6 +52,7 @@ def test_trials_that_ship_are_valid_and_say_what_they_ask(name: str) -> None:
             "wild_bootstrap needs id; add it",
         ),
         ({"performance": ["bias", "coverge"]}, "'coverge' is no measure (did you mean 'coverage'?)"),
+        ({"performance": []}, "performance: at least 1"),
         ({"until": {"coverage": 0}}, "a Monte Carlo standard error above 0 belongs here"),
         ({"draws": 1}, "draws"),
         ({"methods": [CONTENT["methods"][0], CONTENT["methods"][0]]}, "'means' is given twice"),  # type: ignore[index]
