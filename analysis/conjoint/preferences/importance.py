@@ -14,6 +14,8 @@ from ..estimates import Estimates
 from ..resample import Bootstrap
 from .part_worths import PartWorths, critical, part_worths
 
+_ZERO = 1e-12  # smaller effects come from rounding
+
 
 def importance(fit: Estimates, *, alpha: float = 0.05) -> Result:
     """Estimate the relative importance of attributes from the effects of their levels.
@@ -69,7 +71,7 @@ def importance(fit: Estimates, *, alpha: float = 0.05) -> Result:
     features = list(dict.fromkeys(worths.table["feature"]))
     ends = np.array([_ends(worths.estimate, worths.of(name)) for name in features])
     ranges = worths.estimate[ends[:, 0]] - worths.estimate[ends[:, 1]]
-    if not ranges.sum() > 0:
+    if not ranges.sum() > _ZERO:
         raise InputError("All effects are zero, so attributes have no relative importance.")
     shares = ranges / ranges.sum()
     if isinstance(fit, Bootstrap):

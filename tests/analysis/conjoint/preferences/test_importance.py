@@ -209,3 +209,13 @@ def test_other_results_than_effects_are_refused() -> None:
         substitution(FIT, "size", RENT)
     with pytest.raises(InputError, match="that differ"):
         substitution(FIT, "rent", dict.fromkeys(RENT, 1.0))
+
+
+def test_a_constant_outcome_leaves_no_importance() -> None:
+    level = pd.Categorical(np.tile(["low", "high", "middle"], 40))
+    data = pd.DataFrame({"chosen": 0.1, "pair_id": np.repeat(range(60), 2), "price": level})
+    fit = amce(
+        data.assign(size=pd.Categorical(np.repeat(["a", "b"], 60))), "chosen ~ price + size", id="pair_id"
+    )
+    with pytest.raises(InputError, match="no relative importance"):
+        importance(fit)
