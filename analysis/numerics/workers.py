@@ -5,8 +5,11 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
+
+from conjury.inference.errors import InputError
 
 Run = Callable[[Sequence[Any]], Iterator[tuple[int, Any]]]  # of tasks: the number of each, and its result
 
@@ -26,7 +29,14 @@ def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -
     def run(tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         waiting = {pool.submit(_call, task): number for number, task in enumerate(tasks)}
         for ready in as_completed(waiting):
-            yield waiting[ready], ready.result()
+            try:
+                found = ready.result()
+            except BrokenProcessPool:
+                raise InputError(
+                    "A process that computes ended early. In a script, put the call below "
+                    "`if __name__ == '__main__':`; else there may be too little memory, so give fewer workers."
+                ) from None
+            yield waiting[ready], found
 
     try:
         yield run

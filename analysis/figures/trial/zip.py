@@ -72,7 +72,8 @@ class Zip:
             wrap(f"Limits of the interval minus the true value: {self.where}", TWO_COLUMNS - 0.5),
             fontsize=8.5,
         )
-        drawn.supylabel("Percentile of the absolute error in standard errors", fontsize=8.5)
+        ylabel = "Percentile of the absolute error in standard errors"
+        drawn.supylabel(wrap(ylabel, 1.6 * down), fontsize=8.5)
         handles = [Line2D([], [], color=colors[kind], linewidth=1.5) for kind in (True, False)]
         add_legend(drawn, handles, legend, columns, title, look)
         return drawn
