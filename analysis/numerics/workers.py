@@ -34,7 +34,7 @@ def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -
             except BrokenProcessPool:
                 raise InputError(
                     "A process that computes ended early. In a script, put the call below "
-                    "`if __name__ == '__main__':`; else there may be too little memory, so give fewer workers."
+                    "`if __name__ == '__main__':`; else memory may be short, so give fewer workers."
                 ) from None
             yield waiting[ready], found
 
