@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from conjury.analysis.conjoint import amce
 from conjury.analysis.trial import load_trial, run_trial
 from conjury.analysis.trial.parts import Drawn, find
 from conjury.analysis.trial.processes.pairs import all_profiles, effects
+from conjury.inference.errors import MissingDependency
 
 FORMULA = "chosen ~ tone + topic + author"
 
@@ -203,3 +205,33 @@ def test_coverage_with_five_clusters_is_that_of_the_closed_form(tmp_path: Path) 
     for name, value in expected.items():
         error = np.sqrt(value * (1 - value) / 1500)
         assert abs(found["estimate"][name] - value) < 3.5 * error, name
+
+
+@pytest.mark.cregg
+def test_cregg_is_a_method_where_it_is_installed() -> None:
+    data = drawn("texts", pairs=200).data
+    theirs, ours = (
+        find("method", name)(data, id="pair_id").set_index("quantity") for name in ("cregg", "amce")
+    )
+    assert np.allclose(theirs["estimate"], ours["estimate"].reindex(theirs.index), atol=1e-8)
+    assert np.allclose(theirs["std_error"], ours["std_error"].reindex(theirs.index), atol=1e-8)
+
+
+def test_peers_that_are_installed_give_the_same_effects() -> None:
+    data = drawn("unequal_clusters", clusters=8).data
+    options = {"formula": "y ~ tone + group", "id": "cluster"}
+    theirs, ours = (
+        find("method", name)(data, **options, **more).set_index("quantity")
+        for name, more in (("statsmodels", {}), ("amce", {"vcov": "CR1S"}))
+    )
+    assert np.allclose(theirs["estimate"].reindex(ours.index), ours["estimate"])
+    assert np.allclose(theirs["std_error"].reindex(ours.index), ours["std_error"])
+
+
+@pytest.mark.parametrize(("name", "package"), [("pyfixest", "pyfixest"), ("ppi_py", "ppi-python")])
+def test_peers_that_are_absent_are_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingDependency, match=f"pip install {package}"):
+        find("method", name)(
+            drawn("unequal_clusters").data, **({"id": "cluster"} if name == "pyfixest" else {})
+        )
