@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -40,6 +41,10 @@ def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -
 
     try:
         yield run
+    except BaseException:
+        for process in list(pool._processes.values()):  # pool.terminate_workers() from Python 3.14
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -48,6 +53,7 @@ _KEPT: list[Any] = []
 
 
 def _keep(*kept: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
     _KEPT[:] = kept
 
 

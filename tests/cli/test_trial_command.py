@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from interrupts import interruptible_process
 from made_up_trials import written
 
 from conjury.analysis.trial import load_trial, run_trial
@@ -78,6 +84,29 @@ def test_a_folder_without_trials_is_refused_by_their_report(
     refused: Callable[..., str],
 ) -> None:
     assert "contains no results" in refused("report", "trials", "--results", "nowhere")
+
+
+@pytest.mark.long
+def test_an_interrupted_trial_ends_and_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C reaches the workers too; those that compute end with the command."""
+    file = written(tmp_path, draws=4000)
+    program = "from conjury.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "trial", str(file), "--workers", "2"]
+    process = interruptible_process(command, cwd=tmp_path, start_new_session=True, stdout=subprocess.PIPE)
+    draws = tmp_path / "results" / "trials" / "draws"
+    until = time.monotonic() + 60
+    while len(list(draws.rglob("*.parquet"))) < 5 and time.monotonic() < until:
+        time.sleep(0.05)
+    kept = len(list(draws.rglob("*.parquet")))
+    assert kept >= 5
+    os.killpg(process.pid, signal.SIGINT)
+    printed, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "run the same command again to go on" in " ".join(printed.split())
+    asked: list[int] = []
+    trial = load_trial(file)
+    run_trial(trial, tmp_path / "results" / "trials", draws=1000, started=lambda one: asked.append(one.draws))
+    assert asked[0] < 2000
 
 
 def processor_seconds() -> float:
