@@ -26,7 +26,7 @@ FACETS = (
 )
 PAIR_KIND, ORDER, POSITION = "pair_kind", "option_order", "position"
 REPETITION = "sample"
-PAIR_UNIT = "_pair"  # column of clusters of profiles
+PAIR_UNIT = "pair in either order"  # column of clusters of profiles
 CHOICE, RATING, LABEL = "choice", "rating", "label"
 ADDED = ("vacuum", "same_quality")  # kinds of pairs that only test judges
 

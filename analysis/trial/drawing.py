@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.errors import InputError, MissingDependency, listed
 
 from .file import Cell, Trial, Tried
 from .parts import Drawn, find
@@ -93,9 +93,10 @@ def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
     for column, kept in (("estimand", trial.estimands), ("quantity", trial.quantities)):
         truth = truth[truth[column].isin(list(kept))] if kept else truth
     if truth.empty:
+        known = [listed(list(dict.fromkeys(drawn.truth[name]))) for name in ("estimand", "quantity")]
         raise InputError(
             f"Process {cell.process} has no true value of the estimands and quantities that the trial file "
-            "names; correct these."
+            f"names; it has the estimands {known[0]} and the quantities {known[1]}."
         )
     return Drawn(drawn.data, truth.reset_index(drop=True))
 
@@ -144,8 +145,8 @@ def _rows(
 
 def available(trial: Trial, methods: Sequence[int]) -> tuple[list[int], list[str], list[float]]:
     """Methods whose libraries are installed, notes on the others, and seconds of a draw of each cell."""
-    kept, notes = list(methods), []
-    seconds = []
+    kept, notes, seconds = list(methods), list[str](), list[float]()
+    failing: dict[int, list[str]] = {one: [] for one in methods}
     for number in range(len(trial.cells)):
         while True:
             try:
@@ -156,8 +157,15 @@ def available(trial: Trial, methods: Sequence[int]) -> tuple[list[int], list[str
                 kept.remove(one)
                 notes.append(f"{trial.tried[one].label}: excluded. {error}")
         begun = time.perf_counter()
-        draw_block(trial, Task(number, tuple(kept), 0, 1))  # the first call also imported libraries
+        for block in draw_block(trial, Task(number, tuple(kept), 0, 1)):  # libraries are imported by now
+            failing[block.method] += filter(None, block.frame["failure"].unique().tolist())
         seconds.append(time.perf_counter() - begun)
     if not kept:
         raise InputError(f"No method of the trial can run here. {notes[0]}")
+    for one in kept:
+        if len(failing[one]) == len(trial.cells):
+            raise InputError(
+                f"Method {trial.tried[one].label} fails in the first draw of every cell. {failing[one][0]} "
+                "Correct its options, or choose other methods with --only."
+            )
     return kept, notes, seconds

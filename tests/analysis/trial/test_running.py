@@ -94,6 +94,15 @@ def test_methods_whose_library_is_absent_are_excluded_with_a_note(tmp_path: Path
         run(tmp_path, methods=methods[:1])
 
 
+def test_a_method_that_fails_everywhere_is_refused_before_the_run(tmp_path: Path) -> None:
+    methods = [{"name": "a", "method": "amce", "options": {"formula": "y ~ group", "vcov": "HC9"}}]
+    with pytest.raises(
+        InputError, match=r"Method a fails in the first draw of every cell\. InputError: .*HC9"
+    ):
+        run(tmp_path, tmp_path / "out", methods=methods)
+    assert not (tmp_path / "out").exists()
+
+
 def test_parts_that_break_the_contract_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"made_up_trials:wordless does not return a table"):
         run(tmp_path, methods=[{"name": "a", "method": f"{OWN}:wordless"}])
