@@ -14,8 +14,8 @@ from ..conjoint import amce
 from ..conjoint.reliability.agreement import sign_test
 from ..diagnostics.effects import GroupEffects, errors_of, group_effects
 from ..frames.cells import is_repeat
-from ..numerics.intervals import CORRELATION, check_alpha, inference
-from ..results import Result
+from ..numerics.intervals import CORRELATION, check_alpha
+from ..results import Result, tidy
 from .decisions import (
     PAIR_KIND,
     PAIR_UNIT,
@@ -244,18 +244,9 @@ def _version(
     version: str, keys: pd.DataFrame, estimate: np.ndarray, vcov: np.ndarray, rows: pd.DataFrame, alpha: float
 ) -> pd.DataFrame:
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
-    found = inference(estimate, std_error, alpha)
-    return keys.reset_index(drop=True).assign(
-        version=version,
-        estimate=estimate,
-        std_error=std_error,
-        z=found.z,
-        p=found.p,
-        lower=found.lower,
-        upper=found.upper,
-        n=len(rows) // 2,
-        n_clusters=rows[PAIR_UNIT].nunique(),
-    )
+    named = keys.reset_index(drop=True).assign(version=version)
+    counts = {"n": len(rows) // 2, "n_clusters": rows[PAIR_UNIT].nunique()}
+    return tidy(named, estimate, std_error, alpha).assign(**counts)
 
 
 def _judge_first(table: pd.DataFrame) -> pd.DataFrame:

@@ -36,6 +36,16 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f}%"
 
 
+def _tested(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Columns of estimates with intervals, p values and counts."""
+    return {
+        "Estimate": [number(value) for value in frame["estimate"]],
+        "Interval": _cells(frame),
+        "p": [p_value(value) for value in frame["p"]],
+        "n": [whole(value) for value in frame["n"]],
+    }
+
+
 def _cells(frame: pd.DataFrame, lower: str = "lower", upper: str = "upper", digits: int = 3) -> list[str]:
     pairs = zip(frame[lower], frame[upper], strict=True)
     return [interval(low, high, digits) for low, high in pairs]
@@ -307,10 +317,7 @@ def drift(result: Result, record: Recorded, report: ReportData) -> Exhibit:
             "Occasion": names.all("occasion", frame["occasion"]),
             "Label": names.all("label", frame["label"]),
             "Change": [CHANGES[name] for name in frame["quantity"]],
-            "Estimate": [number(value) for value in frame["estimate"]],
-            "Interval": _cells(frame),
-            "p": [p_value(value) for value in frame["p"]],
-            "n": [whole(value) for value in frame["n"]],
+            **_tested(frame),
         }
     )
     if not np.any(frame["label"] != ""):
@@ -335,10 +342,7 @@ def beyond_quality(result: Result, record: Recorded, report: ReportData) -> Exhi
         {
             "judge": names.all("judge", frame["judge"]),
             "Comparison": [COMPARISONS[name] for name in frame["comparison"]],
-            "Estimate": [number(value) for value in frame["estimate"]],
-            "Interval": _cells(frame),
-            "p": [p_value(value) for value in frame["p"]],
-            "n": [whole(value) for value in frame["n"]],
+            **_tested(frame),
         }
     )
     lead = (

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...conjoint import amce, amce_diffs, bounds, wild
 from ...conjoint.estimates import Estimates
-from ...numerics.intervals import inference
+from ...results import tidy
 from ..parts import method
 
 FORMULA = "chosen ~ tone + topic + author"
@@ -84,9 +84,7 @@ def difference_of_prompts(
     )
     error = np.hypot(first["std_error"].to_numpy(float), second["std_error"].to_numpy(float))
     estimate = second["estimate"].to_numpy(float) - first["estimate"].to_numpy(float)
-    found = inference(estimate, error, alpha)
-    numbers = {"estimate": estimate, "std_error": error, "lower": found.lower, "upper": found.upper}
-    return quantities(first.assign(**numbers, p=found.p))
+    return quantities(tidy(first[["feature", "level"]], estimate, error, alpha))
 
 
 @method("reported_prompt")
