@@ -17,7 +17,7 @@ ROOMS = {
         "report",
         "pipeline",
         "trial instrument",
-        "diagnostics audit",
+        "checks audit",
         "conjoint",
         "benchmark",
         "raters",

@@ -20,7 +20,7 @@ from .compare import Choices, load_choices_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.diagnostics.check import Check
+    from conjury.analysis.checks.registry import Check
     from conjury.analysis.pipeline.loading import Loaded
     from conjury.analysis.pipeline.run import Fitted
     from conjury.inference.study.models import Study
@@ -57,8 +57,8 @@ class Checking:
 @grouped
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     """Check design, respondents and answers; write tables and figures of the findings."""
-    from conjury.analysis.diagnostics.check import NAMES
-    from conjury.analysis.diagnostics.check import diagnose as run_checks
+    from conjury.analysis.checks.running import NAMES
+    from conjury.analysis.checks.running import diagnose as run_checks
     from conjury.analysis.numerics.intervals import check_alpha
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder

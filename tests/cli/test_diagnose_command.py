@@ -11,8 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics import Check
-from conjury.analysis.diagnostics.check import NAMES, Verdict
+from conjury.analysis.checks import Check
+from conjury.analysis.checks.registry import Verdict
+from conjury.analysis.checks.running import NAMES
 from conjury.analysis.pipeline import robustness
 from conjury.analysis.pipeline.run import Fitted
 from conjury.cli.commands.diagnose import count_verdicts
@@ -81,7 +82,7 @@ def test_choices_of_one_judge_are_diagnosed_without_a_fit(
         seen.append(choices)
         return []
 
-    monkeypatch.setattr(importlib.import_module("conjury.analysis.diagnostics.check"), "diagnose", only_seen)
+    monkeypatch.setattr(importlib.import_module("conjury.analysis.checks.running"), "diagnose", only_seen)
     monkeypatch.setattr(robustness, "robustness", lambda *given, **options: Fitted())
     done(f"diagnose moderation --results fresh {FILE} --judge gpt4o", cwd=place)
     assert set(seen[0]["judge_id"]) == {"gpt4o"}

@@ -16,6 +16,7 @@ from made_up_hotels import FORMULA, choices_of, design_of, drawn_twice, hotels
 from made_up_results import write_manifest
 
 from conjury.analysis import conjoint
+from conjury.analysis.checks import diagnose
 from conjury.analysis.conjoint import (
     RepeatsExcluded,
     amce,
@@ -29,7 +30,6 @@ from conjury.analysis.conjoint import (
     wild,
 )
 from conjury.analysis.conjoint.reliability.correction import Corrected
-from conjury.analysis.diagnostics import diagnose
 from conjury.analysis.pipeline.robustness import robustness
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report

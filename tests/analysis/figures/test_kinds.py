@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from conjury.analysis import figures
-from conjury.analysis.diagnostics.check import NAMES
+from conjury.analysis.checks.running import NAMES
 from conjury.analysis.figures.theme import DARK
 from conjury.inference.errors import InputError
 

@@ -14,10 +14,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conjury.analysis.checks.design.combinations import EXCLUDED, attribute_independence, impossible_profiles
+from conjury.analysis.checks.design.design import design_card, design_probabilities, how_drawn
+from conjury.analysis.checks.judged import split
 from conjury.analysis.conjoint import amce, pamce, power
-from conjury.analysis.diagnostics.combinations import EXCLUDED, attribute_independence, impossible_profiles
-from conjury.analysis.diagnostics.design import design_card, design_probabilities, how_drawn
-from conjury.analysis.diagnostics.judged import split
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import draw_design
 from conjury.inference.design.profiles import (

@@ -14,17 +14,19 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares, left_in
 
-from .check import Check, Question, Verdict, adjusted, check, highest, lowest, said_p, who
+from ..judged import Judged, codes, designs, tidy
+from ..registry import Check, Question, Verdict, adjusted, check, highest, lowest, said_p, who
 from .design import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, misfit, probabilities
-from .judged import Judged, codes, designs, tidy
 
 ATTRIBUTE_INDEPENDENCE = Question(
-    50,
+    "CJ105",
     "attribute_independence",
     "Independence of attributes",
     "Is the level of one attribute independent of the level of another?",
+    "Effects of one attribute contain those of the attribute that it depends on.",
     "Look in the program that drew the profiles, and in the join of attributes to profiles, for what ties "
     "these attributes together, and report marginal means with care: they mix the attributes.",
+    "test",
 )
 CLOSER = (
     "If profiles were drawn by a quota or block design, report it with the results; AMCEs keep their meaning."
@@ -82,7 +84,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     closer = furthest["p_closer"] < furthest["p_worse"]
     if p < alpha and closer:
         finding += " Their levels are crossed more evenly than expected from random draws."
-    verdict: Verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
+    verdict: Verdict = "pass" if not p < alpha else "warning" if closer or p >= min(0.001, alpha) else "error"
     return ATTRIBUTE_INDEPENDENCE.answer(
         table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest)
     )
@@ -139,12 +141,14 @@ def _independence_rows(study: Study, group: Judged, rng: np.random.Generator) ->
 
 
 IMPOSSIBLE_PROFILES = Question(
-    60,
+    "CJ106",
     "impossible_profiles",
     "Profiles that should not occur",
     "Are all profiles possible under the design, and are identical profiles in a pair no more frequent "
     "than by chance?",
+    "Choices between profiles that cannot occur are averaged with the others.",
     "Exclude these pairs until their attributes are known.",
+    "test",
 )
 RARE = 0.001  # a larger share of broken pairs, beyond what chance gives, fails
 UNKNOWN = "attribute missing or of an unknown level"
@@ -199,7 +203,10 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     share = float(((broken["n"] - broken["expected"]) / broken["of"]).max())
     remedy = " ".join(dict.fromkeys(REMEDIES.get(rule, STIMULUS) for rule in broken["rule"]))
     return IMPOSSIBLE_PROFILES.answer(
-        table, "fail" if share > RARE else "look", finding, remedy=f"{remedy} {IMPOSSIBLE_PROFILES.remedy}"
+        table,
+        "error" if share > RARE else "warning",
+        finding,
+        remedy=f"{remedy} {IMPOSSIBLE_PROFILES.remedy}",
     )
 
 

@@ -10,18 +10,20 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.schema import SAMPLING
 
-from ..conjoint.verbs.people import pair_codes
-from .check import Check, Question, Verdict, check, groups, highest, lowest, who
-from .judged import Judged, NotApplicableError, people_of, tidy
+from ...conjoint.verbs.people import pair_codes
+from ..judged import Judged, NotApplicableError, people_of, tidy
+from ..registry import Check, Question, Verdict, check, groups, highest, lowest, who
 
 SHARED_TASKS = Question(
-    165,
+    "CJ107",
     "shared_tasks",
     "Tasks judged by people and models",
     "How many tasks did people and each model both judge?",
+    "Estimates from models cannot be corrected by human data on the same tasks, or by few of them.",
     "Ask the models about the tasks of people (`conjury collect --tasks panel`), or sample people's tasks "
     "from the models' pairs (`conjury design --people N --sample uniform`). Without shared tasks, models and "
     "people can be compared, but estimates from models cannot be corrected by human data.",
+    "rule",
 )
 NO_PEOPLE = "There are no people among the judges, so no task is judged by both."
 NO_MODELS = "There are no models among the judges, so no task is judged by both."
@@ -39,7 +41,7 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
     worst = lowest(table, table["estimate"])
     asked = table["n_both"] / table["n_people"]
     lost = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
-    verdict: Verdict = "fail" if lost.max() > MANY_LOST else "look"
+    verdict: Verdict = "error" if lost.max() > MANY_LOST else "warning"
     if lost.max() <= SOME and (asked == 1).all():
         verdict = "pass"
     if not table["n_both"].any():

@@ -12,17 +12,19 @@ from scipy.stats import chi2
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import STATUSES
 
-from ..numerics.intervals import inference
-from .check import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
-from .judged import Judged, attempt, tidy
+from ...numerics.intervals import inference
+from ..judged import Judged, attempt, tidy
+from ..registry import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
 
 ANSWERS = Question(
-    150,
+    "CJ301",
     "answers",
     "Answers, ties and refusals",
     "Does every pair have exactly one chosen profile?",
+    "Pairs without a single choice are treated as missing, so effects are those among answered pairs.",
     "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
     "under the other policy (missing or not chosen) as a comparison.",
+    "rule",
 )
 SOME, MANY_LOST = 0.01, 0.1
 TIE = "tie"
@@ -45,7 +47,9 @@ def answers(judged: Sequence[Judged]) -> Check:
         f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
         f"{groups(len(share))}."
     )
-    return ANSWERS.answer(table, "fail" if lost > MANY_LOST else "look" if lost > SOME else "pass", finding)
+    return ANSWERS.answer(
+        table, "error" if lost > MANY_LOST else "warning" if lost > SOME else "pass", finding
+    )
 
 
 def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -66,12 +70,14 @@ def _answer_rows(group: Judged) -> pd.DataFrame:
 
 
 MISSING_CHOICES = Question(
-    160,
+    "CJ302",
     "missing_choices",
     "Missing choices by attribute",
     "Is the chance of a missing choice the same whatever the profiles show?",
+    "Effects among answered pairs differ from those among all pairs.",
     "Treat the answer itself as an outcome (AMCEs on being answered), and bound the effects by counting "
     "missing choices as not chosen and as chosen; do not call the answered pairs representative.",
+    "test",
 )
 FEW = 200  # unanswered pairs up to which p is found by permutation
 DRAWS = 999
@@ -115,7 +121,7 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     rejected = table[table["p_joint_adjusted"] < alpha]
     severe = (rejected["share_missing"] > MANY_MISSING).any()
     return MISSING_CHOICES.answer(
-        table, "fail" if severe else "look" if len(rejected) else "pass", finding, notes
+        table, "error" if severe else "warning" if len(rejected) else "pass", finding, notes
     )
 
 

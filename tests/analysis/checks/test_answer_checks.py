@@ -9,14 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.conjoint import reliability
-from conjury.analysis.diagnostics import Check, diagnose
-from conjury.analysis.diagnostics.check import NAMES, Question
-from conjury.analysis.diagnostics.effects import hotelling_test
-from conjury.analysis.diagnostics.effort import attention_filters, repeat_agreement, response_times
-from conjury.analysis.diagnostics.judged import split
-from conjury.analysis.diagnostics.missing import answers, missing_at_random, missing_choices
-from conjury.analysis.diagnostics.position import (
+from conjury.analysis.checks import Check, diagnose
+from conjury.analysis.checks.answers.missing import answers, missing_at_random, missing_choices
+from conjury.analysis.checks.answers.position import (
     carry_over,
     longest_run_distribution,
     position_share,
@@ -25,6 +20,12 @@ from conjury.analysis.diagnostics.position import (
     straight_lining,
     task_order,
 )
+from conjury.analysis.checks.effects import hotelling_test
+from conjury.analysis.checks.judged import split
+from conjury.analysis.checks.people.effort import attention_filters, repeat_agreement, response_times
+from conjury.analysis.checks.registry import Question
+from conjury.analysis.checks.running import NAMES
+from conjury.analysis.conjoint import reliability
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
@@ -82,7 +83,7 @@ def respondent_of(people: pd.DataFrame) -> np.ndarray:
 def test_a_preference_for_a_side_is_found(run, people: pd.DataFrame) -> None:
     assert run(position_share, people).verdict == "pass"
     pairs = len(people) // 2
-    for share, verdict in ((0.1, "look"), (0.4, "fail")):
+    for share, verdict in ((0.1, "warning"), (0.4, "error")):
         biased = decide(people, np.random.default_rng(1).random(pairs) < share, 1)
         assert run(position_share, biased).verdict == verdict
 
@@ -97,7 +98,7 @@ def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(run,
 
 def test_findings_have_true_minus_signs_and_names_keep_their_hyphens() -> None:
     table = pd.DataFrame({"judge": ["gpt-4"], "prompt": ""})
-    made = Question(1, "a", "A", "A?", "").answer(
+    made = Question("CJ101", "a", "A", "A?", "", "", "rule").answer(
         table, "pass", "The largest is -0.069 (gpt-4-1106, [-1, 2])."
     )
     assert made.finding == "The largest is \N{MINUS SIGN}0.069 (gpt-4-1106, [\N{MINUS SIGN}1, 2])."
@@ -108,7 +109,7 @@ def test_effects_that_differ_between_positions_are_found(run, model: pd.DataFram
     assert run(profile_order, fair).verdict == "pass"
     racism = has(model, "slur", "racism")
     found = run(profile_order, decide(fair, racism[:, 0] & ~racism[:, 1], 1))
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "slur = racism" in found.finding
     row = found.table[found.table["level"] == "racism"].iloc[0]
     assert row["estimate"] == pytest.approx(row["amce_b"] - row["amce_a"])
@@ -120,7 +121,7 @@ def test_effects_that_fade_over_tasks_are_found(run, people: pd.DataFrame) -> No
     late = task_of(people) > 8
     decided = (curse[:, 0] != curse[:, 1]) & late
     found = run(task_order, decide(people, decided, curse[:, 0]))
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "curse" in found.finding
     assert set(found.table["test"]) == {
         "later half less earlier half",
@@ -135,7 +136,7 @@ def test_a_side_that_is_repeated_is_found(run, people: pd.DataFrame) -> None:
     for pair in np.flatnonzero(repeats & (task_of(people) > 1)):
         first[pair] = first[pair - 1]
     found = run(carry_over, decide(people, np.ones(len(first), dtype=bool), first))
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "same side" in found.finding
 
 
@@ -153,7 +154,7 @@ def test_a_level_that_loses_after_it_was_shown_is_found(run, people: pd.DataFram
     agree = has(people, "reply", "agree")
     before = np.roll(agree.any(axis=1), 1) & (task_of(people) > 1)
     found = run(carry_over, decide(people, before & (agree[:, 0] != agree[:, 1]), agree[:, 1]))
-    assert found.verdict in ("look", "fail")
+    assert found.verdict in ("warning", "error")
     assert found.table.set_index("feature").loc["reply", "p_adjusted"] < 0.01
 
 
@@ -166,7 +167,7 @@ def test_those_who_fail_attention_and_decide_otherwise_are_found(run, people: pd
     assert f"{int(fails.sum())} of 300 respondents" in calm.finding
     noise = np.random.default_rng(6).random(len(failed)) < 0.5
     found = run(attention_filters, decide(marked, failed, noise))
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert found.remedy
 
 
@@ -183,7 +184,7 @@ def test_repeats_answered_at_random_are_found(run, people: pd.DataFrame) -> None
     assert found.table.loc[0, ["repeats", "swapped", "unmatched"]].tolist() == [300, 300, 0]
     again = people["repeat"].to_numpy(dtype=bool)[::2]
     random = decide(people, again, np.random.default_rng(1).random(len(again)) < 0.5)
-    assert run(repeat_agreement, random).verdict == "fail"
+    assert run(repeat_agreement, random).verdict == "error"
 
 
 def test_agreement_is_counted_by_profile_and_not_by_side(run, people: pd.DataFrame) -> None:
@@ -217,7 +218,7 @@ def test_further_samples_are_repeats_of_the_first(run, people: pd.DataFrame) -> 
 
 def test_straight_liners_are_found(run, people: pd.DataFrame) -> None:
     assert run(straight_lining, people).verdict == "pass"
-    for share, verdict in ((0.03, "look"), (0.12, "fail")):
+    for share, verdict in ((0.03, "warning"), (0.12, "error")):
         liners = (np.arange(300) < 300 * share)[respondent_of(people)]
         found = run(straight_lining, decide(people, liners, 1.0))
         assert found.verdict == verdict
@@ -240,7 +241,7 @@ def test_respondents_who_answer_too_fast_are_found(study: Study, people: pd.Data
     seconds = np.exp(np.random.default_rng(1).normal(3, 0.3, len(people) // 2))
     timed = people.assign(seconds=np.repeat(seconds, 2))
     assert response_times(split(study, timed)).verdict == "pass"
-    for share, verdict in ((0.05, "look"), (0.2, "fail")):
+    for share, verdict in ((0.05, "warning"), (0.2, "error")):
         hasty = (np.arange(300) < 300 * share)[respondent_of(people)]
         rushed = people.assign(seconds=np.repeat(np.where(hasty, 1.0, seconds), 2))
         found = response_times(split(study, rushed))
@@ -252,9 +253,9 @@ def test_unanswered_pairs_are_counted_by_reason(study: Study, model: pd.DataFram
     assert answers(split(study, model)).verdict == "pass"
     pairs = np.arange(len(model) // 2)
     found = answers(split(study, lose(lose(model, pairs < 40), pairs >= 1990, "unparsed")))
-    assert found.verdict == "look"
+    assert found.verdict == "warning"
     assert "40 refused, 10 unparsed" in found.finding
-    assert answers(split(study, lose(model, pairs < 400))).verdict == "fail"
+    assert answers(split(study, lose(model, pairs < 400))).verdict == "error"
 
 
 @pytest.mark.parametrize("kind", ["model", "people"])
@@ -265,7 +266,7 @@ def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: py
     assert calm.verdict == "pass"
     racism = has(choices, "slur", "racism").any(axis=1)
     found = run(missing_choices, lose(choices, chance < 0.01 + 0.1 * racism), 1)
-    assert found.verdict == "look"
+    assert found.verdict == "warning"
     assert "slur = racism" in found.finding
 
 
@@ -301,7 +302,7 @@ def test_every_check_has_words_and_a_remedy_in_any_order_of_rows(
         assert list(check.table.columns[:2]) == ["judge", "prompt"]
         assert check.question.endswith("?")
         assert check.finding.endswith(".")
-        assert bool(check.remedy) == (check.verdict in ("look", "fail"))
+        assert bool(check.remedy) == (check.verdict in ("warning", "error"))
         assert check.figure == (len(check.table) > 0)
     shuffled = diagnose(study, both.sample(frac=1, random_state=1).reset_index(drop=True))
     assert [check.verdict for check in shuffled] == [check.verdict for check in checks]

@@ -21,8 +21,8 @@ from ..conjoint import cj
 from ..conjoint.comparisons.wald import joint_test
 from ..conjoint.estimates import Estimates
 from ..numerics.intervals import inference
-from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 from .judged import Judged, tidy
+from .registry import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def judge_differences(
     """Answer a question from difference frames of judges; ``test`` names the column of further tests.
 
     ``remedies`` states what to do about each of these tests, where that differs. The joint tests are
-    adjusted over judges and tests. A joint rejection gives "look"; "fail" needs a difference above
+    adjusted over judges and tests. A joint rejection gives "warning"; "error" needs a difference above
     0.05 whose own p value survives adjustment over the levels beside it. The difference that the
     finding names is the largest among those that cause the verdict.
     """
@@ -147,7 +147,7 @@ def judge_differences(
     table = table.merge(tests.drop(columns="p_joint"), on=keys, how="left")
     table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: adjusted(p.to_numpy()))
     if tests["p_joint"].isna().all():
-        return question.answer(table, "look", f"There are too few clusters to test {what}.", notes)
+        return question.answer(table, "warning", f"There are too few clusters to test {what}.", notes)
     worst = lowest(tests, tests["p_joint_adjusted"])
     rejected = tests["p_joint_adjusted"] < alpha
     verdict, cause, those = _gravest(table, alpha)
@@ -170,9 +170,9 @@ def _gravest(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, 
     rejected = table["p_joint_adjusted"] < alpha
     severe = rejected & (table["p_adjusted"] < alpha) & (table["estimate"].abs() > LARGE)
     if severe.any():
-        return "fail", table[severe], f" that is significant after adjustment and exceeds {LARGE:g}"
+        return "error", table[severe], f" that is significant after adjustment and exceeds {LARGE:g}"
     if rejected.any():
-        return "look", table[rejected], " where a joint test rejects"
+        return "warning", table[rejected], " where a joint test rejects"
     return "pass", table, ""
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics.balance import (
+from conjury.analysis.checks.design.balance import (
     marginal_homogeneity,
     position_balance,
     respondent_balance,
     spread_over_units,
 )
-from conjury.analysis.diagnostics.combinations import attribute_independence, impossible_profiles
-from conjury.analysis.diagnostics.design import (
+from conjury.analysis.checks.design.combinations import attribute_independence, impossible_profiles
+from conjury.analysis.checks.design.design import (
     Draw,
     design_card,
     design_probabilities,
@@ -22,8 +22,8 @@ from conjury.analysis.diagnostics.design import (
     how_drawn,
     misfit,
 )
-from conjury.analysis.diagnostics.judged import designs, split
-from conjury.analysis.diagnostics.units import clusters, effective_number, stimuli
+from conjury.analysis.checks.design.units import clusters, effective_number, stimuli
+from conjury.analysis.checks.judged import designs, split
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 
@@ -52,7 +52,7 @@ def test_sides_that_depend_on_a_level_are_found(study: Study, model: pd.DataFram
     some = np.random.default_rng(1).random(len(curse)) < 0.4
     broken = swap_sides_where(model, (curse[:, 1] & ~curse[:, 0]) & some)
     found = position_balance(split(study, broken), 0.05)
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "curse" in found.finding
     assert found.remedy
     assert set(found.table.loc[found.table["p_adjusted"] < 0.05, "feature"]) == {"curse"}
@@ -81,7 +81,7 @@ def test_blocks_of_respondents_are_found(study: Study, people: pd.DataFrame) -> 
     reply = people["reply"].astype(str).mask(blocked & (np.arange(len(people)) % 3 > 0), "agree")
     broken = people.assign(reply=pd.Categorical(reply, people["reply"].cat.categories))
     found = respondent_balance(split(study, broken), 0.05)
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "reply" in found.finding
 
 
@@ -106,7 +106,7 @@ def test_levels_off_their_probability_are_found(study: Study, model: pd.DataFram
     dropped = (model["engagement"] == "high").to_numpy().reshape(-1, 2).all(axis=1) & kept
     broken = model[~np.repeat(dropped, 2)]
     found = design_probabilities(study, split(study, broken), 0.05, 1)
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "engagement" in found.finding
 
 
@@ -115,7 +115,7 @@ def test_levels_that_fit_too_well_want_a_look(study: Study, model: pd.DataFrame)
     quota = pd.Categorical(np.resize(levels, len(model)), levels)
     broken = model.assign(topic=quota, text=[f"{name}_00" for name in quota])
     found = design_probabilities(study, split(study, broken), 0.05, 1)
-    assert found.verdict == "look"
+    assert found.verdict == "warning"
     assert "more closely than expected from random draws" in found.finding
 
 
@@ -152,7 +152,7 @@ def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFra
     engagement = model["engagement"].astype(str).mask(tied, "high")
     broken = model.assign(engagement=pd.Categorical(engagement, model["engagement"].cat.categories))
     found = attribute_independence(study, split(study, broken), 0.05, 1)
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "curse and engagement" in found.finding
     assert "program that drew the profiles" in found.remedy
     restricted = ~((model["curse"] == "curse") & (model["engagement"] == "low")).to_numpy().reshape(-1, 2)
@@ -168,11 +168,11 @@ def test_impossible_profiles_are_counted(study: Study, model: pd.DataFrame) -> N
     columns = [*(a.id for a in study.attributes), "text", "user", "profile_id"]
     shown.loc[1, columns] = shown.loc[0, columns]
     found = impossible_profiles(study, split(study, shown), 0.05)
-    assert found.verdict == "look"
+    assert found.verdict == "warning"
     assert found.table.set_index("rule").loc["both profiles of a pair the same", "n"] == 1
     foreign = model.assign(text="sport_03")
     mismatched = impossible_profiles(study, split(study, foreign), 0.05)
-    assert mismatched.verdict == "fail"
+    assert mismatched.verdict == "error"
     assert "join of texts and authors" in mismatched.remedy
     assert "draw" not in mismatched.remedy
 
@@ -185,7 +185,7 @@ def test_judges_of_the_same_pairs_share_a_design(study: Study) -> None:
 
 def test_few_stimuli_want_a_look_and_very_few_fail(study: Study, model: pd.DataFrame) -> None:
     ten = stimuli(study, split(study, model))
-    assert ten.verdict == "look"
+    assert ten.verdict == "warning"
     assert "fewer than about 20" in ten.finding
     number = np.random.default_rng(1).integers(0, 40, len(model)).astype(str)
     many = model.assign(
@@ -194,7 +194,7 @@ def test_few_stimuli_want_a_look_and_very_few_fail(study: Study, model: pd.DataF
     assert stimuli(study, split(study, many)).verdict == "pass"
     few = model.assign(text=model["topic"].astype(str) + "_" + pd.Series(number).str[0])
     one = few.assign(text=model["topic"].astype(str) + "_1")
-    assert stimuli(study, split(study, one)).verdict == "fail"
+    assert stimuli(study, split(study, one)).verdict == "error"
 
 
 def test_an_error_that_stimuli_share_shows_in_the_design_effect(study: Study, model: pd.DataFrame) -> None:
@@ -217,7 +217,7 @@ def test_effective_number_is_that_of_equal_shares() -> None:
 
 def test_few_clusters_want_a_look(study: Study, people: pd.DataFrame) -> None:
     assert clusters(split(study, people)).verdict == "pass"
-    for size, verdict in ((12, "look"), (3, "fail")):
+    for size, verdict in ((12, "warning"), (3, "error")):
         few = people[people["judge_id"].isin(people["judge_id"].unique()[:size])]
         assert clusters(split(study, few)).verdict == verdict
 
@@ -229,7 +229,7 @@ def test_design_card_counts_rows_and_finds_levels_that_never_occur(study: Study,
     assert card.table.groupby("feature")["rows"].sum().eq(len(model)).all()
     none = (model["reply"] == "agree").to_numpy().reshape(-1, 2).any(axis=1)
     without = design_card(study, split(study, model[~np.repeat(none, 2)]))
-    assert without.verdict == "fail"
+    assert without.verdict == "error"
     assert "reply = agree never occurs" in without.finding
 
 

@@ -15,9 +15,10 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells, drawn_shares
 
-from ..conjoint import amce
-from ..numerics.intervals import inference
-from .check import (
+from ...conjoint import amce
+from ...numerics.intervals import inference
+from ..judged import Judged, attempt, designs, tidy
+from ..registry import (
     Check,
     Question,
     Verdict,
@@ -29,15 +30,16 @@ from .check import (
     who,
     worst,
 )
-from .judged import Judged, attempt, designs, tidy
 
 DESIGN_CARD = Question(
-    10,
+    "CJ101",
     "design_card",
     "Design card",
     "What was varied, how often was it shown, and how many independent answers is each contrast worth?",
+    "Contrasts with few effective rows have wide intervals.",
     "Collect more answers, merge rare levels before looking at effects, or leave contrasts with few answers "
     "out of the report; a level that never occurs has no effect to report.",
+    "rule",
 )
 FEW = 200
 
@@ -65,7 +67,7 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
         first = never.iloc[0]
         finding += f" {first['feature']} = {first['level']} never occurs ({who(first)})."
     few = bool((contrasts["estimate"].fillna(0) < FEW).any())
-    verdict: Verdict = "fail" if len(never) else "look" if few else "pass"
+    verdict: Verdict = "error" if len(never) else "warning" if few else "pass"
     return DESIGN_CARD.answer(table, verdict, finding, notes)
 
 
@@ -116,13 +118,15 @@ def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
 
 
 DESIGN_PROBABILITIES = Question(
-    40,
+    "CJ104",
     "design_probabilities",
     "Agreement with the design's probabilities",
     "Does every level occur as often as the study file says?",
+    "Effects are averaged over another distribution of profiles than the stated one.",
     "Compare the probabilities in the study file with the program that drew the profiles, and look for "
     "lost answers; where levels fit more closely than chance, name the quota or block design in the study. "
     "Marginal means and population effects depend on the probabilities, differences within the design less.",
+    "test",
 )
 
 
@@ -167,7 +171,7 @@ def _verdict(test: object, alpha: float) -> Verdict:
     level, worse, closer = (getattr(test, name) for name in ("p_adjusted", "p_worse", "p_closer"))
     if not level < alpha:
         return "pass"
-    return "fail" if worse < closer and level < min(0.001, alpha) else "look"
+    return "error" if worse < closer and level < min(0.001, alpha) else "warning"
 
 
 def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, chi2, gamma
 
-from ..numerics.intervals import inference
-from .check import (
+from ...numerics.intervals import inference
+from ..judged import Judged, codes, designs, people_of, tidy
+from ..registry import (
     Check,
     Question,
     Verdict,
@@ -22,15 +23,16 @@ from .check import (
     said_p,
     who,
 )
-from .judged import Judged, codes, designs, people_of, tidy
 
 POSITION_BALANCE = Question(
-    20,
+    "CJ102",
     "position_balance",
     "Balance over positions",
     "Does every level occur in position A as often as in position B?",
+    "Effects of levels are mixed with the preference for a position.",
     "Find out how positions were assigned; where they are not random, add position to the model "
     "(AMCEs by position) or show every pair in both orders.",
+    "test",
 )
 SEVERE = 0.001
 
@@ -86,7 +88,7 @@ def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
         f"({largest['feature']} = {largest['level']}, {who(largest)}); over {n_tests} tests the smallest "
         f"adjusted {said_p(p)} ({smallest['feature']})."
     )
-    verdict: Verdict = "fail" if p < min(SEVERE, alpha) else "look" if p < alpha else "pass"
+    verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return POSITION_BALANCE.answer(table, verdict, finding)
 
 
@@ -118,12 +120,14 @@ def _position_rows(group: Judged, alpha: float) -> pd.DataFrame:
 
 
 RESPONDENT_BALANCE = Question(
-    30,
+    "CJ103",
     "respondent_balance",
     "Balance over respondents",
     "Does every respondent see the levels as often as expected by chance?",
+    "Differences between respondents are mixed with effects of levels.",
     "Look for blocks, quotas or a broken random generator in the assignment of tasks; report AMCEs "
     "with standard errors clustered by respondent, and compare them with respondent fixed effects.",
+    "test",
 )
 MODELS = "A model sees all pairs of the design, so there are no respondents to balance over."
 
@@ -171,7 +175,7 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     table = tidy((group, _respondent_rows(group)) for group in panels)
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     if table["p"].isna().all():
-        return RESPONDENT_BALANCE.answer(table, "look", "There are too few respondents to test balance.")
+        return RESPONDENT_BALANCE.answer(table, "warning", "There are too few respondents to test balance.")
     worst = lowest(table, table["p_adjusted"])
     p = float(worst["p_adjusted"])
     finding = (
@@ -179,7 +183,7 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
         f"({worst['feature']}, {who(worst)}; chance: {worst['lower']:.2f} to {worst['upper']:.2f}), "
         f"adjusted {said_p(p)} over {table['p'].notna().sum()} tests."
     )
-    verdict: Verdict = "fail" if p < min(0.001, alpha) else "look" if p < alpha else "pass"
+    verdict: Verdict = "error" if p < min(0.001, alpha) else "warning" if p < alpha else "pass"
     return RESPONDENT_BALANCE.answer(table, verdict, finding)
 
 

@@ -12,12 +12,11 @@ from scipy.stats import binom
 
 from conjury.inference.errors import InputError
 
-from ..conjoint import amce
-from ..conjoint.reliability.agreement import clustered_share, sign_test
-from ..figures.labels import level_at
-from ..numerics.intervals import SAME
-from .check import Check, Question, adjusted, check, groups, highest, said_p, who
-from .effects import (
+from ...conjoint import amce
+from ...conjoint.reliability.agreement import clustered_share, sign_test
+from ...figures.labels import level_at
+from ...numerics.intervals import SAME
+from ..effects import (
     GroupEffects,
     cluster_count,
     difference_frame,
@@ -25,15 +24,18 @@ from .effects import (
     group_effects,
     judge_differences,
 )
-from .judged import Judged, attempt, codes, people_of, tidy
+from ..judged import Judged, attempt, codes, people_of, tidy
+from ..registry import Check, Question, adjusted, check, groups, highest, said_p, who
 
 POSITION_SHARE = Question(
-    70,
+    "CJ303",
     "position_share",
     "Preference for a position",
     "Is the profile in position A chosen as often as the one in position B?",
+    "Answers depend on the position, which adds noise and, without balance, bias.",
     "Show every pair in both orders and average, or add position to the model; a preference for a position "
     "does not bias AMCEs under random positions, but attenuates them.",
+    "test",
 )
 SEVERE = 0.1
 
@@ -54,7 +56,7 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     )
     severe = found & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
     return POSITION_SHARE.answer(
-        table, "fail" if severe.any() else "look" if found.any() else "pass", finding, notes
+        table, "error" if severe.any() else "warning" if found.any() else "pass", finding, notes
     )
 
 
@@ -87,12 +89,14 @@ def _share(group: Judged, alpha: float) -> pd.DataFrame:
 
 
 PROFILE_ORDER = Question(
-    80,
+    "CJ304",
     "profile_order",
     "Profile-order effects",
     "Are AMCEs the same for the profile in position A and the one in position B?",
+    "Effects are averages over two different effects.",
     "Report AMCEs by position and pooled, and show every pair in both orders where judges can "
     "be asked again.",
+    "test",
 )
 
 
@@ -114,12 +118,14 @@ def _order_rows(group: Judged, alpha: float) -> pd.DataFrame:
 
 
 STRAIGHT_LINING = Question(
-    130,
+    "CJ204",
     "straight_lining",
     "Straight-lining",
     "Do respondents choose the same position in a row more often than expected by chance?",
+    "Answers that do not depend on the profiles pull all effects towards zero.",
     "Report AMCEs without respondents who always chose one position; set the rule for excluding them "
     "before looking at the effects.",
+    "test",
 )
 MODELS = "A model's answers have no sequence; its preference for a position is a separate check."
 RARE = 0.01  # chance that a respondent's longest run reaches the length that counts as long
@@ -145,7 +151,7 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     )
     found = p < alpha
     many = found and float(worst["share_straight"]) > MANY
-    return STRAIGHT_LINING.answer(table, "fail" if many else "look" if found else "pass", finding, notes)
+    return STRAIGHT_LINING.answer(table, "error" if many else "warning" if found else "pass", finding, notes)
 
 
 def longest_runs(first: np.ndarray, respondent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,12 +222,14 @@ def _run_rows(group: Judged) -> pd.DataFrame:
 
 
 TASK_ORDER = Question(
-    90,
+    "CJ305",
     "task_order",
     "Task-order effects",
     "Are AMCEs the same early and late in the questionnaire?",
+    "Effects are averages over early and late tasks that differ.",
     "Report AMCEs of the first tasks and of all tasks, look for fatigue or learning, and ask fewer "
     "tasks of each respondent next time.",
+    "test",
 )
 
 
@@ -278,11 +286,13 @@ def _frame(found: GroupEffects, weights: np.ndarray, test: str, alpha: float) ->
 
 
 CARRY_OVER = Question(
-    100,
+    "CJ306",
     "carry_over",
     "Carry-over between tasks",
     "Is a choice independent of what was shown and chosen in the previous task?",
+    "Answers of one respondent depend on earlier tasks, so tasks are not independent.",
     "Compare AMCEs of first tasks with those of all tasks.",
+    "test",
 )
 
 

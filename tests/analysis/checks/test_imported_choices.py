@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from golden import SHARED
 
-from conjury.analysis.diagnostics.combinations import SAME, attribute_independence, impossible_profiles
-from conjury.analysis.diagnostics.design import design_probabilities, how_drawn
-from conjury.analysis.diagnostics.judged import split
+from conjury.analysis.checks.design.combinations import SAME, attribute_independence, impossible_profiles
+from conjury.analysis.checks.design.design import design_probabilities, how_drawn
+from conjury.analysis.checks.judged import split
 from conjury.inference.humans import Survey, draft_study, read_qualtrics
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
@@ -94,7 +94,7 @@ def test_a_pair_of_the_same_profile_is_no_error_where_chance_gives_as_many(study
     profiles = drawn_independently(1200)
     doubled = profiles.iloc[np.where(np.arange(1200) % 10 == 1, np.arange(1200) - 1, np.arange(1200))]
     too_many = impossible_profiles(study, split(study, presented(doubled.reset_index(drop=True))), 0.05)
-    assert too_many.verdict == "fail"
+    assert too_many.verdict == "error"
     assert "more frequent than independent draws" in too_many.remedy
 
 

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics import Check
-from conjury.analysis.diagnostics.check import Question
-from conjury.analysis.diagnostics.effects import difference_frame, judge_differences
-from conjury.analysis.diagnostics.judged import Judged, split
-from conjury.analysis.diagnostics.position import REMEDIES, SHOWN, SIDE
+from conjury.analysis.checks import Check
+from conjury.analysis.checks.answers.position import REMEDIES, SHOWN, SIDE
+from conjury.analysis.checks.effects import difference_frame, judge_differences
+from conjury.analysis.checks.judged import Judged, split
+from conjury.analysis.checks.registry import Question
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
-QUESTION = Question(1, "order", "Order", "Are they the same?", "Do both.")
+QUESTION = Question("CJ304", "order", "Order", "Are they the same?", "They differ.", "Do both.", "test")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_the_difference_named_is_one_that_causes_the_failure(group: Judged) -> N
     precise = of_judge(group, "precise", {"true": 0.09, "null": 0.001}, [0.01, 0.01])
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
-    assert found.verdict == "fail"
+    assert found.verdict == "error"
     assert "+0.090 (f = true, precise" in named(found)
 
 
@@ -52,7 +52,7 @@ def test_the_difference_named_lies_where_a_joint_test_rejects(group: Judged) -> 
     precise = of_judge(group, "precise", {"true": 0.04, "null": 0.001}, [0.005, 0.005])
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
-    assert found.verdict == "look"
+    assert found.verdict == "warning"
     assert "+0.040 (f = true, precise" in named(found)
 
 

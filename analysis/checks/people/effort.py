@@ -11,20 +11,22 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 
-from ..conjoint.reliability.agreement import swapping_of, verdict
-from ..conjoint.reliability.repeats import SWAPPED, find_repeats
-from ..figures.labels import level_at
-from .check import SEVERITY, Check, Question, Verdict, check, groups, highest, lowest, who
-from .effects import difference_frame, group_effects, judge_differences
-from .judged import Judged, attempt, codes, people_of, tidy
+from ...conjoint.reliability.agreement import swapping_of, verdict
+from ...conjoint.reliability.repeats import SWAPPED, find_repeats
+from ...figures.labels import level_at
+from ..effects import difference_frame, group_effects, judge_differences
+from ..judged import Judged, attempt, codes, people_of, tidy
+from ..registry import SEVERITY, Check, Question, Verdict, check, groups, highest, lowest, who
 
 ATTENTION_FILTERS = Question(
-    110,
+    "CJ201",
     "attention_filters",
     "Attention and comprehension",
     "How many respondents fail the attention checks, and are AMCEs the same with and without them?",
+    "Answers of inattentive people pull all effects towards zero.",
     "Report AMCEs with and without those who failed; decide which is the main analysis by the plan that was "
     "registered, not by the result.",
+    "test",
 )
 NO_FILTERS = "Models are not asked attention questions."
 NO_FILTER_COLUMN = (
@@ -55,9 +57,9 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
         f"{int(worst['failed']):,} of {int(worst['respondents']):,} respondents "
         f"({100 * worst['share_failed']:.1f}%) failed {worst['filter']}."
     )
-    many = worst["share_failed"] > MANY_FAILED and SEVERITY.index(check.verdict) < SEVERITY.index("look")
+    many = worst["share_failed"] > MANY_FAILED and SEVERITY.index(check.verdict) < SEVERITY.index("warning")
     return ATTENTION_FILTERS.answer(
-        check.table, "look" if many else check.verdict, f"{failed} {check.finding}"
+        check.table, "warning" if many else check.verdict, f"{failed} {check.finding}"
     )
 
 
@@ -65,7 +67,7 @@ def passed(column: pd.Series, name: str) -> np.ndarray:
     """Whether a filter was passed, shape (n,): 1, 0, or NaN; from booleans, 0 and 1, or pass and fail."""
     text = column.astype("string").str.lower().str.removesuffix(".0")
     known = {"true": 1.0, "1": 1.0, "pass": 1.0, "passed": 1.0, "yes": 1.0}
-    known |= {"false": 0.0, "0": 0.0, "fail": 0.0, "failed": 0.0, "no": 0.0}
+    known |= {"false": 0.0, "0": 0.0, "error": 0.0, "failed": 0.0, "no": 0.0}
     strange = text.notna() & ~text.isin(list(known))
     if strange.any():
         raise InputError(
@@ -113,12 +115,14 @@ def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
 
 
 REPEAT_AGREEMENT = Question(
-    120,
+    "CJ202",
     "repeat_agreement",
     "Agreement on repeated pairs",
     "Is the same profile chosen when a pair is shown again?",
+    "Unreliable answers pull all effects towards zero.",
     "Correct AMCEs for measurement error by this reliability, and report them with the uncorrected "
     "ones; look at respondents who disagree with themselves and at the wording of the task.",
+    "rule",
 )
 NOT_CORRECTABLE = (
     "Do not correct the AMCEs of {judges} for measurement error: repeated answers agree no better than "
@@ -152,7 +156,7 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     if without:
         finding += f" There is no repeated pair for {groups(without)}."
     chance = (table["lower"] <= 0.5).any()
-    severity: Verdict = "fail" if chance else "look" if (table["estimate"] < LOW).any() else "pass"
+    severity: Verdict = "error" if chance else "warning" if (table["estimate"] < LOW).any() else "pass"
     return REPEAT_AGREEMENT.answer(table, severity, finding, notes, _remedy(table))
 
 
@@ -192,12 +196,14 @@ def _repeat_rows(group: Judged, alpha: float) -> pd.DataFrame:
 
 
 RESPONSE_TIMES = Question(
-    140,
+    "CJ203",
     "response_times",
     "Response times",
     "Do some respondents answer too fast to have read the profiles, or far too slowly?",
+    "Answers that were given without reading pull all effects towards zero.",
     "Report AMCEs without respondents who answered far too fast; look at slow ones for breaks, and never "
     "choose the limit by its effect on the estimates.",
+    "rule",
 )
 NO_TIMES = "Response times of a model do not measure attention."
 NO_TIME_COLUMN = "The choices have no column of response times (seconds)."
@@ -239,7 +245,7 @@ def response_times(judged: Sequence[Judged]) -> Check:
     )
     fast, slow = float(worst["fast"]), float(shares["slow"].max())
     verdict: Verdict = (
-        "fail" if fast > MANY_FAST else "look" if fast > SOME_FAST or slow > SOME_FAST else "pass"
+        "error" if fast > MANY_FAST else "warning" if fast > SOME_FAST or slow > SOME_FAST else "pass"
     )
     return RESPONSE_TIMES.answer(table, verdict, finding, notes)
 

@@ -9,18 +9,20 @@ import pandas as pd
 
 from conjury.inference.study.models import Study
 
-from ..conjoint import amce
-from .check import Check, Question, Verdict, check, highest, lowest, who
-from .judged import Judged, attempt, codes, tidy
+from ...conjoint import amce
+from ..judged import Judged, attempt, codes, tidy
+from ..registry import Check, Question, Verdict, check, highest, lowest, who
 
 STIMULI = Question(
-    170,
+    "CJ108",
     "stimuli",
     "Effective number of stimuli",
     "Do effects rest on enough texts, people or pictures to generalise beyond these?",
+    "Standard errors that ignore stimuli are too small for claims about other stimuli.",
     "Cluster by the stimulus too (id=[..., 'text'], with CR2 or Student's t), or fit stimuli as a random "
     "factor; draw more stimuli for each level next time. Otherwise, effects generalise only to these "
     "stimuli.",
+    "rule",
 )
 ENOUGH, TOO_FEW = 20, 5
 STIMULI_WHY = (
@@ -115,16 +117,18 @@ def _counts(
 
 
 def _verdict(least: float) -> Verdict:
-    return "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
+    return "error" if least < TOO_FEW else "warning" if least < ENOUGH else "pass"
 
 
 CLUSTERS = Question(
-    180,
+    "CJ109",
     "clusters",
     "Number of clusters",
     "Are there enough independent respondents or pairs for cluster-robust errors?",
+    "With few clusters, standard errors are too small and tests reject too often.",
     "Use CR2 errors with Satterthwaite degrees of freedom, or the wild cluster bootstrap; collect more "
     "respondents or pairs.",
+    "rule",
 )
 CLUSTERS_WHY = (
     "Cluster-robust errors average over clusters and are too small where a level rests on fewer than "

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics import Check
-from conjury.analysis.diagnostics.check import NAMES
-from conjury.analysis.diagnostics.judged import split
-from conjury.analysis.diagnostics.shared import shared_tasks
+from conjury.analysis.checks import Check
+from conjury.analysis.checks.design.shared import shared_tasks
+from conjury.analysis.checks.judged import split
+from conjury.analysis.checks.running import NAMES
 from conjury.analysis.figures.diagnostics.checks import only_zeros
 from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
 from conjury.inference.design.panels import Panel, sample_people
@@ -66,7 +66,7 @@ def test_tasks_drawn_apart_are_found(study, profiles) -> None:
     judges = {"judges": ["human", "gpt4o"], "prompts": ["baseline"]}
     apart = simulate(study, 1, respondents=3, pairs=50, profiles=profiles, truth=False, **judges).choices
     check = run(study, apart)
-    assert check.verdict == "look"
+    assert check.verdict == "warning"
     assert check.finding.startswith("No task of people was judged by a model: people judged 45 tasks")
     assert "--tasks panel" in check.remedy
     assert only_zeros("shared_tasks", check.table)
@@ -83,7 +83,7 @@ def test_equal_names_of_other_pairs_are_no_shared_tasks(study, choices) -> None:
     assert run(study, pd.concat([people, other], ignore_index=True)).table["n_both"].item() == 0
 
 
-@pytest.mark.parametrize(("refused", "verdict"), [(3, "look"), (30, "fail")])
+@pytest.mark.parametrize(("refused", "verdict"), [(3, "warning"), (30, "error")])
 def test_tasks_that_the_model_refused_are_counted_among_those_of_people(
     study, choices, refused, verdict
 ) -> None:
@@ -103,7 +103,7 @@ def test_tasks_that_the_model_refused_are_counted_among_those_of_people(
 def test_a_model_that_was_asked_part_of_the_tasks_needs_a_look(study, choices) -> None:
     half = of_model(choices) & (choices["pair_id"] > "pair_000050").to_numpy(bool)
     check = run(study, choices[~half].reset_index(drop=True))
-    assert check.verdict == "look"
+    assert check.verdict == "warning"
     assert 0 < check.table["estimate"].item() < 1
     assert check.table["n_missing"].item() == 0
 

@@ -1,0 +1,139 @@
+"""What arithmetic finds about a group of published numbers, and the registry of such checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .numbers import Printed
+
+Verdict = Literal["consistent", "conditional", "inconsistent", "untested"]
+VERDICTS: tuple[Verdict, ...] = ("inconsistent", "conditional", "untested", "consistent")  # gravest first
+IN_WORDS: dict[str, str] = {
+    "consistent": "consistent as printed",
+    "conditional": "consistent only under another definition",
+    "inconsistent": "inconsistent as printed",
+    "untested": "cannot be tested",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict of one check on some of the published numbers of a group.
+
+    Attributes
+    ----------
+    check : str
+        Name of the check, as registered.
+    numbers : tuple of str
+        Roles of the numbers that the verdict is about, such as ``("mean", "sd")``.
+    verdict : {"consistent", "conditional", "inconsistent", "untested"}
+        "conditional" where the numbers are consistent only under a definition, rounding or sample size other
+        than the stated one; "untested" where what is known excludes nothing.
+    reason : str
+        One sentence with the numbers.
+    under : tuple of str
+        The definitions, in words, under which the numbers are consistent, if not as stated.
+    nearest : str
+        The nearest possible value or table, where the numbers are inconsistent.
+    n_definitions : int
+        How many definitions were tried, the stated one included.
+    chance : float or None
+        Probability that random numbers of as many digits would get the same verdict or a better one; None
+        where it was not computed.
+    """
+
+    check: str
+    numbers: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    under: tuple[str, ...] = ()
+    nearest: str = ""
+    n_definitions: int = 1
+    chance: float | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Published numbers that belong together, by role, and what is known about them.
+
+    Attributes
+    ----------
+    numbers : mapping
+        From roles, such as "mean", to published numbers; roles that were not published are absent.
+    settings : mapping
+        What is known: sample sizes, scales, counts of labels and the like, as the description states them.
+    place : str
+        Which group it is, in words, for sentences.
+    """
+
+    numbers: Mapping[str, Printed]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+
+
+Check = Callable[[Group], Iterable[Finding]]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A check of published numbers: roles that it needs, roles and settings that it can use."""
+
+    name: str
+    title: str
+    run: Check
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    settings: tuple[str, ...]
+
+
+REGISTERED: dict[str, Registered] = {}
+
+
+def arithmetic(
+    name: str,
+    title: str,
+    *,
+    needs: Sequence[str] = (),
+    uses: Sequence[str] = (),
+    settings: Sequence[str] = (),
+) -> Callable[[Check], Check]:
+    """Register a check of published numbers under the name that descriptions of tables use.
+
+    ``needs`` are the roles without which it does not run, ``uses`` are further roles, and ``settings`` are
+    what a description may state.
+    """
+
+    def register(run: Check) -> Check:
+        REGISTERED[name] = Registered(name, title, run, tuple(needs), tuple(uses), tuple(settings))
+        return run
+
+    return register
+
+
+def decide(
+    check: str,
+    numbers: Sequence[str],
+    definitions: Mapping[str, Callable[[], bool]],
+    reason: str,
+    *,
+    nearest: Callable[[], str] = lambda: "",
+    chance: float | None = None,
+) -> Finding:
+    """Try definitions in order, the stated one first, and return the verdict.
+
+    All alternatives are tried where the stated definition fails, so that ``under`` is complete.
+    """
+    stated, *others = definitions.items()
+    if stated[1]():
+        return Finding(check, tuple(numbers), "consistent", reason, n_definitions=1, chance=chance)
+    under = tuple(_holding(others))
+    verdict: Verdict = "conditional" if under else "inconsistent"
+    return Finding(check, tuple(numbers), verdict, reason, under, nearest(), len(definitions), chance)
+
+
+def _holding(definitions: Iterable[tuple[str, Callable[[], bool]]]) -> Iterator[str]:
+    for name, possible in definitions:
+        if possible():
+            yield name

@@ -1,0 +1,1 @@
+"""Published tables: read from files, described, and checked number by number."""

@@ -1,0 +1,1 @@
+"""Checks of the design: what was shown to whom, and with which probabilities."""

@@ -1,0 +1,1 @@
+"""Checks of people: attention, effort, and answers that nobody thought about."""

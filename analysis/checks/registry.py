@@ -1,0 +1,204 @@
+"""What a check asks and returns, the registry of checks, and how findings are put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+
+from ..figures.labels import true_minus
+from ..numerics.significance import adjusted as holm_of
+from .judged import NotApplicableError
+
+Verdict = Literal["pass", "warning", "error", "not_applicable"]
+SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "warning", "error")
+Alarms = Literal["never", "test", "rule"]
+KINDS = {"1": "design", "2": "people", "3": "answers", "4": "files", "5": "provenance"}  # by the first digit
+
+
+@dataclass(frozen=True)
+class Check:
+    """The answer of one check of what was collected.
+
+    Attributes
+    ----------
+    code : str
+        Such as CJ102; the first digit is the kind: design, people, answers, files, provenance.
+    name : str
+        Identifier, also that of its table (``check_NAME``) and figure.
+    title, question : str
+        What it is called and what it asks.
+    table : DataFrame
+        Tidy numbers; the first two columns are ``judge`` and ``prompt``.
+    verdict : {"pass", "warning", "error", "not_applicable"}
+        "warning" where a reader should know of something, "error" where it can change conclusions.
+    finding : str
+        What was found, with the numbers.
+    consequence : str
+        What follows for the analysis; empty where the check passes.
+    remedy : str
+        What to do; empty where the check passes.
+    figure : bool
+        Whether ``figures.diagnostics.draw`` draws the table.
+    alarms : {"never", "test", "rule"}
+        How often it alarms on sound data: "never" where what it counts cannot occur in them, "test" where its
+        rate is controlled by a p value, "rule" where it was measured.
+    p : float or None
+        Of checks that test, the p value, adjusted over all tests that the check makes.
+    rows : DataFrame or None
+        The rows that are the evidence, with the columns that name them, such as ``judge_id`` and ``item_id``.
+    suppressed : str
+        The reason why the study file suppresses the check; empty where it does not.
+    """
+
+    code: str
+    name: str
+    title: str
+    question: str
+    table: pd.DataFrame
+    verdict: Verdict
+    finding: str
+    consequence: str
+    remedy: str
+    figure: bool
+    alarms: Alarms
+    p: float | None = None
+    rows: pd.DataFrame | None = None
+    suppressed: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Design, people, answers, files or provenance."""
+        return KINDS[self.code[2]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a check asks, what follows from it, and what to do; it is answered by numbers.
+
+    ``alarms`` states how often the check alarms on sound data, as in `Check`.
+    """
+
+    code: str
+    name: str
+    title: str
+    text: str
+    consequence: str
+    remedy: str
+    alarms: Alarms
+
+    def answer(
+        self,
+        table: pd.DataFrame,
+        verdict: Verdict,
+        finding: str,
+        notes: Sequence[str] = (),
+        remedy: str | None = None,
+        *,
+        p: float | None = None,
+        rows: pd.DataFrame | None = None,
+    ) -> Check:
+        """Answer with a table, a verdict and a finding.
+
+        Notes state what was excluded; ``remedy`` replaces that of the question where the finding calls for
+        another. A check that tests gives its ``p``; ``rows`` are the evidence.
+        """
+        alarm = verdict in ("warning", "error")
+        text = true_minus(" ".join([finding, *dict.fromkeys(notes)]))
+        remedy = self.remedy if remedy is None else remedy
+        return Check(
+            self.code,
+            self.name,
+            self.title,
+            self.text,
+            table,
+            verdict,
+            text,
+            self.consequence if alarm else "",
+            remedy if alarm else "",
+            len(table) > 0,
+            self.alarms,
+            p,
+            rows,
+        )
+
+    def not_applicable(self, reason: str) -> Check:
+        """State why the check does not apply."""
+        empty = pd.DataFrame({"judge": pd.array([], dtype="string"), "prompt": pd.array([], dtype="string")})
+        return self.answer(empty, "not_applicable", reason)
+
+
+Run = Callable[..., Check]
+CHECKS: dict[str, tuple[Question, Run]] = {}
+
+
+def check(question: Question) -> Callable[[Run], Run]:
+    """Register the function that answers a question.
+
+    Its parameters name what it needs, see `CONTENT` in ``running.py``; what has a default is optional.
+    """
+
+    def register(run: Run) -> Run:
+        @wraps(run)
+        def answered(*args: Any, **options: Any) -> Check:
+            try:
+                return run(*args, **options)
+            except NotApplicableError as reason:
+                return question.not_applicable(str(reason))
+
+        CHECKS[question.name] = (question, answered)
+        return answered
+
+    return register
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the most severe verdict, "pass" where there is none."""
+    return max(verdicts, key=SEVERITY.index, default="pass")
+
+
+def adjusted(p: np.ndarray) -> np.ndarray:
+    """Adjust p values, shape (m,), by Holm's step-down procedure; missing ones stay missing."""
+    return holm_of(p, "holm")
+
+
+def adjusted_by_feature(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Add ``p_adjusted``: p values of features, adjusted over all features of all designs' tables."""
+    tests = [table.drop_duplicates("feature")[["feature", "p"]] for table in tables]
+    values = adjusted(np.concatenate([each["p"].to_numpy() for each in tests]))
+    parts = np.split(values, np.cumsum([len(each) for each in tests])[:-1])
+    return [
+        table.merge(each[["feature"]].assign(p_adjusted=part), on="feature")
+        for table, each, part in zip(tables, tests, parts, strict=True)
+    ]
+
+
+def said_p(p: float) -> str:
+    """Write a p value."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def groups(n: int) -> str:
+    """Count judges and prompts together."""
+    return counted(n, "judge and prompt", "judges and prompts")
+
+
+def who(row: pd.Series) -> str:
+    """Name the judge and prompt of a row of a table."""
+    return " ".join(filter(None, (str(row["judge"]), str(row["prompt"]))))
+
+
+def lowest(table: pd.DataFrame, by: pd.Series) -> pd.Series:
+    """Return the row of a table where ``by`` is smallest, missing values aside."""
+    return table.iloc[int(np.nanargmin(by.to_numpy(dtype=float)))]
+
+
+def highest(table: pd.DataFrame, by: pd.Series) -> pd.Series:
+    """Return the row of a table where ``by`` is largest, missing values aside."""
+    return table.iloc[int(np.nanargmax(by.to_numpy(dtype=float)))]
