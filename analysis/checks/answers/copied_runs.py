@@ -1,0 +1,116 @@
+"""Runs, samples and judges whose answers are copies of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.tables.columns import as_text
+
+from ..judged import NotApplicableError
+from ..registry import Check, Question, Verdict, check, highest, who
+from ..shares import MOST, evidence, judge_and_prompt
+
+COPIED_RUNS = Question(
+    "CJ308",
+    "copied_runs",
+    "Runs that are copies of each other",
+    "Are long answers of several samples, or of several judges, the same word for word?",
+    "Copies are no further evidence: intervals over samples, pass@k and agreement between judges are too "
+    "good.",
+    "Analyse one of the copies; ask again at a temperature above 0, with another seed for each sample, and "
+    "without "
+    "a cache.",
+    "rule",
+)
+LONG = 60  # characters from which two independent answers are hardly ever the same
+FEWEST = 10  # pairs of long answers to the same prompt and item
+SOME, MANY = 0.25, 0.9
+
+
+@check(COPIED_RUNS)
+def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) -> Check:
+    """Count identical long answers to the same prompt and item, between samples and between judges."""
+    long = _long_answers(responses)
+    if long.empty:
+        raise NotApplicableError(f"No answer has {LONG} characters, so answers may be the same by chance.")
+    table = pd.concat([_samples(long), _judges(long)], ignore_index=True)
+    if table.empty:
+        raise NotApplicableError(f"No two samples or judges have {FEWEST} long answers to the same items.")
+    fixed = table["judge"].map(lambda judge: _is_deterministic(asked, judge)).to_numpy(dtype=bool)
+    fixed &= (table["kind"] == "samples").to_numpy()
+    suspect = table[~fixed]
+    worst = highest(table, table["estimate"].where(~fixed, table["estimate"] - 1))
+    share = float(suspect["estimate"].max()) if len(suspect) else 0.0
+    verdict: Verdict = "error" if share > MANY else "warning" if share > SOME else "pass"
+    copies = int((suspect["estimate"] > MANY).sum())
+    finding = (
+        f"{copies} of {counted(len(table), 'pair')} of samples or judges agree word for word in over "
+        f"{100 * MANY:.0f}% of "
+        f"long answers; the most is {100 * worst['estimate']:.1f}% of {int(worst['of'])} ({who(worst)}, "
+        f"{worst['label']})."
+    )
+    notes = []
+    if fixed.any() and (table.loc[fixed, "estimate"] > SOME).any():
+        notes.append(
+            "Samples at temperature 0 repeat each other by design; they are no further evidence either."
+        )
+    repeated = long.duplicated(["judge", "prompt", "subject", "text"], keep=False).to_numpy()
+    rows = evidence(long, repeated, ("text",)) if verdict != "pass" else None
+    return COPIED_RUNS.answer(table.drop(columns="kind"), verdict, finding, notes, rows=rows)
+
+
+def _long_answers(responses: pd.DataFrame) -> pd.DataFrame:
+    """Answers of models with at least 60 characters; ``subject`` is the item or task."""
+    subject = pd.Series(pd.NA, index=responses.index, dtype="string")
+    for name in ("item_id", "task_id"):
+        if name in responses:
+            subject = subject.fillna(as_text(responses[name]))
+    text = as_text(responses["text"]).str.strip()
+    frame = responses.assign(**judge_and_prompt(responses), subject=subject, text=text)
+    kept = text.str.len().ge(LONG) & as_text(responses["judge_kind"]).ne("human")
+    return frame[kept.fillna(False).to_numpy(dtype=bool)]
+
+
+def _is_deterministic(asked: Mapping[str, Mapping[str, Any]], judge: str) -> bool:
+    settings = dict(asked.get(judge) or {})
+    return settings.get("temperature", (settings.get("settings") or {}).get("temperature")) == 0
+
+
+def _samples(long: pd.DataFrame) -> pd.DataFrame:
+    """Identical answers of each two samples of a judge under a prompt."""
+    rows = []
+    for (judge, prompt), own in long.groupby(["judge", "prompt"], sort=False):
+        wide = own.pivot_table(index="subject", columns="sample", values="text", aggfunc="first")
+        for first, second in combinations(wide.columns, 2):
+            both = wide[[first, second]].dropna()
+            if len(both) >= FEWEST:
+                same = int((both[first] == both[second]).sum())
+                label = f"samples {first} and {second}"
+                rows.append((judge, prompt, label, same, len(both), same / len(both), "samples"))
+    return _table(rows)
+
+
+def _judges(long: pd.DataFrame) -> pd.DataFrame:
+    """Identical answers of each two judges under a prompt, in their first samples."""
+    first = long.sort_values("sample", kind="stable").drop_duplicates(["judge", "prompt", "subject"])
+    rows = []
+    for prompt, own in first.groupby("prompt", sort=False):
+        wide = own.pivot(index="subject", columns="judge", values="text")
+        for one, other in combinations(wide.columns[:MOST], 2):
+            both = wide[[one, other]].dropna()
+            if len(both) >= FEWEST:
+                same = int((both[one] == both[other]).sum())
+                rows.append((one, prompt, f"and {other}", same, len(both), same / len(both), "judges"))
+    return _table(rows)
+
+
+def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    columns = ["judge", "prompt", "label", "n", "of", "estimate", "kind"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.astype({"judge": "string", "prompt": "string", "estimate": np.float64})

@@ -1,0 +1,68 @@
+"""Scores below those of always giving the commonest label."""
+
+from __future__ import annotations
+
+import pandas as pd
+from scipy.stats import binom
+
+from conjury.inference.study.models import ItemStudy
+
+from ...judged import NotApplicableError
+from ...labelled import labelled
+from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
+
+BELOW_MAJORITY = Question(
+    "CJ314",
+    "below_majority",
+    "Scores below the majority baseline",
+    "Is every judge right at least as often as somebody who always gives the commonest gold label?",
+    "Differences between such judges say little about their understanding of the items.",
+    "Report the majority baseline beside every score; look for answers shifted against their items, unparsed "
+    "answers "
+    "and labels in another spelling before you conclude that the judge is bad.",
+    "test",
+)
+FEWEST = 20
+
+
+@check(BELOW_MAJORITY)
+def below_majority(
+    judgments: pd.DataFrame, labels: pd.DataFrame, alpha: float, item_study: ItemStudy | None = None
+) -> Check:
+    """Exact paired test of each judge against the commonest gold label; missing answers are wrong."""
+    both = labelled(judgments, labels, item_study).dropna(subset=["gold"])
+    rows = []
+    for (judge, prompt, task), own in both.groupby(["judge", "prompt", "task"], sort=False):
+        first = own[own["sample"] == own["sample"].min()].drop_duplicates("item_id")
+        if len(first) < FEWEST or str(task).startswith("line_"):
+            continue
+        majority = first["gold"].value_counts().index[0]
+        right = first["value"].eq(first["gold"]).fillna(False).to_numpy(dtype=bool)
+        constant = first["gold"].eq(majority).to_numpy(dtype=bool)
+        gained, lost = int((right & ~constant).sum()), int((~right & constant).sum())
+        p = float(binom.cdf(gained, gained + lost, 0.5)) if gained + lost else 1.0
+        rows.append(
+            (judge, prompt, task, f"commonest: {majority}", len(first), right.mean(), constant.mean(), p)
+        )
+    if not rows:
+        raise NotApplicableError(f"No judge answered {FEWEST} items with a gold label.")
+    table = pd.DataFrame(
+        rows, columns=["judge", "prompt", "panel", "label", "of", "estimate", "baseline", "p"]
+    )
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
+    p = float(table["p_adjusted"].min())
+    below, lower = table[table["p_adjusted"] < alpha], table["estimate"] < table["baseline"]
+    worst = lowest(table, table["estimate"] - table["baseline"])
+    best = highest(table, table["estimate"] - table["baseline"])
+    finding = (
+        f"{int(lower.sum())} of {len(table)} accuracies are below the majority baseline, {len(below)} of "
+        "them "
+        "significantly. "
+        f"{who(worst)} is right in {100 * worst['estimate']:.1f}% of {int(worst['of'])} items "
+        f"({worst['panel']}), where "
+        f"{worst['label'].removeprefix('commonest: ')!r} alone gives {100 * worst['baseline']:.1f}% "
+        "(smallest "
+        f"adjusted {said_p(p)}); "
+        f"the best is {who(best)} with {100 * (best['estimate'] - best['baseline']):+.1f} percentage points."
+    )
+    return BELOW_MAJORITY.answer(table, "warning" if len(below) else "pass", finding, p=p)

@@ -1,0 +1,84 @@
+"""Classes that a judge never gives, or gives far too often."""
+
+from __future__ import annotations
+
+import pandas as pd
+from scipy.stats import binom
+
+from conjury.inference.study.models import ItemStudy
+
+from ...labelled import labelled
+from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
+
+CLASS_FREQUENCIES = Question(
+    "CJ313",
+    "class_frequencies",
+    "Classes never given or given too often",
+    "Does every judge give each class about as often as it occurs among the gold labels?",
+    "A class that is never given has a recall of 0 whatever its items, and one that is given to nearly "
+    "everything "
+    "makes accuracy an accident of the class shares.",
+    "Check that the prompt names the class and that the parser reads it; report recalls by class beside "
+    "accuracy.",
+    "rule",
+)
+RARE = 1e-6  # p value below which a class counts as never given, after Holm's adjustment
+MOSTLY, TIMES = 0.9, 1.5  # share of answers in one class, and how many times its share among gold labels
+
+
+@check(CLASS_FREQUENCIES)
+def class_frequencies(
+    judgments: pd.DataFrame, labels: pd.DataFrame, item_study: ItemStudy | None = None
+) -> Check:
+    """Compare the classes of each judge in its first sample with the gold labels of the same items."""
+    both = labelled(judgments, labels, item_study).dropna(subset=["gold", "value"])
+    both = both.assign(task=both["task"].str.replace(r"^line_\d+$", "line", regex=True))
+    rows = []
+    for (judge, prompt, task), own in both.groupby(["judge", "prompt", "task"], sort=False):
+        first = own[own["sample"] == own["sample"].min()]
+        n, gold, given = len(first), first["gold"].value_counts(), first["value"].value_counts()
+        for label, count in gold.items():
+            share = count / n
+            k = int(given.get(label, 0))
+            rows.append(
+                (
+                    judge,
+                    prompt,
+                    task,
+                    str(label),
+                    k,
+                    n,
+                    k / n,
+                    share,
+                    float(binom.cdf(k, n, share)) if k == 0 else 1.0,
+                )
+            )
+    table = pd.DataFrame(
+        rows, columns=["judge", "prompt", "panel", "label", "n", "of", "estimate", "gold", "p"]
+    )
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
+    never = table[table["p_adjusted"] < RARE]
+    mostly = table[(table["estimate"] > MOSTLY) & (table["estimate"] > TIMES * table["gold"])]
+    if never.empty and mostly.empty:
+        apart = highest(table, (table["estimate"] - table["gold"]).abs())
+        finding = (
+            f"Every judge gives every common class; the largest difference is for {apart['label']} "
+            f"({who(apart)}): "
+            f"{100 * apart['estimate']:.1f}% of answers, {100 * apart['gold']:.1f}% of gold labels."
+        )
+        return CLASS_FREQUENCIES.answer(table, "pass", finding)
+    parts = []
+    if len(never):
+        first = lowest(never, -never["gold"])
+        parts.append(
+            f"{len(never)} classes are never given by a judge, such as {first['label']} by {who(first)} "
+            f"({100 * first['gold']:.1f}% of {int(first['of'])} gold labels; "
+            f"{said_p(float(first['p_adjusted']))})."
+        )
+    if len(mostly):
+        first = highest(mostly, mostly["estimate"])
+        parts.append(
+            f"{who(first)} gives {first['label']} to {100 * first['estimate']:.1f}% of items, of which "
+            f"{100 * first['gold']:.1f}% have this gold label."
+        )
+    return CLASS_FREQUENCIES.answer(table, "error" if len(mostly) else "warning", " ".join(parts))

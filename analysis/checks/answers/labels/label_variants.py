@@ -1,0 +1,119 @@
+"""Labels that are another label in another spelling."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text, plain
+
+from ...judged import NotApplicableError
+from ...labelled import answers_of, scheme_of
+from ...registry import Check, Question, check, highest
+from ...shares import MOST
+
+LABEL_VARIANTS = Question(
+    "CJ311",
+    "label_variants",
+    "Spellings of one label",
+    "Are there labels that differ from another one in case, spaces, accents or a typing error only?",
+    "One class is counted as two: scores are too low, and macro averages have classes that nobody can give.",
+    "Add the spellings as aliases of the label in the study file, or correct them in the table.",
+    "never",
+)
+ALIKE = 0.86  # similarity of two spellings of one label; `witty` and `wit` are less alike
+SHORTEST = 5  # shorter labels differ by one letter without being one
+MANY_VALUES = 200  # values of a column that contains no labels
+
+
+@check(LABEL_VARIANTS)
+def label_variants(
+    judgments: pd.DataFrame, labels: pd.DataFrame | None = None, item_study: ItemStudy | None = None
+) -> Check:
+    """Find spellings of a label of the scheme, or of a commoner value, by judge and in gold."""
+    values = _values(judgments, labels)
+    rows = []
+    for task, of_task in values.groupby("task", sort=False):
+        counts = of_task["value"].value_counts()
+        if len(counts) > MANY_VALUES or pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all():
+            continue
+        variants = spellings([str(v) for v in counts.index], _known(item_study, str(task)))
+        for (judge, prompt), own in of_task.groupby(["judge", "prompt"], sort=False):
+            varied = own["value"].map(variants).dropna()
+            for name, n in varied.groupby([own["value"], varied], sort=False).size().items():
+                rows.append((judge, prompt, task, f"{name[0]} for {name[1]}", int(n), len(own), n / len(own)))  # type: ignore[index]
+    if values.empty:
+        raise NotApplicableError("There are no labels.")
+    table = pd.DataFrame(rows, columns=["judge", "prompt", "panel", "label", "n", "of", "estimate"]).head(
+        MOST
+    )
+    if table.empty:
+        return LABEL_VARIANTS.answer(table, "pass", "Every label has one spelling.")
+    most = highest(table, table["n"])
+    number = table[["panel", "label"]].drop_duplicates().shape[0]
+    finding = (
+        f"{counted(number, 'spelling')} of other labels, in {int(table['n'].sum()):,} values; the most "
+        "frequent is "
+        f"{most['label']!r} ({int(most['n']):,} times, {most['judge']}, {most['panel']})."
+    )
+    return LABEL_VARIANTS.answer(table, "warning", finding, rows=table)
+
+
+def spellings(values: list[str], known: dict[str, str]) -> dict[str, str]:
+    """Values that spell another one, with that one: a label of the scheme, else a value that comes first.
+
+    ``known`` are labels in words and their aliases by their plain form; values among them are no variants.
+    """
+    taken = dict(known)
+    found: dict[str, str] = {}
+    for value in values:
+        form = plain(value)
+        if not form:
+            continue
+        if form in taken:
+            if taken[form] != value and value not in known.values():
+                found[value] = taken[form]
+            continue
+        near = next((name for other, name in taken.items() if _is_typo(form, other)), None)
+        if near is None:
+            taken[form] = value
+        else:
+            found[value] = near
+    return found
+
+
+def _is_typo(one: str, other: str) -> bool:
+    if min(len(one), len(other)) < SHORTEST or one.startswith(other) or other.startswith(one):
+        return False
+    return SequenceMatcher(None, one, other).ratio() >= ALIKE
+
+
+def _known(study: ItemStudy | None, task: str) -> dict[str, str]:
+    if study is None:
+        return {}
+    sets = study.label_sets.get(task) or (study.label_sets.get("line") if task.startswith("line_") else None)
+    known: dict[str, str] = {}
+    for name, label in scheme_of(study, task).items():
+        known |= {plain(label): label, plain(name): name}
+    for level in () if sets is None else sets.labels:
+        known |= {plain(alias): alias for alias in level.aliases}
+    return known
+
+
+def _values(judgments: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
+    answers = answers_of(judgments)[["judge", "prompt", "task", "value"]].dropna(subset=["value"])
+    if labels is None:
+        return answers
+    gold = pd.DataFrame(
+        {
+            "judge": "gold",
+            "prompt": "",
+            "task": as_text(labels["label_set"]),
+            "value": as_text(labels["label"]),
+        }
+    ).dropna(subset=["value"])
+    parts = pd.concat([gold.astype("string"), answers], ignore_index=True)
+    return parts.assign(task=parts["task"].str.replace(r"^line_\d+$", "line", regex=True))

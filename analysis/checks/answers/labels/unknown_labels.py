@@ -1,0 +1,86 @@
+"""Labels outside their scheme, and ratings outside their scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.readers.judgments import scales_of
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text
+
+from ...judged import NotApplicableError
+from ...labelled import NO_GOLD, answers_of, canonical, scheme_of
+from ...registry import Check, Question, check, highest, who
+from ...shares import evidence, shares
+
+UNKNOWN_LABELS = Question(
+    "CJ312",
+    "unknown_labels",
+    "Values outside the scheme",
+    "Is every label one of the scheme, and every rating a point of its scale?",
+    "Such values form classes of their own, or move means beyond the scale.",
+    "Parse the answers again by the study's rule; add labels that are meant as aliases; correct the table.",
+    "never",
+)
+
+
+@check(UNKNOWN_LABELS)
+def unknown_labels(
+    item_study: ItemStudy, judgments: pd.DataFrame, labels: pd.DataFrame | None = None
+) -> Check:
+    """Count values that the study file does not allow, by judge and task, and in the gold labels."""
+    answers = answers_of(judgments)
+    if labels is not None:
+        gold = pd.DataFrame(
+            {
+                "judge": "gold",
+                "prompt": "",
+                "task": as_text(labels["label_set"]),
+                "value": as_text(labels["label"]),
+            }
+        ).assign(item_id=as_text(labels["item_id"]), sample=1)
+        blank = gold["value"].fillna("").str.strip().str.casefold().isin(NO_GOLD)
+        answers = pd.concat([gold[~blank], answers], ignore_index=True)
+    answers = answers.dropna(subset=["value"])
+    scales = scales_of(item_study)
+    flags, known = np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
+    for task, rows in answers.groupby("task", sort=False).indices.items():
+        values = answers["value"].iloc[rows]
+        is_gold = answers["judge"].iloc[rows].eq("gold").to_numpy(dtype=bool)
+        allowed = {*scheme_of(item_study, str(task))}
+        if str(task) in scales:
+            number = pd.to_numeric(values, errors="coerce")
+            flags[rows] = ~number.isin([float(v) for v in scales[str(task)]]).to_numpy(dtype=bool)
+        elif allowed:
+            gold_labels = (
+                item_study.gold_labels("line" if str(task).startswith("line_") else str(task))
+                if is_gold.any()
+                else {}
+            )
+            allowed_gold = allowed | {*gold_labels, *gold_labels.values()}
+            names = canonical(values, item_study, str(task))
+            inside = names.isin(allowed).to_numpy(dtype=bool)
+            flags[rows] = np.where(
+                is_gold, ~(inside | values.isin(allowed_gold).to_numpy(dtype=bool)), ~inside
+            )
+        else:
+            continue
+        known[rows] = True
+    if not known.any():
+        raise NotApplicableError("The study file has no labels or scales for these dimensions.")
+    named = answers.rename(columns={"judge": "judge_id", "prompt": "prompt_id", "task": "dimension"})[known]
+    table = shares(named, flags[known], {"panel": named["dimension"]})
+    most = highest(table, table["estimate"])
+    if not flags.any():
+        return UNKNOWN_LABELS.answer(
+            table, "pass", f"All {int(known.sum()):,} values are labels or ratings of the study."
+        )
+    commonest = named.loc[flags[known], "value"].value_counts()
+    finding = (
+        f"{int(flags.sum()):,} of {int(known.sum()):,} values are outside the scheme, at most "
+        f"{100 * most['estimate']:.1f}% "
+        f"({who(most)}, {most['panel']}); the commonest is {str(commonest.index[0])[:40]!r} "
+        f"({int(commonest.iloc[0]):,} times)."
+    )
+    return UNKNOWN_LABELS.answer(table, "error", finding, rows=evidence(named, flags[known]))

@@ -1,0 +1,119 @@
+"""Refused, empty and unparsed answers that depend on what the item shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text
+
+from ..judged import NotApplicableError
+from ..labelled import answers_of
+from ..registry import Check, Question, adjusted, check, lowest, said_p, who
+from ..shares import percent
+from .choices.missing_choices import missing_at_random
+
+REFUSALS_BY_ATTRIBUTE = Question(
+    "CJ319",
+    "refusals_by_attribute",
+    "Missing answers by stratum",
+    "Are answers missing as often for every kind of item?",
+    "Means and scores describe the answered items, which differ from all items.",
+    "Report the missing answers by stratum, give bounds for what they could have been, and ask again where "
+    "the "
+    "reason is technical.",
+    "test",
+)
+MANY_LEVELS = 50  # columns of items with more values are no strata
+SEVERE = 0.05
+
+
+@check(REFUSALS_BY_ATTRIBUTE)
+def refusals_by_attribute(
+    judgments: pd.DataFrame, items: pd.DataFrame, alpha: float, seed: int, item_study: ItemStudy | None = None
+) -> Check:
+    """Test, for every judge, prompt and stratum, whether missing answers are spread over items at random."""
+    strata = strata_of(items, item_study)
+    if not strata:
+        raise NotApplicableError("The items have no strata.")
+    rng = np.random.default_rng(seed)
+    rows = list(_rows(answers_of(judgments), items, strata, rng))
+    if not rows:
+        raise NotApplicableError("No judge has both items with and without a missing answer.")
+    table = pd.concat(rows, ignore_index=True)
+    tests = table.drop_duplicates(["judge", "prompt", "panel"])[["judge", "prompt", "panel", "p"]]
+    tests = tests.assign(p_adjusted=adjusted(tests["p"].to_numpy()))
+    table = table.merge(tests.drop(columns="p"), on=["judge", "prompt", "panel"])
+    worst, rejected = lowest(tests, tests["p_adjusted"]), table[table["p_adjusted"] < alpha]
+    own = table[
+        (table["judge"] == worst["judge"])
+        & (table["panel"] == worst["panel"])
+        & (table["prompt"] == worst["prompt"])
+    ]
+    most = own.iloc[int(own["estimate"].to_numpy().argmax())]
+    finding = (
+        f"Missing answers depend on the stratum in {int((tests['p_adjusted'] < alpha).sum())} of "
+        f"{len(tests)} "
+        "tests; "
+        f"smallest adjusted {said_p(float(worst['p_adjusted']))} ({who(worst)}, {worst['panel']}): the most "
+        "are missing for "
+        f"{most['label']} ({percent(float(most['estimate']))} of {int(most['of'])} items)."
+    )
+    severe = len(rejected) > 0 and float(rejected["estimate"].max()) > SEVERE
+    return REFUSALS_BY_ATTRIBUTE.answer(
+        table,
+        "error" if severe else "warning" if len(rejected) else "pass",
+        finding,
+        p=float(worst["p_adjusted"]),
+    )
+
+
+def strata_of(items: pd.DataFrame, study: ItemStudy | None) -> list[str]:
+    """Strata of the study among the columns of items, else columns of text with 2 to 50 values."""
+    if study is not None:
+        named = [stratum.id for stratum in study.strata if stratum.id in items]
+        return [name for name in named if as_text(items[name]).nunique() > 1]
+    found = []
+    for name in items:
+        column = items[name]
+        is_text = isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column)
+        if (
+            is_text
+            and str(name) != "item_id"
+            and 2 <= as_text(column).nunique() <= min(MANY_LEVELS, len(items) // 2)
+        ):
+            found.append(str(name))
+    return found
+
+
+def _rows(
+    answers: pd.DataFrame, items: pd.DataFrame, strata: list[str], rng: np.random.Generator
+) -> Iterator[pd.DataFrame]:
+    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    for (judge, prompt), own in answers.groupby(["judge", "prompt"], sort=False):
+        lost = own.assign(lost=own["value"].isna()).groupby("item_id", sort=False)["lost"].max()
+        lost = lost[lost.index.isin(known.index)]
+        if not lost.any() or lost.all():
+            continue
+        for name in strata:
+            yield from _of_stratum({"judge": judge, "prompt": prompt, "panel": name}, lost, known, name, rng)
+
+
+def _of_stratum(
+    key: dict[str, Any], lost: pd.Series[bool], known: pd.DataFrame, name: str, rng: np.random.Generator
+) -> Iterator[pd.DataFrame]:
+    level = as_text(known[name].reindex(lost.index)).fillna("missing")
+    dummies = pd.get_dummies(level).to_numpy(dtype=float)
+    if dummies.shape[1] < 2:
+        return
+    flag = lost.to_numpy(dtype=bool)
+    found = missing_at_random(flag, dummies, np.zeros(len(flag), dtype=np.int64), rng)
+    table = pd.DataFrame({"label": level.to_numpy(), "lost": flag}).groupby("label", sort=True)["lost"]
+    counts = table.agg(n="sum", of="size").reset_index()
+    yield counts.assign(**key, estimate=counts["n"] / counts["of"], p=found.p)[
+        ["judge", "prompt", "panel", "label", "n", "of", "estimate", "p"]
+    ]

@@ -1,0 +1,69 @@
+"""Answers that continue the prompt in place of answering it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.columns import as_text
+
+from ...judged import NotApplicableError
+from ...registry import Check, Question, check, highest, who
+from ...shares import evidence, graded, shares
+
+CONTINUED_PROMPT = Question(
+    "CJ316",
+    "continued_prompt",
+    "Answers that continue the prompt",
+    "Do answers go on with the prompt: further questions, turns of a conversation, or the prompt itself?",
+    "The judge completes text; what is parsed may be the answer to a question that the judge made up.",
+    "Use the model's chat template, or end answers at a stop sequence; parse only what stands before the "
+    "first new turn.",
+    "rule",
+)
+TURN = re.compile(
+    r"^\s*(?:\#{2,}\s*)?(?:={2,}\s*)?(?:user|human|assistant|question|prompt|instruction|input|usuario|pregunta|nutzer|frage)"
+    r"\s*(?:\d+\s*)?(?::|={2,})|<\|(?:im_start|im_end|user|assistant|eot_id|endoftext)\|?>|\[/?INST\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+REPEATED = 80  # characters of the prompt's end that an answer repeats
+SOME, MANY = 0.01, 0.1
+
+
+@check(CONTINUED_PROMPT)
+def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = None) -> Check:
+    """Count answers that begin a new turn, or repeat the end of their prompt."""
+    answered = responses[
+        as_text(responses["judge_kind"]).eq("model").to_numpy()
+        & as_text(responses["text"]).notna().to_numpy()
+    ]
+    if answered.empty:
+        raise NotApplicableError("There are no answers of models.")
+    text = as_text(answered["text"]).fillna("")
+    # At the very beginning such a word is a label of the answer; later it begins a turn.
+    turn = text.map(
+        lambda answer: any(match.start() > 0 for match in TURN.finditer(answer.strip()))
+    ).to_numpy(dtype=bool)
+    repeat = np.zeros(len(answered), dtype=bool)
+    if requests is not None and "user" in requests:
+        ends = as_text(requests.set_index("request_key")["user"]).str.strip().str.slice(-REPEATED)
+        own = as_text(answered["request_key"]).map(ends.to_dict()).fillna("")
+        repeat = np.array(
+            [len(end) >= REPEATED and end in answer for end, answer in zip(own, text, strict=True)],
+            dtype=bool,
+        )
+    flag = turn | repeat
+    table = shares(answered, flag)
+    most = highest(table, table["estimate"])
+    finding = (
+        f"{int(flag.sum()):,} of {len(answered):,} answers continue the prompt ({int(turn.sum()):,} begin a "
+        "new turn, "
+        f"{int(repeat.sum()):,} repeat its end), at most {100 * most['estimate']:.1f}% of "
+        f"{int(most['of']):,} "
+        f"({who(most)})."
+    )
+    return CONTINUED_PROMPT.answer(
+        table, graded(float(most["estimate"]), SOME, MANY), finding, rows=evidence(answered, flag, ("text",))
+    )

@@ -1,0 +1,73 @@
+"""Error texts of servers that were stored as answers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.columns import as_text
+
+from ...judged import NotApplicableError
+from ...registry import Check, Question, check, highest, who
+from ...shares import evidence, shares
+
+ERROR_TEXTS = Question(
+    "CJ317",
+    "error_texts",
+    "Error texts read as answers",
+    "Are messages of servers, proxies or libraries stored as answers?",
+    "An error that is read as an answer becomes a judgment; one that occurs in a stretch looks like a "
+    "preference.",
+    "Ask these again (`conjury retry`), and count what cannot be asked again as missing.",
+    "never",
+)
+ERROR = re.compile(
+    r"^\s*(?:<!doctype html|<html[\s>]|\{\s*\"(?:error|detail|errors)\"\s*:|\[?error code:? ?\d{3}\b|error:? "
+    r"\d{3}\b|http/\d\.\d \d{3}"
+    r"|(?:4\d\d|5\d\d) (?:bad request|unauthorized|forbidden|not found|too many requests|internal server "
+    r"error|bad gateway"
+    r"|service unavailable|gateway time-?out)\b|traceback \(most recent call "
+    r"last\)|(?:openai|anthropic|google|httpx|requests)\.[\w.]*(?:error|exception)\b"
+    r"|(?:rate ?limit|quota) "
+    r"(?:reached|exceeded)\b|rate_limit_exceeded\b|(?:model_length|content_filter|max_tokens|stop_sequence|null|undefined)\s*$"
+    r"|upstream (?:connect error|request timeout)|the server had an error|that model is currently "
+    r"overloaded|connection (?:error|reset|refused|timed out)\b"
+    r"|request timed out\b|this model's maximum context length is)",
+    re.IGNORECASE,
+)
+LONGEST = 20_000  # characters in which an error is looked for
+
+
+@check(ERROR_TEXTS)
+def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) -> Check:
+    """Count answers that begin as an error does; ordinary text about errors does not."""
+    answered = responses[as_text(responses["text"]).notna().to_numpy()]
+    if answered.empty:
+        raise NotApplicableError("There are no raw answers.")
+    flag = (
+        as_text(answered["text"])
+        .map(lambda text: ERROR.match(text[:LONGEST]) is not None)
+        .to_numpy(dtype=bool)
+    )
+    table = shares(answered, flag)
+    if not flag.any():
+        return ERROR_TEXTS.answer(
+            table, "pass", f"None of {len(answered):,} answers begins as an error text does."
+        )
+    most = highest(table, table["n"])
+    finding = (
+        f"{int(flag.sum()):,} of {len(answered):,} answers are error texts, the most {int(most['n']):,} "
+        f"({who(most)}); the first "
+        f"begins {as_text(answered['text'])[flag].iloc[0].strip()[:60]!r}."
+    )
+    notes = []
+    if judgments is not None and "request_key" in judgments:
+        keys = as_text(answered.loc[flag, "request_key"])
+        own = judgments[as_text(judgments["request_key"]).isin(keys).to_numpy(dtype=bool)]
+        read = int(own["status"].astype("string").eq("ok").sum()) if len(own) else 0
+        notes = [f"{read:,} judgments with status ok were read from them."]
+    return ERROR_TEXTS.answer(
+        table, "error", finding, notes, rows=evidence(answered, np.asarray(flag), ("text",))
+    )

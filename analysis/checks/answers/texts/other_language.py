@@ -1,0 +1,132 @@
+"""Answers in another language or script than the item."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+
+import pandas as pd
+
+from conjury.inference.tables.columns import as_text
+
+from ...judged import NotApplicableError
+from ...registry import Check, Question, check, highest, who
+from ...shares import evidence, graded, shares
+
+OTHER_LANGUAGE = Question(
+    "CJ318",
+    "other_language",
+    "Answers in another language",
+    "Are free answers and explanations in the language of the item or of the prompt?",
+    "The judge may have misread the item; parsers written for one language miss verdicts in another.",
+    "Name the language of the answer in the prompt; read a sample of these answers; add aliases of labels in "
+    "the other language.",
+    "rule",
+)
+LETTERS = 60  # in shorter answers the language is not decided
+WORDS = {
+    "English": "the and is of to in that it for with this as are not but they be was on or an from",
+    "Spanish": "el la de que y en los se del las un por con no una su para es al lo como pero este",
+    "French": "le la de et les des en un une du que est pour dans qui sur pas plus par avec ce il",
+    "German": "der die und das ist nicht ein eine den von zu mit sich auf dem des im es wird als auch",
+    "Portuguese": "o que de a e do da em um para é com não uma os no se na por mais as dos como mas",
+    "Italian": "il di che la e in un per è una non sono con si le da come più ma dei nel della gli",
+}
+VOCABULARY = {language: frozenset(words.split()) for language, words in WORDS.items()}
+LEAST, AHEAD = 4, 2.0  # function words that decide, and how many times those of the second language
+SOME, MANY = 0.02, 0.2
+_JSON_KEY = re.compile(r'"\w+"\s*:')
+
+
+@check(OTHER_LANGUAGE)
+def other_language(
+    responses: pd.DataFrame, requests: pd.DataFrame | None = None, items: pd.DataFrame | None = None
+) -> Check:
+    """Compare the language of long answers with those of the item and of the request."""
+    answered = responses[
+        as_text(responses["judge_kind"]).eq("model").to_numpy()
+        & as_text(responses["text"]).notna().to_numpy()
+    ]
+    languages = as_text(answered["text"]).map(lambda text: language_of(_JSON_KEY.sub(" ", text)))
+    expected = _expected(answered, requests, items)
+    known = languages.ne("").to_numpy(dtype=bool) & (expected.map(len) > 0).to_numpy(dtype=bool)
+    if not known.any():
+        raise NotApplicableError("No answer and item are long enough to tell their language.")
+    rows, given, allowed = answered[known], languages[known], expected[known]
+    other = pd.Series(
+        [one not in among for one, among in zip(given, allowed, strict=True)], dtype=bool
+    ).to_numpy()
+    table = shares(rows, other)
+    most = highest(table, table["estimate"])
+    finding = (
+        f"{int(other.sum()):,} of {len(rows):,} long answers are in another language than item and prompt, "
+        "at "
+        "most "
+        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)})"
+    )
+    if other.any():
+        common = Counter(given[other]).most_common(1)[0]
+        finding += f"; the commonest is {common[0]} ({common[1]:,})"
+    shown = rows.assign(language=given.to_numpy())
+    return OTHER_LANGUAGE.answer(
+        table,
+        graded(float(most["estimate"]), SOME, MANY),
+        f"{finding}.",
+        rows=evidence(shown, other, ("language", "text")),
+    )
+
+
+def language_of(text: str) -> str:
+    """The language of a text by its function words, or its script where that is not Latin; empty if unclear.
+
+    Examples
+    --------
+    >>> language_of("The joke is on the audience, and it works for those who know that this was planned.")
+    'English'
+    """
+    letters = [char for char in text if char.isalpha()]
+    if len(letters) < LETTERS:
+        return ""
+    script, n = Counter(_script(char) for char in letters).most_common(1)[0]
+    if script != "LATIN":
+        return script.capitalize() if n > 0.6 * len(letters) else ""
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    counts = Counter(
+        {language: sum(word in known for word in words) for language, known in VOCABULARY.items()}
+    )
+    (first, most), (_, second) = counts.most_common(2)
+    return first if most >= LEAST and most >= AHEAD * second else ""
+
+
+def _script(char: str) -> str:
+    return unicodedata.name(char, "UNKNOWN").partition(" ")[0]
+
+
+def _expected(
+    answered: pd.DataFrame, requests: pd.DataFrame | None, items: pd.DataFrame | None
+) -> pd.Series[object]:
+    """Languages of the item and the messages of each answer, as a set."""
+    allowed: list[set[str]] = [set() for _ in range(len(answered))]
+    sources = []
+    if requests is not None and "request_key" in answered:
+        known = requests.drop_duplicates("request_key").set_index("request_key")
+        sources += [
+            (as_text(known[name]), as_text(answered["request_key"]))
+            for name in ("system", "user")
+            if name in known
+        ]
+    if items is not None and "text" in items and "item_id" in answered:
+        texts = (
+            items.assign(item_id=as_text(items["item_id"]))
+            .drop_duplicates("item_id")
+            .set_index("item_id")["text"]
+        )
+        sources.append((as_text(texts), as_text(answered["item_id"])))
+    for texts, keys in sources:
+        languages = {key: language_of(text) for key, text in texts.dropna().items()}
+        for place, key in enumerate(keys):
+            found = languages.get(key, "")
+            if found:
+                allowed[place].add(found)
+    return pd.Series(allowed, index=answered.index, dtype=object)

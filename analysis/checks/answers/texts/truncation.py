@@ -1,0 +1,82 @@
+"""Answers that ended at the limit of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.columns import as_text
+
+from ...judged import NotApplicableError
+from ...registry import Check, Question, check, highest, who
+from ...shares import evidence, graded, shares
+
+TRUNCATION = Question(
+    "CJ315",
+    "truncation",
+    "Answers cut at the token limit",
+    "Did answers, or the reasoning before them, end at the limit of tokens?",
+    "Answers that were cut are missing or misread, more often for long items and for judges that reason.",
+    "Raise the limit of tokens (`max_tokens` of the judge), and ask these again with `conjury retry --status "
+    "truncated`.",
+    "rule",
+)
+SHORT = 16  # a limit up to this is meant to end the answer after its verdict
+SOME, MANY = 0.005, 0.05
+OPEN, CLOSED = "<think>", "</think>"
+
+
+@check(TRUNCATION)
+def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) -> Check:
+    """Count answers that ended at their limit, unless it leaves room for a verdict alone."""
+    answered = responses[
+        as_text(responses["judge_kind"]).eq("model").to_numpy()
+        & as_text(responses["text"]).notna().to_numpy()
+    ]
+    if answered.empty:
+        raise NotApplicableError("There are no answers of models.")
+    text = as_text(answered["text"]).fillna("")
+    limit = (
+        as_text(answered["judge_id"]).map(lambda judge: _limit(asked.get(judge) or {})).to_numpy(dtype=float)
+    )
+    tokens = _numbers(answered, "completion_tokens")
+    ended = (
+        as_text(answered["finish_reason"]).eq("length").fillna(False).to_numpy(dtype=bool)
+        if "finish_reason" in answered
+        else np.zeros(len(answered), dtype=bool)
+    )
+    ended = ended | (tokens >= limit)
+    short = (limit <= SHORT) | (tokens <= SHORT)
+    unclosed = (text.str.contains(OPEN, regex=False) & ~text.str.contains(CLOSED, regex=False)).to_numpy(
+        dtype=bool
+    )
+    empty = text.str.strip().eq("").to_numpy(dtype=bool)
+    cut = (ended & (~short | empty)) | unclosed
+    table = shares(answered, cut).assign(reasoning=shares(answered, unclosed | (ended & empty))["n"])
+    most = highest(table, table["estimate"])
+    finding = (
+        f"{int(cut.sum()):,} of {len(answered):,} answers ended at the limit of tokens, at most "
+        f"{100 * most['estimate']:.1f}% of "
+        f"{int(most['of']):,} ({who(most)}); {int((unclosed | (ended & empty)).sum()):,} of them ended "
+        "before "
+        "any verdict."
+    )
+    verdict = graded(float(most["estimate"]), SOME, MANY)
+    return TRUNCATION.answer(
+        table, verdict, finding, rows=evidence(answered, cut, ("finish_reason", "completion_tokens", "text"))
+    )
+
+
+def _limit(settings: Mapping[str, Any]) -> float:
+    inner = settings.get("settings") or {}
+    found = settings.get("max_tokens", inner.get("max_tokens", inner.get("max_completion_tokens")))
+    return float(found) if found else np.inf
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
+    if name not in frame:
+        return np.full(len(frame), np.nan)
+    return pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)

@@ -1,0 +1,88 @@
+"""Items that were not assigned to people at random or in balance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text
+
+from ...frames.vocabulary import HUMAN
+from ..answers.refusals_by_attribute import strata_of
+from ..judged import NotApplicableError
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
+from ..shares import judge_and_prompt
+from .random_designs import dependence
+
+ASSIGNMENT = Question(
+    "CJ113",
+    "assignment",
+    "Assignment of items to people",
+    "Did every person judge the strata in the same proportions, up to chance?",
+    "Differences between strata contain differences between the people who judged them.",
+    "Compare strata within people (a model with raters as a factor); assign items with `conjury design STUDY "
+    "--people N` next time.",
+    "test",
+)
+DRAWS = 999
+
+
+@check(ASSIGNMENT)
+def assignment(
+    judgments: pd.DataFrame, items: pd.DataFrame, alpha: float, seed: int, item_study: ItemStudy | None = None
+) -> Check:
+    """Permutation test of independence between people and strata over the items that each person judged."""
+    people = judgments[as_text(judgments["judge_kind"]).eq(HUMAN).to_numpy()]
+    strata = strata_of(items, item_study)
+    if people.empty or not strata:
+        raise NotApplicableError("There are no people, or the items have no strata.")
+    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    seen = (
+        judge_and_prompt(people)
+        .assign(item_id=as_text(people["item_id"]))[["judge", "item_id"]]
+        .drop_duplicates()
+    )
+    seen = seen[seen["item_id"].isin(known.index).to_numpy(dtype=bool)]
+    if seen["judge"].nunique() < 2:
+        raise NotApplicableError("Fewer than two people judged items with strata.")
+    rng = np.random.default_rng(seed)
+    rows = [("people", "", name, *unbalanced(seen, as_text(known[name]), rng)) for name in strata]
+    table = pd.DataFrame(rows, columns=["judge", "prompt", "label", "of", "estimate", "lower", "upper", "p"])
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
+    worst = lowest(table, table["p_adjusted"])
+    p = float(worst["p_adjusted"])
+    finding = (
+        f"Between people, strata vary {worst['estimate']:.2f} times as much as by random assignment "
+        f"({worst['label']}, "
+        f"{seen['judge'].nunique()} people; chance: {worst['lower']:.2f} to {worst['upper']:.2f}; adjusted "
+        f"{said_p(p)})."
+    )
+    verdict: Verdict = "error" if p < min(0.001, alpha) else "warning" if p < alpha else "pass"
+    return ASSIGNMENT.answer(table, verdict, finding, p=p)
+
+
+def unbalanced(
+    seen: pd.DataFrame, stratum: pd.Series[str], rng: np.random.Generator
+) -> tuple[int, float, float, float, float]:
+    """Rows, chi-square of people by strata over its mean under permutation of items, its 95% range, and p.
+
+    Strata are permuted over items, so that items that several people judged stay together.
+    """
+    items, item = np.unique(seen["item_id"].to_numpy(dtype=object), return_inverse=True)
+    _, judge = np.unique(seen["judge"].to_numpy(dtype=object), return_inverse=True)
+    levels, level = np.unique(
+        stratum.reindex(items).fillna("missing").to_numpy(dtype=object), return_inverse=True
+    )
+    shape = (int(judge.max()) + 1, len(levels))
+
+    def statistic(of_item: np.ndarray) -> float:
+        cells = np.bincount(judge * shape[1] + of_item[item], minlength=shape[0] * shape[1]).reshape(shape)
+        return float(dependence(cells.astype(float)))
+
+    observed = statistic(level)
+    drawn = np.array([statistic(rng.permutation(level)) for _ in range(DRAWS)])
+    p = float(((drawn >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
+    mean = float(drawn.mean()) or 1.0
+    low, high = np.quantile(drawn, [0.025, 0.975]) / mean
+    return len(seen), observed / mean, float(low), float(high), p

@@ -1,0 +1,157 @@
+"""Gold labels and test items that the prompt shows."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text
+
+from ..judged import NotApplicableError
+from ..labelled import scheme_of
+from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p
+from ..shares import MOST
+
+GOLD_IN_PROMPT = Question(
+    "CJ111",
+    "gold_in_prompt",
+    "Gold labels in the prompt",
+    "Does the prompt of an item name its gold label more often than others, or show other test items as "
+    "examples?",
+    "The judge can copy the answer, so its score says nothing about its judgment.",
+    "Remove the label or the example from the prompt, and ask again.",
+    "test",
+)
+DRAWS = 1999
+LONG = 40  # characters of an item that do not stand in another prompt by chance
+
+
+@check(GOLD_IN_PROMPT)
+def gold_in_prompt(
+    requests: pd.DataFrame,
+    labels: pd.DataFrame,
+    items: pd.DataFrame,
+    seed: int,
+    alpha: float,
+    item_study: ItemStudy | None = None,
+) -> Check:
+    """Permute gold labels over items, and search the texts of items in the prompts of others."""
+    if "item_id" not in requests or "user" not in requests:
+        raise NotApplicableError("The requests show no messages about items.")
+    first = requests.assign(
+        item_id=as_text(requests["item_id"]), prompt=as_text(requests["prompt_id"]).fillna("")
+    )
+    first = first.drop_duplicates(["prompt", "item_id"])
+    texts = (
+        as_text(
+            items.assign(item_id=as_text(items["item_id"]))
+            .drop_duplicates("item_id")
+            .set_index("item_id")["text"]
+        )
+        if "text" in items
+        else pd.Series(dtype="string")
+    )
+    rows, rng = [], np.random.default_rng(seed)
+    for prompt, own in first.groupby("prompt", sort=False):
+        for task, gold in labels.groupby(as_text(labels["label_set"]), sort=False):
+            if str(task).startswith("line_"):
+                continue
+            result = _named_more_often(own, gold, texts, item_study, str(task), rng)
+            if result is not None:
+                rows.append(("prompt", str(prompt), str(task), *result))
+    shown = _shown_elsewhere(first, texts)
+    if not rows and shown.empty:
+        raise NotApplicableError("No request is about an item with a gold label.")
+    table = pd.DataFrame(rows, columns=["judge", "prompt", "panel", "of", "estimate", "p"])
+    table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=float)) if len(table) else []
+    p = float(table["p_adjusted"].min()) if len(table) else 1.0
+    named = p < alpha
+    parts = []
+    if len(table):
+        most = highest(table, table["estimate"])
+        parts.append(
+            f"Messages name the gold label of their item {most['estimate']:+.2f} times more often than that "
+            "of another item "
+            f"({most['panel']}, prompt {most['prompt']!r}; smallest adjusted {said_p(p)})."
+        )
+    if len(shown):
+        parts.append(
+            f"{counted(len(shown), 'prompt shows', 'prompts show')} another test item, such as "
+            f"{shown['shown'].iloc[0]} in the prompt of {shown['item_id'].iloc[0]}."
+        )
+    verdict: Verdict = "error" if named or len(shown) else "pass"
+    return GOLD_IN_PROMPT.answer(
+        table,
+        verdict,
+        " ".join(parts),
+        p=None if len(shown) else p,
+        rows=shown.head(MOST) if len(shown) else None,
+    )
+
+
+def _named_more_often(
+    requests: pd.DataFrame,
+    gold: pd.DataFrame,
+    texts: pd.Series[str],
+    study: ItemStudy | None,
+    task: str,
+    rng: np.random.Generator,
+) -> tuple[int, float, float] | None:
+    label = pd.Series(as_text(gold["label"]).to_numpy(), index=as_text(gold["item_id"]))
+    own = requests[requests["item_id"].isin(label.index).to_numpy(dtype=bool)]
+    if len(own) < 2:
+        return None
+    label = label[~label.index.duplicated()].reindex(own["item_id"])
+    names = sorted(set(label.dropna()))
+    words = scheme_of(study, task) if study is not None else {}
+    patterns = [
+        re.compile(rf"(?<!\w){re.escape(words.get(name, name))}(?!\w)", re.IGNORECASE) for name in names
+    ]
+    counts = np.zeros((len(own), len(names)))
+    for row, (item, *parts) in enumerate(
+        zip(own["item_id"], *[own[c] for c in ("system", "user") if c in own], strict=True)
+    ):
+        message = "\n".join(str(part) for part in parts if isinstance(part, str))
+        text = texts.get(item)
+        message = message.replace(str(text), "") if isinstance(text, str) and text else message
+        counts[row] = [len(pattern.findall(message)) for pattern in patterns]
+    if (counts == counts[:1]).all():
+        return len(own), 0.0, 1.0
+    codes = pd.Categorical(label, categories=names).codes.astype(int)
+    known = codes >= 0
+    codes, counts = codes[known], counts[known]
+    at = np.arange(len(codes))
+    excess = counts - counts.mean(axis=1, keepdims=True)
+    observed = float(excess[at, codes].sum())
+    drawn = np.array([excess[at, rng.permutation(codes)].sum() for _ in range(DRAWS)])
+    p = float(((drawn >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
+    return len(codes), (observed - float(drawn.mean())) / len(codes), p
+
+
+def _shown_elsewhere(requests: pd.DataFrame, texts: pd.Series[str]) -> pd.DataFrame:
+    """Requests whose messages contain the text of another item that is asked under the same prompt."""
+    rows = []
+    for prompt, own in requests.groupby("prompt", sort=False):
+        asked = {
+            item: str(texts[item])
+            for item in own["item_id"].dropna()
+            if item in texts.index and isinstance(texts[item], str)
+        }
+        # An example stands in every message of a prompt, so that a few of them find it.
+        for row in own.head(5).itertuples():
+            message = "\n".join(
+                str(part)
+                for part in (getattr(row, "system", ""), getattr(row, "user", ""))
+                if isinstance(part, str)
+            )
+            mine = asked.get(str(row.item_id), "")
+            rows += [
+                (str(prompt), str(row.item_id), item)
+                for item, text in asked.items()
+                if item != row.item_id and len(text) >= LONG and text in message and text not in mine
+            ]
+    return pd.DataFrame(rows, columns=["prompt", "item_id", "shown"]).drop_duplicates(["prompt", "shown"])

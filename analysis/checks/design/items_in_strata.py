@@ -1,0 +1,124 @@
+"""Items that occur twice, and in several strata."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
+
+from ..answers.refusals_by_attribute import strata_of
+from ..judged import NotApplicableError
+from ..registry import Check, Question, Verdict, check
+from ..shares import MOST
+
+ITEMS_IN_STRATA = Question(
+    "CJ112",
+    "items_in_strata",
+    "Items that occur twice",
+    "Does every text occur once among the items, and in one stratum?",
+    "Items that occur twice count twice; in several strata they make differences between strata too small, "
+    "and with two "
+    "gold labels one of them is always wrong.",
+    "Keep one of the copies, or mark copies with `condition` and `base_item_id`.",
+    "rule",
+)
+WORDS = 8  # shorter texts may be alike by chance, and count only where they are the same
+NEAR = 0.9  # share of common runs of three words from which texts are nearly the same
+
+
+@check(ITEMS_IN_STRATA)
+def items_in_strata(
+    items: pd.DataFrame, labels: pd.DataFrame | None = None, item_study: ItemStudy | None = None
+) -> Check:
+    """Find items with nearly the same text, perturbed copies aside; compare strata and gold labels."""
+    if "text" not in items:
+        raise NotApplicableError("The items contain no text.")
+    originals = items
+    if "condition" in items:
+        originals = items[
+            as_text(items["condition"]).fillna(UNPERTURBED).eq(UNPERTURBED).to_numpy(dtype=bool)
+        ]
+    strata = strata_of(originals, item_study)
+    originals = (
+        originals.assign(item_id=as_text(originals["item_id"]))
+        .drop_duplicates("item_id")
+        .set_index("item_id")
+    )
+    pairs = twins(
+        [str(name) for name in originals.index], [str(text) for text in as_text(originals["text"]).fillna("")]
+    )
+    gold = (
+        {}
+        if labels is None
+        else as_text(labels["label"])
+        .groupby([as_text(labels["item_id"]), as_text(labels["label_set"])])
+        .first()
+        .to_dict()
+    )
+    sets = [] if labels is None else list(as_text(labels["label_set"]).unique())
+    rows = []
+    for one, other, share in pairs:
+        apart = [name for name in strata if str(originals.loc[one, name]) != str(originals.loc[other, name])]
+        opposed = [name for name in sets if gold.get((one, name)) != gold.get((other, name))]
+        rows.append((one, other, share, ", ".join(apart), ", ".join(map(str, opposed))))
+    found = pd.DataFrame(rows, columns=["item_id", "other", "alike", "strata", "gold"])
+    kinds = {
+        "same text": int((found["alike"] == 1).sum()),
+        "nearly the same text": int((found["alike"] < 1).sum()),
+        "in different strata": int(found["strata"].ne("").sum()),
+        "with different gold labels": int(found["gold"].ne("").sum()),
+    }
+    table = pd.DataFrame(
+        [("items", "", label, n, len(originals), n / max(len(originals), 1)) for label, n in kinds.items()]
+    )
+    table.columns = pd.Index(["judge", "prompt", "label", "n", "of", "estimate"])
+    if found.empty:
+        return ITEMS_IN_STRATA.answer(
+            table, "pass", f"Every text occurs once among {len(originals):,} items."
+        )
+    first = found.iloc[0]
+    finding = (
+        f"{counted(len(found), 'pair')} of items with the same or nearly the same text, "
+        f"{kinds['in different strata']} in different strata "
+        f"and {kinds['with different gold labels']} with different gold labels; for example "
+        f"{first['item_id']} and {first['other']}."
+    )
+    verdict: Verdict = "error" if kinds["with different gold labels"] else "warning"
+    return ITEMS_IN_STRATA.answer(table, verdict, finding, rows=found.head(MOST))
+
+
+def twins(names: list[str], texts: list[str]) -> list[tuple[str, str, float]]:
+    """Pairs of texts that are the same, or share nine tenths of their runs of three words, with that share.
+
+    Examples
+    --------
+    >>> twins(["a", "b", "c"], ["So it goes.", "so it goes", "No"])
+    [('a', 'b', 1.0)]
+    """
+    words = [re.findall(r"\w+", plain(text)) for text in texts]
+    same: dict[tuple[str, ...], int] = {}
+    found, runs, where = [], [], defaultdict(list)
+    for number, own in enumerate(words):
+        key = tuple(own)
+        if own and key in same:
+            found.append((names[same[key]], names[number], 1.0))
+            runs.append(set())
+            continue
+        same[key] = number
+        grams = {tuple(own[k : k + 3]) for k in range(len(own) - 2)} if len(own) >= WORDS else set()
+        runs.append(grams)
+        near: dict[int, int] = defaultdict(int)
+        for gram in grams:
+            for other in where[gram]:
+                near[other] += 1
+            where[gram].append(number)
+        for other, common in near.items():
+            share = common / len(grams | runs[other])
+            if share >= NEAR:
+                found.append((names[other], names[number], share))
+    return found

@@ -1,0 +1,110 @@
+"""Prompts of perturbed items that differ from those of their originals in more than the item."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+import pandas as pd
+
+from conjury.inference.tables.columns import UNPERTURBED, as_text
+
+from ..judged import NotApplicableError
+from ..registry import Check, Question, check, highest, who
+from ..shares import MOST
+
+PROMPT_DIFFERENCES = Question(
+    "CJ110",
+    "prompt_differences",
+    "Prompts of conditions",
+    "Do the prompts of a perturbed item and its original differ in the item alone?",
+    "The difference between conditions is that of the prompts as well, so it is no effect of the "
+    "perturbation.",
+    "Ask both conditions with one template, and the same settings.",
+    "never",
+)
+ITEM = "{item}"
+
+
+@check(PROMPT_DIFFERENCES)
+def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
+    """Compare the messages of each copy and its original after the texts of both were taken out."""
+    if not {"condition", "base_item_id"} <= set(items) or "item_id" not in requests:
+        raise NotApplicableError("The items name no perturbed copies, so all prompts are of one condition.")
+    rows = list(_pairs(requests, items))
+    if not rows:
+        raise NotApplicableError("No perturbed item was asked together with its original.")
+    frame = pd.DataFrame(rows, columns=["judge", "prompt", "label", "item_id", "difference"])
+    frame["differs"] = frame["difference"].ne("")
+    table = (
+        frame.groupby(["judge", "prompt", "label"], sort=False)["differs"]
+        .agg(n="sum", of="size")
+        .reset_index()
+    )
+    table = table.assign(estimate=table["n"] / table["of"])
+    most = highest(table, table["estimate"])
+    if not frame["differs"].any():
+        return PROMPT_DIFFERENCES.answer(
+            table, "pass", f"The prompts of {len(frame):,} copies and originals differ in the item alone."
+        )
+    example = frame[frame["differs"]].iloc[0]
+    finding = (
+        f"{int(frame['differs'].sum()):,} of {len(frame):,} copies were asked by another prompt than their "
+        "original, the most "
+        f"{int(most['n']):,} of {int(most['of']):,} with condition {most['label']!r} ({who(most)}); for "
+        f"example {example['difference']}."
+    )
+    return PROMPT_DIFFERENCES.answer(table, "error", finding, rows=frame[frame["differs"]].head(MOST))
+
+
+def _pairs(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
+    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    texts = [name for name in known if not pd.api.types.is_numeric_dtype(known[name])]
+    rows = requests.assign(
+        item_id=as_text(requests["item_id"]), prompt=as_text(requests["prompt_id"]).fillna("")
+    )
+    rows = rows.sort_values("sample", kind="stable").drop_duplicates(["judge_id", "prompt", "item_id"])
+    frames = {(str(r.judge_id), str(r.prompt), str(r.item_id)): r for r in rows.itertuples()}
+    condition = as_text(known["condition"]).fillna(UNPERTURBED)
+    for (judge, prompt, item), own in frames.items():
+        if (
+            item not in known.index
+            or condition[item] == UNPERTURBED
+            or pd.isna(known.loc[item, "base_item_id"])
+        ):
+            continue
+        base = str(known.loc[item, "base_item_id"])
+        other = frames.get((judge, prompt, base))
+        if other is None or base not in known.index:
+            continue
+        here, there = (
+            _without_item(row, known.loc[name, texts]) for row, name in ((own, item), (other, base))
+        )
+        yield (
+            judge,
+            prompt,
+            str(condition[item]),
+            item,
+            "" if here == there else first_difference(there, here),
+        )
+
+
+def _without_item(row: object, texts: pd.Series[object]) -> str:
+    """Messages with every text of the item replaced by one mark, the longest first."""
+    message = "\n".join(
+        str(part) for part in (getattr(row, "system", ""), getattr(row, "user", "")) if isinstance(part, str)
+    )
+    found = {str(text) for text in texts if isinstance(text, str) and len(text) > 3}
+    found |= {line for text in found for line in text.splitlines() if len(line) > 3}
+    for text in sorted(found, key=len, reverse=True):
+        message = message.replace(text, ITEM)
+    return message
+
+
+def first_difference(one: str, other: str) -> str:
+    """The first words that differ between two texts, of both."""
+    left, right = one.split(), other.split()
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag != "equal":
+            return f"{' '.join(left[a:b][:8])!r} became {' '.join(right[c:d][:8])!r}"
+    return "white space"

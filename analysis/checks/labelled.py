@@ -1,0 +1,103 @@
+"""Answers with their references: gold labels, or what the other judges gave to the same item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.columns import UNPERTURBED, as_text
+
+from .judged import NotApplicableError
+from .shares import judge_and_prompt
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import ItemStudy
+
+NO_GOLD = ("", "na", "n/a", "nan", "none", "null", "<na>", "missing", "-")
+
+
+def answers_of(judgments: pd.DataFrame) -> pd.DataFrame:
+    """Judgments with ``judge, prompt, task, item_id, sample, value, status, place`` as text and numbers.
+
+    ``value`` is missing unless the status is ok. ``place`` is the order in which items were asked: the column
+    ``position`` where there is one, else the order of appearance.
+    """
+    status = as_text(judgments["status"]) if "status" in judgments else "ok"
+    frame = judge_and_prompt(judgments).assign(
+        kind=as_text(judgments["judge_kind"]),
+        task=as_text(judgments["dimension"]),
+        item_id=as_text(judgments["item_id"]),
+        sample=judgments.get("sample", 1),
+        status=status,
+    )
+    frame["value"] = as_text(judgments["value"]).where(frame["status"].eq("ok"))
+    if "position" in judgments and pd.api.types.is_numeric_dtype(judgments["position"]):
+        place = judgments["position"].to_numpy(dtype=float, na_value=np.nan)
+    else:
+        place = pd.factorize(frame["item_id"])[0].astype(float)
+    condition = (
+        as_text(judgments["condition"]).fillna(UNPERTURBED) if "condition" in judgments else UNPERTURBED
+    )
+    return frame.assign(place=place, condition=condition)[frame["item_id"].notna()]
+
+
+def canonical(values: pd.Series[str], study: ItemStudy | None, task: str) -> pd.Series[str]:
+    """Labels by their ids, where the study knows them by id or label; else as they are."""
+    if study is None:
+        return values
+    names: dict[str, str] = {}
+    for name, label in scheme_of(study, task).items():
+        names |= {name.casefold(): name, label.casefold(): name}
+    folded = values.str.strip().str.casefold()
+    return folded.map(names).astype("string").fillna(values)
+
+
+def scheme_of(study: ItemStudy, task: str) -> dict[str, str]:
+    """Labels of a task by id; empty where it has none."""
+    sets = study.label_sets
+    found = sets.get(task) or (sets.get("line") if task.startswith("line_") else None)
+    return {} if found is None else {level.id: level.label for level in found.labels}
+
+
+def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | None = None) -> pd.DataFrame:
+    """Answers to items with a gold label, as `answers_of`, with ``gold``; blank gold labels are missing."""
+    answers = answers_of(judgments)
+    gold = pd.DataFrame(
+        {
+            "item_id": as_text(labels["item_id"]),
+            "task": as_text(labels["label_set"]),
+            "gold": as_text(labels["label"]).fillna(""),
+        }
+    ).drop_duplicates(["item_id", "task"])
+    both = answers.merge(gold, on=["item_id", "task"], how="inner")
+    if both.empty:
+        raise NotApplicableError("No judged item has a gold label of the same name as a dimension.")
+    both["gold"] = both["gold"].mask(both["gold"].str.strip().str.casefold().isin(NO_GOLD))
+    parts = []
+    for task, rows in both.groupby("task", sort=False):
+        columns = {name: canonical(rows[name], study, str(task)) for name in ("value", "gold")}
+        parts.append(rows.assign(**columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def numeric(answers: pd.DataFrame) -> pd.DataFrame:
+    """Answers whose values are numbers, in ``number``; NotApplicableError where there are none."""
+    number = pd.to_numeric(answers["value"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    kept = answers.assign(number=number)[~np.isnan(number)]
+    share = len(kept) / max(int(answers["value"].notna().sum()), 1)
+    if kept.empty or share < 0.5:
+        raise NotApplicableError("The judgments are no ratings in numbers.")
+    return kept
+
+
+def mean_of_others(answers: pd.DataFrame) -> np.ndarray:
+    """Mean rating that other judges gave to the same item on the same task, shape (n,); NaN without any."""
+    by_judge = answers.groupby(["task", "item_id", "judge"], sort=False)["number"].mean()
+    total = by_judge.groupby(level=["task", "item_id"], sort=False).agg(["sum", "size"])
+    keys = pd.MultiIndex.from_frame(answers[["task", "item_id"]])
+    own = by_judge.reindex(pd.MultiIndex.from_frame(answers[["task", "item_id", "judge"]])).to_numpy()
+    sums, sizes = (total[name].reindex(keys).to_numpy(dtype=float) for name in ("sum", "size"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sizes > 1, (sums - own) / (sizes - 1), np.nan)
