@@ -12,8 +12,10 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
+from ..figures import has_figure
 from ..figures.labels import true_minus
 from ..numerics.significance import adjusted as holm_of
+from ..results import Result
 from .judged import NotApplicableError
 
 Verdict = Literal["pass", "warning", "error", "not_applicable"]
@@ -53,7 +55,8 @@ class Check:
     p : float or None
         Of checks that test, the p value, adjusted over all tests that the check makes.
     rows : DataFrame or None
-        The rows that are the evidence, with the columns that name them, such as ``judge_id`` and ``item_id``.
+        The rows that are the evidence, with the columns that name them, such as ``judge_id`` and ``item_id``;
+        a column ``row`` gives their places in the table that was read, counted from 1.
     suppressed : str
         The reason why the check is suppressed; empty where it is not.
     least : {"pass", "warning", "error"}
@@ -63,6 +66,8 @@ class Check:
         What ``estimate`` of the table is, for the axis of its figure; by default the title.
     percent : bool
         Whether ``estimate`` is a share, which is drawn in percent.
+    reads : tuple of str
+        The tables that the check reads, the one that its evidence is about first.
     """
 
     code: str
@@ -82,6 +87,7 @@ class Check:
     least: Verdict = "pass"
     axis: str = ""
     percent: bool = False
+    reads: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -148,7 +154,7 @@ class Question:
             text,
             self.consequence if alarm else "",
             remedy if alarm else "",
-            len(table) > 0,
+            _can_be_drawn(self.name, table),
             self.alarms,
             None if p is None or np.isnan(p) else float(p),
             rows,
@@ -161,6 +167,13 @@ class Question:
         """State why the check does not apply."""
         empty = pd.DataFrame({"judge": pd.array([], dtype="string"), "prompt": pd.array([], dtype="string")})
         return self.answer(empty, "not_applicable", reason)
+
+
+def _can_be_drawn(name: str, table: pd.DataFrame) -> bool:
+    """Whether a table has numbers for the figure of the check, or for that of all checks without one."""
+    if not len(table) or "estimate" not in table:
+        return len(table) > 0 and has_figure(Result(table, name))
+    return has_figure(Result(table, name)) or bool(np.isfinite(table["estimate"].astype(float)).any())
 
 
 Run = Callable[..., Check]

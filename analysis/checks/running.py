@@ -47,6 +47,9 @@ ABSENT = {
     "respondents": "There is no table of respondents.",
 }
 OF_CHOICES = ("judged", "choices")
+OF_CONJOINTS = tuple(
+    question.code for question, run in ORDERED if set(signature(run).parameters) & set(OF_CHOICES)
+)
 
 
 class Content:
@@ -166,7 +169,8 @@ def run_checks(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             answer = _answer(question, run, content)
-        found.append(replace(answer, suppressed=reasons.get(question.code, "")))
+        reads = tuple("choices" if n == "judged" else n for n in signature(run).parameters if n in ABSENT)
+        found.append(replace(answer, suppressed=reasons.get(question.code, ""), reads=reads))
     return controlled(found, alpha)
 
 
@@ -260,10 +264,9 @@ def diagnose(
     progress: Callable[[str], None] | None = None,
 ) -> list[Check]:
     """Check design, respondents and answers of a conjoint's choices: the checks that need nothing else."""
-    own = [q.code for q, run in ORDERED if set(signature(run).parameters) & set(OF_CHOICES)]
     return run_checks(
         Collected(study=study, choices=choices),
-        checks=own,
+        checks=OF_CONJOINTS,
         alpha=alpha,
         seed=seed,
         filters=filters,

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 from fits import fit_study
 from made_up_hotels import FORMULA, choices_of, design_of, drawn_twice, hotels
 from made_up_results import write_manifest
+from scipy.stats import binom
 
 from conjury.analysis import conjoint
 from conjury.analysis.checks import diagnose
