@@ -12,6 +12,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
 from .commands.agreement import agreement, alt_test
+from .commands.check import check
 from .commands.collect import collect
 from .commands.compare import compare
 from .commands.design import design
@@ -60,6 +61,7 @@ app.command()(compare)
 app.command()(report)
 app.command()(power)
 app.command()(diagnose)
+app.command()(check)
 app.command()(trial)
 app.command()(doctor)
 app.command("agreement")(agreement)

@@ -127,14 +127,16 @@ def show_requests(total: int) -> Iterator[Callable[[int, str], None]]:
 FORMATS: tuple[str, ...] = ("png", "svg", "pdf")
 
 
-def draw_figures(folder: Path, part: str) -> list[str]:
+def draw_figures(folder: Path, part: str, quiet: bool = False) -> list[str]:
     """Draw every result of a run that has a figure; return why any could not be drawn."""
     from conjury.analysis.report import Report
 
-    return save_figures(folder, Report(folder).figures(part)) if FORMATS else []
+    return save_figures(folder, Report(folder).figures(part), quiet) if FORMATS else []
 
 
-def save_figures(folder: Path, drawings: Iterable[tuple[str, Callable[[], Figure]]]) -> list[str]:
+def save_figures(
+    folder: Path, drawings: Iterable[tuple[str, Callable[[], Figure]]], quiet: bool = False
+) -> list[str]:
     """Draw and save figures by name; return why any could not be drawn."""
     from conjury.analysis.figures.theme import save
 
@@ -148,7 +150,7 @@ def save_figures(folder: Path, drawings: Iterable[tuple[str, Callable[[], Figure
             except ConjuryError as error:
                 reason = str(error).replace(str(folder.resolve()), "the results")
                 notes.append(f"Figure {name}: {reason} It was not drawn.")
-    if named:
+    if named and not quiet:
         console.print(f"  {counted(len(named) - len(notes), 'figure')} as {_names(FORMATS)}")
     return notes
 

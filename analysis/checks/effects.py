@@ -147,7 +147,7 @@ def judge_differences(
     table = table.merge(tests.drop(columns="p_joint"), on=keys, how="left")
     table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: adjusted(p.to_numpy()))
     if tests["p_joint"].isna().all():
-        return question.answer(table, "warning", f"There are too few clusters to test {what}.", notes)
+        return question.not_applicable(" ".join([f"There are too few clusters to test {what}.", *notes]))
     worst = lowest(tests, tests["p_joint_adjusted"])
     rejected = tests["p_joint_adjusted"] < alpha
     verdict, cause, those = _gravest(table, alpha)
@@ -162,7 +162,8 @@ def judge_differences(
     remedy = None
     if remedies is not None and test is not None:
         remedy = " ".join(remedies[name] for name in dict.fromkeys(tests.loc[rejected, test]))
-    return question.answer(table, verdict, finding, notes, remedy)
+    smallest = float(worst["p_joint_adjusted"])
+    return question.answer(table, verdict, finding, notes, remedy, p=smallest)
 
 
 def _gravest(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, str]:

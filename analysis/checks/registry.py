@@ -12,12 +12,15 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
+from ..figures import has_figure
 from ..figures.labels import true_minus
 from ..numerics.significance import adjusted as holm_of
+from ..results import Result
 from .judged import NotApplicableError
 
 Verdict = Literal["pass", "warning", "error", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "warning", "error")
+ALARMING: tuple[Verdict, ...] = ("warning", "error")
 Alarms = Literal["never", "test", "rule"]
 KINDS = {"1": "design", "2": "people", "3": "answers", "4": "files", "5": "provenance"}  # by the first digit
 
@@ -52,9 +55,19 @@ class Check:
     p : float or None
         Of checks that test, the p value, adjusted over all tests that the check makes.
     rows : DataFrame or None
-        The rows that are the evidence, with the columns that name them, such as ``judge_id`` and ``item_id``.
+        The rows that are the evidence, with the columns that name them, such as ``judge_id`` and ``item_id``;
+        a column ``row`` gives their places in the table that was read, counted from 1.
     suppressed : str
-        The reason why the study file suppresses the check; empty where it does not.
+        The reason why the check is suppressed; empty where it is not.
+    least : {"pass", "warning", "error"}
+        Of checks that test, the verdict that counts and rules give without the test; it remains where the
+        test does not survive adjustment over all checks.
+    axis : str
+        What ``estimate`` of the table is, for the axis of its figure; by default the title.
+    percent : bool
+        Whether ``estimate`` is a share, which is drawn in percent.
+    reads : tuple of str
+        The tables that the check reads, the one that its evidence is about first.
     """
 
     code: str
@@ -71,18 +84,28 @@ class Check:
     p: float | None = None
     rows: pd.DataFrame | None = None
     suppressed: str = ""
+    least: Verdict = "pass"
+    axis: str = ""
+    percent: bool = False
+    reads: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
         """Design, people, answers, files or provenance."""
         return KINDS[self.code[2]]
 
+    @property
+    def alarming(self) -> bool:
+        """Whether the verdict is a warning or an error that is not suppressed."""
+        return self.verdict in ALARMING and not self.suppressed
+
 
 @dataclass(frozen=True)
 class Question:
     """What a check asks, what follows from it, and what to do; it is answered by numbers.
 
-    ``alarms`` states how often the check alarms on sound data, as in `Check`.
+    ``alarms`` states how often the check alarms on sound data, ``axis`` and ``percent`` how its table is
+    drawn, as in `Check`.
     """
 
     code: str
@@ -92,6 +115,13 @@ class Question:
     consequence: str
     remedy: str
     alarms: Alarms
+    axis: str = ""
+    percent: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Design, people, answers, files or provenance."""
+        return KINDS[self.code[2]]
 
     def answer(
         self,
@@ -103,13 +133,15 @@ class Question:
         *,
         p: float | None = None,
         rows: pd.DataFrame | None = None,
+        least: Verdict = "pass",
     ) -> Check:
         """Answer with a table, a verdict and a finding.
 
         Notes state what was excluded; ``remedy`` replaces that of the question where the finding calls for
-        another. A check that tests gives its ``p``; ``rows`` are the evidence.
+        another. A check that tests gives its ``p``, missing where nothing could be tested, and as ``least``
+        the verdict that it has without the test; ``rows`` are the evidence.
         """
-        alarm = verdict in ("warning", "error")
+        alarm = verdict in ALARMING
         text = true_minus(" ".join([finding, *dict.fromkeys(notes)]))
         remedy = self.remedy if remedy is None else remedy
         return Check(
@@ -122,16 +154,26 @@ class Question:
             text,
             self.consequence if alarm else "",
             remedy if alarm else "",
-            len(table) > 0,
+            _can_be_drawn(self.name, table),
             self.alarms,
-            p,
+            None if p is None or np.isnan(p) else float(p),
             rows,
+            least=least,
+            axis=self.axis or self.title,
+            percent=self.percent,
         )
 
     def not_applicable(self, reason: str) -> Check:
         """State why the check does not apply."""
         empty = pd.DataFrame({"judge": pd.array([], dtype="string"), "prompt": pd.array([], dtype="string")})
         return self.answer(empty, "not_applicable", reason)
+
+
+def _can_be_drawn(name: str, table: pd.DataFrame) -> bool:
+    """Whether a table has numbers for the figure of the check, or for that of all checks without one."""
+    if not len(table) or "estimate" not in table:
+        return len(table) > 0 and has_figure(Result(table, name))
+    return has_figure(Result(table, name)) or bool(np.isfinite(table["estimate"].astype(float)).any())
 
 
 Run = Callable[..., Check]
@@ -152,6 +194,9 @@ def check(question: Question) -> Callable[[Run], Run]:
             except NotApplicableError as reason:
                 return question.not_applicable(str(reason))
 
+        for other, _ in CHECKS.values():
+            if other.code == question.code and other.name != question.name:
+                raise ValueError(f"{other.name} and {question.name} have one code, {question.code}.")
         CHECKS[question.name] = (question, answered)
         return answered
 

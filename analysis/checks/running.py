@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -15,16 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
-from conjury.inference.readers.collected import Collected
+from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.readers.collected import Collected, read_collected
+from conjury.inference.study.base import read_marked_yaml
 from conjury.inference.study.models import ItemStudy, Study
 
 from ..numerics.intervals import check_alpha
 from .judged import Judged, split
-from .registry import CHECKS, Check, Question, Run, adjusted, said_p
+from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, said_p
+
+__all__ = ["CODES", "NAMES", "Content", "check_collected", "diagnose", "run_checks"]
 
 for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
-    if _module.name != __name__:
+    if _module.name.removeprefix(f"{__package__}.").partition(".")[0] in KINDS.values():
         import_module(_module.name)  # checks register themselves
 
 ORDERED = sorted(CHECKS.values(), key=lambda registered: registered[0].code)
@@ -43,6 +46,10 @@ ABSENT = {
     "labels": "There are no gold labels.",
     "respondents": "There is no table of respondents.",
 }
+OF_CHOICES = ("judged", "choices")
+OF_CONJOINTS = tuple(
+    question.code for question, run in ORDERED if set(signature(run).parameters) & set(OF_CHOICES)
+)
 
 
 class Content:
@@ -69,33 +76,114 @@ class Content:
 
     def get(self, name: str) -> Any:
         """Return what a parameter of a check names."""
-        return getattr(self, name) if hasattr(self, name) else getattr(self.collected, name)
+        return getattr(self, name) if hasattr(type(self), name) or name in vars(self) else self._table(name)
+
+    def _table(self, name: str) -> Any:
+        return getattr(self.collected, name)
+
+
+def chosen(selectors: Sequence[str] | None, of: str = "checks") -> tuple[str, ...]:
+    """Codes that selectors name: codes, beginnings of codes such as CJ3, or names of checks."""
+    if selectors is None:
+        return CODES
+    found: list[str] = []
+    for selector in selectors:
+        text = selector.strip()
+        begins = text if text.startswith("CJ") else "-"
+        codes = [q.code for q, _ in ORDERED if q.name == text or q.code.startswith(begins)]
+        if not codes:
+            hint = did_you_mean(text, [*CODES, *NAMES])
+            raise InputError(f"{of}: there is no check {text!r}{hint}; codes are {CODES[0]} to {CODES[-1]}.")
+        found += codes
+    return tuple(code for code in CODES if code in found)
 
 
 def run_checks(
     collected: Collected,
     *,
     checks: Sequence[str] | None = None,
+    ignore: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     seed: int = 1,
     filters: Sequence[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Check]:
-    """Run all checks, or those of some codes or names; those that test share one error rate."""
+    """Run all checks of what was collected, or some of them; those that test share one error rate.
+
+    Parameters
+    ----------
+    collected : Collected
+        What there is; checks that need something else do not apply.
+    checks : sequence of str, optional
+        Codes, beginnings of codes such as ``"CJ3"``, or names; by default all checks.
+    ignore : mapping, optional
+        Reasons by code of checks to suppress, beyond those of the study file. A suppressed check is run and
+        reported with the reason.
+    alpha : float
+        The rate at which any check that tests alarms on sound data, in (0, 1): p values of a check are
+        adjusted over its own tests, and then over all checks, by Holm's procedure.
+    seed : int
+        Seed of random designs and permutations, 0 or more.
+    filters : sequence of str, optional
+        Columns of attention checks, by default those whose names begin with attention or comprehension.
+    progress : callable, optional
+        Receives the title of each check before it is run.
+
+    Returns
+    -------
+    list of Check
+        In the order of their codes.
+
+    Raises
+    ------
+    InputError
+        For an unknown check, a level outside (0, 1), or tables that contradict the study.
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+    Statistics, 6(2), 65-70. https://www.jstor.org/stable/4615733
+
+    Examples
+    --------
+    >>> from conjury.inference.simulation import simulate
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=300, truth=False).choices
+    >>> [found] = run_checks(Collected(study=study, choices=choices), checks=["CJ301"])
+    >>> found.code, found.name, found.verdict
+    ('CJ301', 'answers', 'pass')
+    """
     check_alpha(alpha)
     if seed < 0:
         raise InputError(f"seed is {seed}; give a whole number of 0 or more.")
+    wanted = chosen(checks)
+    reasons = {**ignored(collected.study), **(ignore or {})}
     content = Content(collected, alpha, seed, filters)
     found = []
     for question, run in ORDERED:
-        if checks is not None and question.code not in checks and question.name not in checks:
+        if question.code not in wanted:
             continue
         if progress is not None:
             progress(question.title)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found.append(_answer(question, run, content))
+            answer = _answer(question, run, content)
+        reads = tuple("choices" if n == "judged" else n for n in signature(run).parameters if n in ABSENT)
+        found.append(replace(answer, suppressed=reasons.get(question.code, ""), reads=reads))
     return controlled(found, alpha)
+
+
+def ignored(study: Study | ItemStudy | None) -> dict[str, str]:
+    """Reasons by code of the checks that a study file suppresses; InputError for a code that is unknown."""
+    if study is None:
+        return {}
+    for place, part in enumerate(study.checks.ignore):
+        if part.code not in CODES:
+            hint = did_you_mean(part.code, CODES)
+            problem = f"there is no check {part.code}{hint}; codes are {listed(CODES, len(CODES))}."
+            raise read_marked_yaml(study._file).error(("checks", "ignore", place, "code"), problem)
+    return {part.code: part.because for part in study.checks.ignore}
 
 
 def _answer(question: Question, run: Run, content: Content) -> Check:
@@ -116,10 +204,54 @@ def controlled(checks: Sequence[Check], alpha: float) -> list[Check]:
 
 
 def _demoted(check: Check, overall: float, alpha: float) -> Check:
-    if check.p is None or check.verdict not in ("warning", "error") or not overall >= alpha:
+    """The check with the verdict that remains where its test does not survive the adjustment."""
+    if check.p is None or check.verdict not in ALARMING or not overall >= alpha:
         return check
-    note = f" Adjusted over all checks, {said_p(overall)}, so this passes."
-    return replace(check, verdict="pass", finding=check.finding + note, consequence="", remedy="")
+    if SEVERITY.index(check.least) >= SEVERITY.index(check.verdict):
+        return check
+    note = f" Adjusted over all checks, {said_p(overall)}, so the test passes."
+    kept = check.least in ALARMING
+    return replace(
+        check,
+        verdict=check.least,
+        finding=check.finding + note,
+        consequence=check.consequence if kept else "",
+        remedy=check.remedy if kept else "",
+    )
+
+
+def check_collected(
+    paths: str | Path | Sequence[str | Path],
+    study: str | Path | Study | ItemStudy | None = None,
+    **options: Any,
+) -> list[Check]:
+    """Read what was collected and run all checks on it.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        A study, the folder of a run, a results folder, or tables, as `read_collected` reads them.
+    study : str, path or study, optional
+        The study, where what is read does not name it.
+    **options
+        As in `run_checks`.
+
+    Returns
+    -------
+    list of Check
+
+    Raises
+    ------
+    InputError
+        For what cannot be read, and as in `run_checks`.
+
+    Examples
+    --------
+    >>> checks = check_collected("moderation")  # a study without data: checks of data do not apply
+    >>> {check.verdict for check in checks} <= {"pass", "not_applicable"}
+    True
+    """
+    return run_checks(read_collected(paths, study), **options)
 
 
 def diagnose(
@@ -131,10 +263,12 @@ def diagnose(
     filters: Sequence[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Check]:
-    """Check design, respondents and answers of a conjoint's choices: `run_checks` on choices alone."""
+    """Check design, respondents and answers of a conjoint's choices: the checks that need nothing else."""
     return run_checks(
-        Collected(study=study, choices=choices), alpha=alpha, seed=seed, filters=filters, progress=progress
+        Collected(study=study, choices=choices),
+        checks=OF_CONJOINTS,
+        alpha=alpha,
+        seed=seed,
+        filters=filters,
+        progress=progress,
     )
-
-
-__all__ = ["CODES", "NAMES", "Content", "diagnose", "run_checks"]

@@ -213,7 +213,7 @@ def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
 def _described(loaded: Loaded) -> dict[str, Any]:
     if loaded.study is not None:
         return describe_study(loaded.study)
-    judges = {name: name for name in loaded.models}
+    judges = {name: name for name in loaded.models} if JUDGMENTS in loaded.tables else {}
     return {"study": "", "title": "Ratings and raters", "labels": {"judges": judges}}
 
 

@@ -17,6 +17,7 @@ from conjury.inference.tables.files import read_table
 
 from .. import figures
 from ..figures import has_figure, parts
+from ..figures.diagnostics.general import as_drawn
 from ..figures.labels import LabelKey, Names
 from ..pipeline.manifest import FIT, Recorded, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
@@ -51,9 +52,10 @@ def describe(result: Result, labels: Mapping[LabelKey, str], *, part: str | None
 
 
 def _drawable(result: Result) -> Result:
-    """The result under the kind of its figure: a check is drawn by its name."""
+    """The result under the kind of its figure, with the settings that are options of it."""
     if result.kind == "check":
-        return replace(result, kind=str(result.settings["name"]))
+        drawn: Result = as_drawn(result)
+        return drawn
     return replace(result, settings={}) if result.kind in WITH_OPTIONS else result
 
 
@@ -66,7 +68,7 @@ def _options(result: Result) -> dict[str, Any]:
 OF_CONJOINTS, OF_ITEMS = "prediction_powered", "prediction_powered_items"
 CORRECTIONS = (OF_CONJOINTS, OF_ITEMS)  # estimates among people that models make more precise
 TRIAL = "trial"
-APART = ("compared", "diagnosed")  # runs with documents of their own
+APART = ("compared", "diagnosed", "checked")  # runs with documents of their own
 TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
 CONJOINT = (
     *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
@@ -97,6 +99,8 @@ class ReportData:
         if self.about == "diagnosed" and "diagnosed" not in runs:
             run = f"conjury diagnose {self.study_argument} --results FOLDER"
             raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
+        if self.about == "checked" and "checked" not in runs:
+            raise InputError(f"{self.path} has no checks; run `conjury check WHAT --out FOLDER` first.")
         if self.about == "corrected" and not self.of_kind(*CORRECTIONS):
             raise InputError(
                 f"{self.path} has no estimates that models make more precise; run `conjury fit` with "

@@ -1,13 +1,12 @@
-"""The command ``conjury diagnose``: every check on a study's choices, added to a results folder."""
+"""The command ``conjury diagnose``: checks of a conjoint's choices, with reliability and power."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,18 +19,12 @@ from .compare import Choices, load_choices_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.checks.registry import Check
+    from conjury.analysis.checks import Check
     from conjury.analysis.pipeline.loading import Loaded
     from conjury.analysis.pipeline.run import Fitted
     from conjury.inference.study.models import Study
 
-VERDICTS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
-COUNTED = {
-    "pass": ("passes", "pass"),
-    "look": ("needs a look", "need a look"),
-    "fail": ("fails", "fail"),
-    "not_applicable": ("does not apply", "do not apply"),
-}
+PREFIX = "check_"  # of the names of tables and figures
 
 
 @dataclass(frozen=True)
@@ -56,10 +49,13 @@ class Checking:
 
 @grouped
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
-    """Check design, respondents and answers; write tables and figures of the findings."""
-    from conjury.analysis.checks.running import NAMES
+    """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
+    from conjury.analysis.checks.output.findings import Findings
+    from conjury.analysis.checks.output.text import lines
+    from conjury.analysis.checks.running import OF_CONJOINTS
     from conjury.analysis.checks.running import diagnose as run_checks
     from conjury.analysis.numerics.intervals import check_alpha
+    from conjury.analysis.pipeline.checking import summary, tables_of
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.inference.study import load_study
@@ -75,22 +71,21 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     loaded, source = load_choices_of(known, choices)
     rows = loaded.variants[""]
     _check_filters(rows, checking.filter)
-    console.print(
-        f"{known.title}: {len(NAMES)} checks of {len(rows):,} rows of {choices.data or choices.results}"
-    )
-    with show_steps(len(NAMES)) as step:
+    with show_steps(len(OF_CONJOINTS)) as step:
         checks = run_checks(
             known, rows, alpha=checking.alpha, seed=checking.seed, filters=checking.filter, progress=step
         )
     fitted = _robustness(loaded, checking)
     reach = dict(fitted.tables)
     settings = {"alpha": checking.alpha, "seed": checking.seed}
-    _add_summary(fitted, checks, settings)
-    tables = {f"check_{check.name}": check.table for check in checks if check.figure}
+    fitted.add("diagnosis", "Checks", summary(checks, settings, "diagnosis"))
+    tables = tables_of(checks, PREFIX)
     record = {**settings, "checks": [check.name for check in checks]}
     added = Addition("diagnosed", loaded, fitted, tables, source, record)
     add_results(folder, added, partial(_draw, known, checks))
-    _print(checks)
+    findings = Findings(checks, known.title, rows={"choices": len(rows)}, **settings)
+    for line in lines(findings, verbose=True):
+        console.print(line)
     for name, table in reach.items():
         console.print(f"  {name}: {counted(len(table), 'row')}")
     console.print(
@@ -124,45 +119,8 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
             return Fitted([], [f"Standard errors, reliability and power were not estimated: {error}"])
 
 
-def _add_summary(fitted: Fitted, checks: Sequence[Check], settings: Mapping[str, Any]) -> None:
-    """Add a table with a row per check: ``name, title, question, verdict, finding, remedy, figure``."""
-    import pandas as pd
-
-    from conjury.analysis.results import Result
-
-    names = ("name", "title", "question", "verdict", "finding", "remedy")
-    columns: dict[str, Any] = {
-        name: pd.array([getattr(check, name) for check in checks], dtype="string") for name in names
-    }
-    frame = pd.DataFrame({**columns, "figure": [check.figure for check in checks]})
-    fitted.add("diagnosis", "Checks", Result(frame, "diagnosis", (), settings))
-
-
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
-    from conjury.analysis.figures import draw
-    from conjury.analysis.results import Result
+    from conjury.analysis.pipeline.checking import drawings
 
-    labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
-    labels |= {(f, level): text for f, texts in study.level_labels.items() for level, text in texts.items()}
-    drawings = [
-        (f"check_{check.name}", partial(draw, Result(check.table, check.name), labels=labels))
-        for check in checks
-        if check.figure
-    ]
-    return [*save_figures(folder, drawings), *draw_figures(folder, part)]
-
-
-def _print(checks: Sequence[Check]) -> None:
-    for check in checks:
-        console.print(f"\n{VERDICTS[check.verdict]:7} {check.title}")
-        console.print(f"        {check.finding}")
-        if check.remedy:
-            console.print(f"        What to do: {check.remedy}")
-    console.print(f"\n{count_verdicts(checks)}.")
-
-
-def count_verdicts(checks: Sequence[Check]) -> str:
-    """Count the verdicts of checks in words, such as "12 pass, 1 needs a look"."""
-    numbers: Counter[str] = Counter(check.verdict for check in checks)
-    return ", ".join(f"{numbers[v]} {one if numbers[v] == 1 else more}" for v, (one, more) in COUNTED.items())
+    return [*save_figures(folder, drawings(study, checks, PREFIX)), *draw_figures(folder, part)]

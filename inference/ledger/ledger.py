@@ -188,6 +188,11 @@ class Ledger:
         """Yield every request in the order of registration with the newest that came of it."""
         return reading.read_answers(self._readers, judge_id, chunk)
 
+    def bodies(self) -> Iterator[tuple[str, str, str, str, int, Body]]:
+        """Yield key, judge, prompt, subject, sample and body of every request."""
+        with self._readers.reading() as db:
+            yield from reading.read_bodies(db, self.path)
+
     def ask_again(self, keys: Iterable[str]) -> int:
         """Open a new round for requests that were answered or failed; return for how many.
 

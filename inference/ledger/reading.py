@@ -218,6 +218,21 @@ def read_waiting(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[
             yield key, bodies[place]
 
 
+def read_bodies(db: sqlite3.Connection, path: Path) -> Iterator[tuple[str, str, str, str, int, Body]]:
+    """Yield key, judge, prompt, subject, sample and body of every request, in the order of their blocks."""
+    rows = db.execute(
+        "SELECT r.block, r.key, p.judge_id, p.prompt_id, r.subject_id, r.sample, r.place FROM requests r "
+        "JOIN panels p ON p.id = r.panel ORDER BY r.block, r.place"
+    )
+    block, bodies = None, []
+    for number, key, judge, prompt, subject, sample, place in rows:
+        with _intact(path, key):
+            if number != block:
+                packed = db.execute("SELECT bodies FROM request_blocks WHERE id = ?", (number,)).fetchone()
+                block, bodies = number, json.loads(unpack(packed[0]))
+            yield key, judge, prompt, subject, sample, bodies[place]
+
+
 def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator[list[Answered]]:
     """Yield requests in the order of their registration, ``chunk`` at a time, with what came of them."""
     last = 0

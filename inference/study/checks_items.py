@@ -179,9 +179,14 @@ def unfit_answer(answer: str, form: str) -> str | None:
 
 def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location], int]) -> Problem | None:
     """Return the first problem of prompts, judges and answers, in a study of any kind, or None."""
-    checks = (_judges, _prompts, _responses, instrument_problems)
+    checks = (_judges, _prompts, _responses, _ignored, instrument_problems)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
+
+
+def _ignored(study: Study | ItemStudy) -> Iterator[Problem]:
+    codes = [part.code for part in study.checks.ignore]
+    yield from duplicates(codes, ("checks", "ignore"), "check", "code")
 
 
 def _judges(study: Study | ItemStudy) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from .parts import (
     Assignment,
     Attribute,
     Bootstrap,
+    Checks,
     Clusters,
     Costs,
     Derived,
@@ -48,6 +49,7 @@ class AnyStudy(Part):
     collect: Collecting = Collecting()
     instrument: Instrument | None = None
     column_aliases: dict[str, str] = Field(default_factory=dict)
+    checks: Checks = Checks()
     _file: Path = PrivateAttr(default=Path("study.yaml"))
 
     @property

@@ -130,6 +130,19 @@ class Gold(Part):
     covers: dict[str, list[str]] = Field(default_factory=dict)
 
 
+class Ignored(Part):
+    """A check whose finding is known and accepted, and why."""
+
+    code: Annotated[str, Field(pattern=r"^CJ[1-9][0-9]{2}$")]
+    because: Annotated[str, Field(pattern=r"\S")]
+
+
+class Checks(Part):
+    """How `conjury check` treats the study: checks in ``ignore`` are run, reported and not counted."""
+
+    ignore: list[Ignored] = Field(default_factory=list)
+
+
 class Clusters(Part):
     """The columns whose values identify independent observations, by kind of judge; several may cross.
 

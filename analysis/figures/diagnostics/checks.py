@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,9 +12,6 @@ from ..dots import Levels, Texts, levels, table_of
 from ..fitting import Drawable
 from ..labels import Labels, level_at
 from ..registry import Style, figure
-
-if TYPE_CHECKING:
-    pass
 
 INTERVALS = "bars: {level} confidence intervals, not adjusted for their number"
 RANDOM = "bars: the middle 95% of designs drawn at random"
@@ -56,10 +52,13 @@ CAPTIONS = {
 }
 
 
-def caption(name: str, title: str, alpha: float) -> str:
+def caption(name: str, title: str, alpha: float, axis: str = "") -> str:
     """Caption of the figure of a check: what points and bars are, and at which level."""
-    told = CAPTIONS.get(name, "").format(level=level_at(alpha))
-    return f"{title}. {told}".rstrip()
+    text = CAPTIONS.get(name)
+    if text is None:
+        points = axis[:1].lower() + axis[1:] or "estimates"
+        return f"{title}. Points: {points}; bars: {level_at(alpha)} intervals, where there are any."
+    return f"{title}. {text.format(level=level_at(alpha))}".rstrip()
 
 
 NUMBERS = ["estimate", "lower", "upper"]
@@ -80,7 +79,7 @@ def only_zeros(name: str, table: pd.DataFrame) -> bool:
     return counted is not None and not table[counted].any()
 
 
-def _series(table: pd.DataFrame, labels: Labels) -> pd.Series:
+def judges_of(table: pd.DataFrame, labels: Labels) -> pd.Series:
     """Name the judge and prompt of each row, on two lines where they are many."""
     joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"
     pairs = zip(table["judge"].astype("string"), table["prompt"].astype("string").fillna(""), strict=True)
@@ -149,7 +148,7 @@ def _of_levels(
             shares = table.assign(estimate=100 * table["share_missing"])
             return _of_judges(name, shares, style, "Pairs without a choice (%)", hold=TO_ONE)
         table = _once(name, _percent(table) if percent else table)
-        series = _series(table, words) + table["more"]
+        series = judges_of(table, words) + table["more"]
         if by is not None:
             named = table[by].map(words.feature).astype("string")
             series = named + ", " + series if series.nunique() > 1 else named
@@ -198,7 +197,7 @@ def _of_judges(
     hold: Sequence[float] = (),
 ) -> Levels:
     """One row for each judge and prompt."""
-    rows = _series(table, style.words).str.replace("\n", " ")
+    rows = judges_of(table, style.words).str.replace("\n", " ")
     return _plot(name, style, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
 
 
@@ -235,7 +234,7 @@ def respondent_balance(result: Drawable, style: Style) -> Levels:
     words, table = style.words, result.frame
     label = "Variation between respondents over that expected (bars: 95% of random assignments)"
     rows = table["feature"].map(words.feature)
-    return _plot(result.kind, style, table, "Attributes", rows, _series(table, words), label, baseline=1.0)
+    return _plot(result.kind, style, table, "Attributes", rows, judges_of(table, words), label, baseline=1.0)
 
 
 @figure("attribute_independence")
@@ -248,7 +247,7 @@ def attribute_independence(result: Drawable, style: Style) -> Levels:
         table,
         table["feature"].map(words.feature),
         "with " + table["partner"].map(words.feature).astype("string"),
-        _series(table, words) + table["more"],
+        judges_of(table, words) + table["more"],
         "Dependence over that expected (bars: 95% of random designs)",
         baseline=1.0,
         share_x=True,
@@ -262,7 +261,7 @@ def carry_over(result: Drawable, style: Style) -> Levels:
     words, table = style.words, result.frame
     panel, row = table["test"].astype("string").str.capitalize(), table["feature"].map(words.feature)
     label = "Change in the probability of being chosen"
-    return _plot(result.kind, style, table, panel, row, _series(table, words), label, share_x=True)
+    return _plot(result.kind, style, table, panel, row, judges_of(table, words), label, share_x=True)
 
 
 @figure("answers")
@@ -271,7 +270,7 @@ def answers(result: Drawable, style: Style) -> Levels:
     table = result.frame
     if table.empty:
         raise InputError("The check 'answers' has no numbers to draw.")
-    rows = _series(table, style.words).str.replace("\n", " ")
+    rows = judges_of(table, style.words).str.replace("\n", " ")
     wide = table.assign(row=rows).pivot_table(index="row", columns="answer", values="share", sort=False)
     lost = wide.drop(columns="ok", errors="ignore").fillna(0.0)
     if lost.empty or not len(lost.columns):
@@ -307,7 +306,7 @@ def impossible_profiles(result: Drawable, style: Style) -> Levels:
         table,
         "Rules of the design",
         table["rule"].map(words.feature),
-        _series(table, words) + table["more"],
+        judges_of(table, words) + table["more"],
         "Profiles or pairs that break the rule",
         hold=TO_ONE,
     )

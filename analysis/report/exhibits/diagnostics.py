@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.inference.errors import counted
+
+from ...checks.rates import of_battery
 from ...figures.conjoint.comparisons import yardstick_of
 from ...figures.diagnostics.checks import caption, only_zeros
+from ...figures.diagnostics.general import VERDICTS, verdicts
 from ...figures.labels import Labels
 from ...results import Result
 from ..data import ReportData
 from ..methods import code, describe_comparison, plain
-from ..tables import number, slug, styled_table
+from ..tables import any_table, number, slug, styled_table
 from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -20,49 +24,59 @@ if TYPE_CHECKING:
 
     from ...pipeline.manifest import Recorded
 
-VERDICTS = {
-    "fail": "Fails",
-    "look": "Needs a look",
-    "pass": "Passes",
-    "not_applicable": "Does not apply",
-}
+MOST_ROWS = 10  # rows of evidence that are shown
 COUNTED = {
-    "fail": ("fails", "fail"),
-    "look": ("needs a look", "need a look"),
+    "error": ("finds an error", "find errors"),
+    "warning": ("gives a warning", "give warnings"),
+    "suppressed": ("is suppressed", "are suppressed"),
     "pass": ("passes", "pass"),
     "not_applicable": ("does not apply", "do not apply"),
 }
+EARLIER = {"fail": "error", "look": "warning"}  # verdicts of folders that earlier versions wrote
+
+
+def current(result: Result) -> pd.DataFrame:
+    """Checks with verdicts in today's words; those of alarms that are suppressed are "suppressed"."""
+    frame = result.frame.assign(verdict=result.frame["verdict"].astype(str).replace(EARLIER))
+    return frame.assign(verdict=verdicts(frame))
 
 
 def _method(record: Recorded, report: ReportData) -> str:
     alpha = record.settings.get("alpha")
     level = f"{100 * float(alpha):g}%" if alpha else "stated"
     return (
-        f"Tests are made at the {level} level; p values of one check are adjusted by Holm's procedure over "
-        f"all judges, prompts and attributes. Random draws start from seed {record.settings.get('seed')}."
+        f"Tests are made at the {level} level; p values are adjusted by Holm's procedure over all judges, "
+        "prompts and attributes of a check, and then over all checks. Random draws start from seed "
+        f"{record.settings.get('seed')}. {of_battery(float(alpha or 0.05))}"
     )
 
 
 def _counts(result: Result, record: Recorded, report: ReportData) -> str:
     """How many checks have each verdict."""
-    verdicts = result.frame["verdict"].astype(str)
-    counts = {verdict: int((verdicts == verdict).sum()) for verdict in COUNTED}
-    texts = [f"{n} {COUNTED[verdict][n != 1]}" for verdict, n in counts.items() if n]
-    return f"Of {len(verdicts)} checks, {', '.join(texts)}."
+    verdict = current(result)["verdict"]
+    counts = {name: int((verdict == name).sum()) for name in COUNTED}
+    texts = [f"{n} {COUNTED[name][n != 1]}" for name, n in counts.items() if n]
+    return f"Of {len(verdict)} checks, {', '.join(texts)}."
 
 
-@exhibit("diagnosis", method=_method, headline=_counts)
+@exhibit("diagnosis", "battery", method=_method, headline=_counts)
 def diagnosis(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """All checks with their verdicts, the gravest first."""
-    return Exhibit(tables=[Laid([diagnosis_table(result.frame)], "Checks by verdict.")])
+    found = current(result)
+    tables = [Laid([diagnosis_table(found)], "Checks by verdict.")]
+    if "code" not in found:
+        return Exhibit(tables=tables)
+    drawn = Drawn(Result(found, "battery"), "Checks by kind and verdict.")
+    return Exhibit("{figure} shows all checks, and {table} their findings.", [drawn], tables)
 
 
 def diagnosis_table(found: pd.DataFrame) -> GT:
     """Lay checks out by verdict, the gravest first, with the finding."""
+    codes = found["code"].astype(str) + " " if "code" in found else ""
     rows = pd.DataFrame(
         {
             "verdict": found["verdict"].astype(str),
-            "Check": found["title"].astype(str),
+            "Check": codes + found["title"].astype(str),
             "Finding": found["finding"].astype(str),
         }
     )
@@ -76,23 +90,51 @@ def diagnosis_table(found: pd.DataFrame) -> GT:
 def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Every check: question, verdict, finding, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
-    return Exhibit(further=[_check(row, report, alpha) for row in result.frame.to_dict("records")])
+    rows = current(result).to_dict("records")
+    return Exhibit(further=[_check(row, report, alpha, "check_") for row in rows])
 
 
-def _check(check: dict[Any, Any], report: ReportData, alpha: float) -> Exhibit:
-    name, title = str(check["name"]), str(check["title"])
+@exhibit("battery_checks", of="battery")
+def battery_checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Every check that applies: question, verdict, finding, evidence, figure, remedy."""
+    alpha = float(record.settings.get("alpha") or 0.05)
+    rows = [row for row in current(result).to_dict("records") if row["verdict"] != "not_applicable"]
+    return Exhibit(further=[_check(row, report, alpha, "checked_") for row in rows])
+
+
+def _check(check: dict[Any, Any], report: ReportData, alpha: float, prefix: str) -> Exhibit:
+    name, title, axis = str(check["name"]), str(check["title"]), str(check.get("axis") or check["title"])
     lead = f"*{plain(check['question'])}*\n\n**{VERDICTS[str(check['verdict'])]}.** {plain(check['finding'])}"
     figures = []
-    if check["figure"] and not report.has(f"check_{name}"):
+    if check["figure"] and not report.has(f"{prefix}{name}"):
         lead += "\n\n*The table of its figure is not in the results folder.*"
-    elif check["figure"] and not only_zeros(name, table := report.table(f"check_{name}")):
-        settings = {"name": name, "finding": plain(check["finding"])}
-        text = plain(caption(name, title, alpha))
+    elif check["figure"] and not only_zeros(name, table := report.table(f"{prefix}{name}")):
+        settings = {"name": name, "finding": plain(check["finding"]), "axis": axis}
+        settings["percent"] = bool(check.get("percent"))
+        text = plain(caption(name, title, alpha, axis))
         figures = [Drawn(Result(table, "check", settings=settings), text, slug(name))]
-    remedy = plain(check["remedy"]) if check["remedy"] else ""
-    box = [Exhibit(f'::: {{.callout-tip title="What to do"}}\n{remedy}\n:::')] if remedy else []
-    heading = f"### {plain(title)} {{#sec-check-{slug(name)}}}"
-    return Exhibit(lead, figures, heading=heading, further=box)
+    code_of = f"{check['code']} " if check.get("code") else ""
+    heading = f"### {code_of}{plain(title)} {{#sec-check-{slug(name)}}}"
+    return Exhibit(lead, figures, heading=heading, further=_boxes(check, report, prefix))
+
+
+def _boxes(check: dict[Any, Any], report: ReportData, prefix: str) -> list[Exhibit]:
+    """Why a check is suppressed, its evidence, what follows, and what to do."""
+    boxes = []
+    if check["verdict"] == "suppressed":
+        boxes.append(Exhibit(f"Suppressed because: {plain(check['suppressed'])}"))
+    evidence = f"{prefix}{check['name']}_evidence"
+    if report.has(evidence):
+        rows = report.table(evidence)
+        shown = f"Evidence: {counted(len(rows), 'row')}" + (", the first:" if len(rows) > MOST_ROWS else ".")
+        table = Laid(any_table(rows.head(MOST_ROWS), report.names), shown, f"{slug(check['name'])}-evidence")
+        boxes.append(Exhibit(tables=[table]))
+    if check.get("consequence"):
+        boxes.append(Exhibit(f"**Consequence.** {plain(check['consequence'])}"))
+    if check["remedy"]:
+        box = f'::: {{.callout-tip title="What to do"}}\n{plain(check["remedy"])}\n:::'
+        boxes.append(Exhibit(box))
+    return boxes
 
 
 NAMED = (("judges", "judge"), ("prompts", "prompt"))

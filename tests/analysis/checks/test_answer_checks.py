@@ -10,19 +10,18 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check, diagnose
-from conjury.analysis.checks.answers.missing import answers, missing_at_random, missing_choices
-from conjury.analysis.checks.answers.position import (
-    carry_over,
-    longest_run_distribution,
-    position_share,
-    profile_order,
-    repeated_sides,
-    straight_lining,
-    task_order,
-)
+from conjury.analysis.checks.answers.answers import answers
+from conjury.analysis.checks.answers.missing_choices import missing_at_random, missing_choices
+from conjury.analysis.checks.answers.order.carry_over import carry_over, repeated_sides
+from conjury.analysis.checks.answers.order.position_share import position_share
+from conjury.analysis.checks.answers.order.profile_order import profile_order
+from conjury.analysis.checks.answers.order.task_order import task_order
 from conjury.analysis.checks.effects import hotelling_test
 from conjury.analysis.checks.judged import split
-from conjury.analysis.checks.people.effort import attention_filters, repeat_agreement, response_times
+from conjury.analysis.checks.people.attention_filters import attention_filters
+from conjury.analysis.checks.people.repeat_agreement import repeat_agreement
+from conjury.analysis.checks.people.response_times import response_times
+from conjury.analysis.checks.people.straight_lining import longest_run_distribution, straight_lining
 from conjury.analysis.checks.registry import Question
 from conjury.analysis.checks.running import NAMES
 from conjury.analysis.conjoint import reliability

@@ -6,23 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.checks.design.balance import (
-    marginal_homogeneity,
-    position_balance,
-    respondent_balance,
-    spread_over_units,
-)
-from conjury.analysis.checks.design.combinations import attribute_independence, impossible_profiles
-from conjury.analysis.checks.design.design import (
-    Draw,
-    design_card,
-    design_probabilities,
-    draw_counts,
-    fit_of_levels,
-    how_drawn,
-    misfit,
-)
-from conjury.analysis.checks.design.units import clusters, effective_number, stimuli
+from conjury.analysis.checks.design.attribute_independence import attribute_independence
+from conjury.analysis.checks.design.clusters import clusters
+from conjury.analysis.checks.design.counting import effective_number
+from conjury.analysis.checks.design.design_card import design_card
+from conjury.analysis.checks.design.design_probabilities import design_probabilities, fit_of_levels
+from conjury.analysis.checks.design.drawing import Draw, draw_counts, how_drawn, misfit
+from conjury.analysis.checks.design.impossible_profiles import impossible_profiles
+from conjury.analysis.checks.design.position_balance import marginal_homogeneity, position_balance
+from conjury.analysis.checks.design.respondent_balance import respondent_balance, spread_over_units
+from conjury.analysis.checks.design.stimuli import stimuli
 from conjury.analysis.checks.judged import designs, split
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from golden import SHARED
 
-from conjury.analysis.checks.design.combinations import SAME, attribute_independence, impossible_profiles
-from conjury.analysis.checks.design.design import design_probabilities, how_drawn
+from conjury.analysis.checks.design.attribute_independence import attribute_independence
+from conjury.analysis.checks.design.design_probabilities import design_probabilities
+from conjury.analysis.checks.design.drawing import how_drawn
+from conjury.analysis.checks.design.impossible_profiles import SAME, impossible_profiles
 from conjury.analysis.checks.judged import split
 from conjury.inference.humans import Survey, draft_study, read_qualtrics
 from conjury.inference.readers.prepare import load_choices

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check
-from conjury.analysis.checks.answers.position import REMEDIES, SHOWN, SIDE
+from conjury.analysis.checks.answers.order.carry_over import REMEDIES, SHOWN, SIDE
 from conjury.analysis.checks.effects import difference_frame, judge_differences
 from conjury.analysis.checks.judged import Judged, split
 from conjury.analysis.checks.registry import Question

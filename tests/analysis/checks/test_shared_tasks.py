@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check
-from conjury.analysis.checks.design.shared import shared_tasks
+from conjury.analysis.checks.design.shared_tasks import shared_tasks
 from conjury.analysis.checks.judged import split
 from conjury.analysis.checks.running import NAMES
-from conjury.analysis.figures.diagnostics.checks import only_zeros
 from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
 from conjury.inference.design.panels import Panel, sample_people
 from conjury.inference.design.profiles import enumerate_profiles
@@ -66,10 +65,9 @@ def test_tasks_drawn_apart_are_found(study, profiles) -> None:
     judges = {"judges": ["human", "gpt4o"], "prompts": ["baseline"]}
     apart = simulate(study, 1, respondents=3, pairs=50, profiles=profiles, truth=False, **judges).choices
     check = run(study, apart)
-    assert check.verdict == "warning"
+    assert check.verdict == "not_applicable"
     assert check.finding.startswith("No task of people was judged by a model: people judged 45 tasks")
-    assert "--tasks panel" in check.remedy
-    assert only_zeros("shared_tasks", check.table)
+    assert "--tasks panel" in check.finding
 
 
 def test_equal_names_of_other_pairs_are_no_shared_tasks(study, choices) -> None:
@@ -80,7 +78,7 @@ def test_equal_names_of_other_pairs_are_no_shared_tasks(study, choices) -> None:
     )
     people = choices[~of_model(choices)]
     other["slur"] = other["slur"].astype(people["slur"].dtype)
-    assert run(study, pd.concat([people, other], ignore_index=True)).table["n_both"].item() == 0
+    assert run(study, pd.concat([people, other], ignore_index=True)).verdict == "not_applicable"
 
 
 @pytest.mark.parametrize(("refused", "verdict"), [(3, "warning"), (30, "error")])
@@ -100,11 +98,12 @@ def test_tasks_that_the_model_refused_are_counted_among_those_of_people(
     assert f"no single choice in {refused} of 60 tasks" in check.finding
 
 
-def test_a_model_that_was_asked_part_of_the_tasks_needs_a_look(study, choices) -> None:
+def test_the_share_of_tasks_that_a_model_was_asked_is_stated(study, choices) -> None:
     half = of_model(choices) & (choices["pair_id"] > "pair_000050").to_numpy(bool)
     check = run(study, choices[~half].reset_index(drop=True))
-    assert check.verdict == "warning"
+    assert check.verdict == "pass"
     assert 0 < check.table["estimate"].item() < 1
+    assert f"{100 * check.table['estimate'].item():.1f}%" in check.finding
     assert check.table["n_missing"].item() == 0
 
 

@@ -14,8 +14,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjury.analysis.checks.design.combinations import EXCLUDED, attribute_independence, impossible_profiles
-from conjury.analysis.checks.design.design import design_card, design_probabilities, how_drawn
+from conjury.analysis.checks.design.attribute_independence import attribute_independence
+from conjury.analysis.checks.design.design_card import design_card
+from conjury.analysis.checks.design.design_probabilities import design_probabilities
+from conjury.analysis.checks.design.drawing import how_drawn
+from conjury.analysis.checks.design.impossible_profiles import EXCLUDED, impossible_profiles
 from conjury.analysis.checks.judged import split
 from conjury.analysis.conjoint import amce, pamce, power
 from conjury.inference.collecting.runs import RunFolder
@@ -294,9 +297,9 @@ def test_diagnostics_know_the_restrictions(make):
     assert attribute_independence(study, judged, 0.05, 1).verdict == "pass"
     assert design_probabilities(study, judged, 0.05, 1).verdict == "pass"
     assert "restrictions exclude 4." in design_card(study, judged).finding
-    assert attribute_independence(unaware, split(unaware, made), 0.05, 1).verdict == "fail"
-    assert impossible_profiles(study, split(study, free), 0.05).verdict == "fail"
-    assert design_probabilities(study, split(study, free), 0.05, 1).verdict == "fail"
+    assert attribute_independence(unaware, split(unaware, made), 0.05, 1).verdict == "error"
+    assert impossible_profiles(study, split(study, free), 0.05).verdict == "error"
+    assert design_probabilities(study, split(study, free), 0.05, 1).verdict == "error"
 
 
 def test_diagnostics_recognise_draws_without_replacement_among_what_is_left(make):

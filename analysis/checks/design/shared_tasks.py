@@ -18,12 +18,16 @@ SHARED_TASKS = Question(
     "CJ107",
     "shared_tasks",
     "Tasks judged by people and models",
-    "How many tasks did people and each model both judge?",
-    "Estimates from models cannot be corrected by human data on the same tasks, or by few of them.",
-    "Ask the models about the tasks of people (`conjury collect --tasks panel`), or sample people's tasks "
-    "from the models' pairs (`conjury design --people N --sample uniform`). Without shared tasks, models and "
-    "people can be compared, but estimates from models cannot be corrected by human data.",
+    "Did models make a choice in the tasks that they share with people?",
+    "A correction of the models' estimates by human data has to treat missing answers as a category.",
+    "Ask the models again about the tasks without a choice (`conjury retry`), or report the correction with "
+    "their share.",
     "rule",
+)
+SEPARATE = (
+    "Models and people can be compared, but estimates from models cannot be corrected by human data; for "
+    "that, ask the models about the tasks of people (`conjury collect --tasks panel`), or sample people's "
+    "tasks from the models' pairs (`conjury design --people N --sample uniform`)."
 )
 NO_PEOPLE = "There are no people among the judges, so no task is judged by both."
 NO_MODELS = "There are no models among the judges, so no task is judged by both."
@@ -39,17 +43,15 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
         raise NotApplicableError(NO_MODELS)
     table = tidy((model, _counts(people, model)) for model in models)
     worst = lowest(table, table["estimate"])
-    asked = table["n_both"] / table["n_people"]
+    if not table["n_both"].any():
+        raise NotApplicableError(
+            f"No task of people was judged by a model: people judged {int(worst['n_people']):,} tasks, and "
+            f"{groups(len(table))} others. {SEPARATE}"
+        )
     lost = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
     verdict: Verdict = "error" if lost.max() > MANY_LOST else "warning"
-    if lost.max() <= SOME and (asked == 1).all():
+    if lost.max() <= SOME:
         verdict = "pass"
-    if not table["n_both"].any():
-        finding = (
-            f"No task of people was judged by a model: people judged {int(worst['n_people']):,} tasks, and "
-            f"{groups(len(table))} others."
-        )
-        return SHARED_TASKS.answer(table, verdict, finding)
     finding = (
         f"{who(worst)} answered {int(worst['n_answered']):,} of {counted(int(worst['n_people']), 'task')} of "
         f"people ({100 * worst['estimate']:.1f}%), the smallest share of {groups(len(table))}; people made "

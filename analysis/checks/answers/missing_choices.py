@@ -1,4 +1,4 @@
-"""Answers and missing choices."""
+"""Missing choices by attribute."""
 
 from __future__ import annotations
 
@@ -10,77 +10,25 @@ import pandas as pd
 from scipy.stats import chi2
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.schema import STATUSES
 
 from ...numerics.intervals import inference
 from ..judged import Judged, attempt, tidy
 from ..registry import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
-
-ANSWERS = Question(
-    "CJ301",
-    "answers",
-    "Answers, ties and refusals",
-    "Does every pair have exactly one chosen profile?",
-    "Pairs without a single choice are treated as missing, so effects are those among answered pairs.",
-    "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
-    "under the other policy (missing or not chosen) as a comparison.",
-    "rule",
-)
-SOME, MANY_LOST = 0.01, 0.1
-TIE = "tie"
-
-
-@check(ANSWERS)
-def answers(judged: Sequence[Judged]) -> Check:
-    """Count pairs by status, for every judge and prompt."""
-    table = tidy((group, _answer_rows(group)) for group in judged)
-    without = table[table["answer"] != "ok"].groupby(["judge", "prompt"], sort=False)["n"].sum()
-    total = table.groupby(["judge", "prompt"], sort=False)["n"].sum()
-    share = (without.reindex(total.index).fillna(0) / total).rename("share").reset_index()
-    worst = highest(share, share["share"])
-    lost = float(worst["share"])
-    if lost == 0:
-        return ANSWERS.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")
-    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
-    said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
-    finding = (
-        f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
-        f"{groups(len(share))}."
-    )
-    return ANSWERS.answer(
-        table, "error" if lost > MANY_LOST else "warning" if lost > SOME else "pass", finding
-    )
-
-
-def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """What became of each pair, shape (pairs,)."""
-    reason = np.where(status[:, 0] != "ok", status[:, 0], status[:, 1])
-    single = chosen.sum(axis=1) == 1
-    lost = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)
-    return np.where(reason != "ok", reason, np.where(single, "ok", lost))
-
-
-def _answer_rows(group: Judged) -> pd.DataFrame:
-    status = group.rows["status"].astype("string").to_numpy(dtype=str).reshape(-1, 2)
-    chosen = group.rows[group.outcome].to_numpy(dtype=float, na_value=np.nan).reshape(-1, 2)
-    counted = pd.Series(answer_of_pairs(status, chosen)).value_counts()
-    order = [name for name in (*STATUSES, TIE) if name in counted]
-    n = counted[order].to_numpy()
-    return pd.DataFrame({"answer": order, "n": n, "share": n / n.sum()})
-
 
 MISSING_CHOICES = Question(
     "CJ302",
     "missing_choices",
     "Missing choices by attribute",
     "Is the chance of a missing choice the same whatever the profiles show?",
-    "Effects among answered pairs differ from those among all pairs.",
+    "Effects among answered pairs can differ from those among all pairs.",
     "Treat the answer itself as an outcome (AMCEs on being answered), and bound the effects by counting "
     "missing choices as not chosen and as chosen; do not call the answered pairs representative.",
     "test",
 )
 FEW = 200  # unanswered pairs up to which p is found by permutation
 DRAWS = 999
+MORE_DRAWS = 9_000  # further ones where p is small, so that it can survive adjustment over all checks
+RESOLVED = 10
 MANY_MISSING = 0.05
 
 
@@ -121,7 +69,7 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     rejected = table[table["p_joint_adjusted"] < alpha]
     severe = (rejected["share_missing"] > MANY_MISSING).any()
     return MISSING_CHOICES.answer(
-        table, "error" if severe else "warning" if len(rejected) else "pass", finding, notes
+        table, "error" if severe else "warning" if len(rejected) else "pass", finding, notes, p=p
     )
 
 
@@ -151,22 +99,27 @@ def missing_at_random(
         return Missingness(
             excess, np.diag(vcov), statistic, df, float(chi2.sf(statistic, df)) if df else np.nan
         )
-    drawn = np.array([centred[chosen].sum(axis=0) for chosen in _flags(stratum, lost, rng)])
-    beyond = (np.einsum("ij,jk,ik->i", drawn, inverse, drawn) >= statistic * (1 - 1e-9)).sum()
-    return Missingness(excess, np.diag(vcov), statistic, df, float((beyond + 1) / (DRAWS + 1)))
+    beyond = draws = 0
+    for more in (DRAWS, MORE_DRAWS):
+        drawn = np.array([centred[chosen].sum(axis=0) for chosen in _flags(stratum, lost, more, rng)])
+        beyond += int((np.einsum("ij,jk,ik->i", drawn, inverse, drawn) >= statistic * (1 - 1e-9)).sum())
+        draws += more
+        if beyond >= RESOLVED:
+            break
+    return Missingness(excess, np.diag(vcov), statistic, df, (beyond + 1) / (draws + 1))
 
 
-def _flags(stratum: np.ndarray, lost: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def _flags(stratum: np.ndarray, lost: np.ndarray, draws: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Rows flagged in random placements with the same number in each stratum."""
     if stratum[0] == stratum[-1] and (stratum == stratum[0]).all():
         m = int(lost[stratum[0]])
-        return [rng.choice(len(stratum), m, replace=False, shuffle=False) for _ in range(DRAWS)]
+        return [rng.choice(len(stratum), m, replace=False, shuffle=False) for _ in range(draws)]
     by_stratum = np.argsort(stratum, kind="stable")
     ordered = stratum[by_stratum]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
     taken = rank < lost[ordered]
-    return [np.lexsort((rng.random(len(stratum)), stratum))[taken] for _ in range(DRAWS)]
+    return [np.lexsort((rng.random(len(stratum)), stratum))[taken] for _ in range(draws)]
 
 
 def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.DataFrame:

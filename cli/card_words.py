@@ -18,7 +18,7 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.parts import Combination
 from conjury.inference.study.restrictions import advice, count_cells
 
-from ..planned import Judged, Prices, paid_for, size_of
+from .planned import Judged, Prices, paid_for, size_of
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.power.design_card import DesignCard

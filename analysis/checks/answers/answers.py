@@ -1,0 +1,65 @@
+"""Pairs by what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.schema import STATUSES
+
+from ..judged import Judged, tidy
+from ..registry import Check, Question, check, groups, highest, who
+
+ANSWERS = Question(
+    "CJ301",
+    "answers",
+    "Answers, ties and refusals",
+    "Does every pair have exactly one chosen profile?",
+    "Pairs without exactly one choice are treated as missing, so estimates describe answered pairs only.",
+    "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
+    "under the other policy (missing or not chosen) as a comparison.",
+    "rule",
+)
+SOME, MANY_LOST = 0.01, 0.1
+TIE = "tie"
+
+
+@check(ANSWERS)
+def answers(judged: Sequence[Judged]) -> Check:
+    """Count pairs by status, for every judge and prompt."""
+    table = tidy((group, _answer_rows(group)) for group in judged)
+    without = table[table["answer"] != "ok"].groupby(["judge", "prompt"], sort=False)["n"].sum()
+    total = table.groupby(["judge", "prompt"], sort=False)["n"].sum()
+    share = (without.reindex(total.index).fillna(0) / total).rename("share").reset_index()
+    worst = highest(share, share["share"])
+    lost = float(worst["share"])
+    if lost == 0:
+        return ANSWERS.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")
+    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
+    said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
+    finding = (
+        f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
+        f"{groups(len(share))}."
+    )
+    return ANSWERS.answer(
+        table, "error" if lost > MANY_LOST else "warning" if lost > SOME else "pass", finding
+    )
+
+
+def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What became of each pair, shape (pairs,)."""
+    reason = np.where(status[:, 0] != "ok", status[:, 0], status[:, 1])
+    single = chosen.sum(axis=1) == 1
+    lost = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)
+    return np.where(reason != "ok", reason, np.where(single, "ok", lost))
+
+
+def _answer_rows(group: Judged) -> pd.DataFrame:
+    status = group.rows["status"].astype("string").to_numpy(dtype=str).reshape(-1, 2)
+    chosen = group.rows[group.outcome].to_numpy(dtype=float, na_value=np.nan).reshape(-1, 2)
+    counted = pd.Series(answer_of_pairs(status, chosen)).value_counts()
+    order = [name for name in (*STATUSES, TIE) if name in counted]
+    n = counted[order].to_numpy()
+    return pd.DataFrame({"answer": order, "n": n, "share": n / n.sum()})

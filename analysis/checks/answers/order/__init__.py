@@ -1,0 +1,1 @@
+"""Checks of positions and of the order of tasks."""

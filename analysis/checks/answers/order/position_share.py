@@ -1,0 +1,81 @@
+"""Preference for a position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from conjury.inference.errors import InputError
+
+from ....conjoint.reliability.agreement import clustered_share, sign_test
+from ....figures.labels import level_at
+from ....numerics.intervals import SAME
+from ...judged import Judged, attempt, tidy
+from ...registry import Check, Question, adjusted, check, groups, highest, said_p, who
+
+POSITION_SHARE = Question(
+    "CJ303",
+    "position_share",
+    "Preference for a position",
+    "Is the profile in position A chosen as often as the one in position B?",
+    "Answers depend on the position, which attenuates effects, and biases them if positions are unbalanced.",
+    "Show every pair in both orders and average, or add position to the model; a preference for a position "
+    "does not bias AMCEs under random positions, but attenuates them.",
+    "test",
+)
+SEVERE = 0.1
+
+
+@check(POSITION_SHARE)
+def position_share(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test the share of A against one half, for every judge and prompt."""
+    done, notes = attempt(judged, lambda group: _share(group, alpha), "No judge made a choice.")
+    table = tidy(done)
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
+    furthest = highest(table, (table["estimate"] - 0.5).abs())
+    found = (table["p_adjusted"] < alpha).to_numpy()
+    finding = (
+        f"A position is preferred by {int(found.sum())} of {groups(len(table))}; the furthest from "
+        f"one half is {who(furthest)} with {100 * furthest['estimate']:.1f}% for A "
+        f"({level_at(alpha)} interval {100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, "
+        f"adjusted {said_p(float(furthest['p_adjusted']))})."
+    )
+    severe = found & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
+    return POSITION_SHARE.answer(
+        table,
+        "error" if severe.any() else "warning" if found.any() else "pass",
+        finding,
+        notes,
+        p=float(table["p_adjusted"].min()),
+    )
+
+
+def _share(group: Judged, alpha: float) -> pd.DataFrame:
+    """Share of A with Wilson's limits; where every answer is the same, p is that of the exact sign test."""
+    known = ~np.isnan(group.first_chosen)
+    if not known.any():
+        raise InputError("there is no choice.")
+    _, unit = np.unique(group.respondents()[known], return_inverse=True)
+    chosen, pairs = np.bincount(unit, group.first_chosen[known]), np.bincount(unit)
+    share = clustered_share(chosen, pairs, alpha)
+    varies = share.std_error > SAME
+    error = share.std_error if varies else np.nan
+    z = (share.estimate - 0.5) / error
+    p = 2 * ndtr(-abs(z)) if varies else sign_test(2 * chosen - pairs)
+    return pd.DataFrame(
+        {
+            "position": "A",
+            "pairs": int(known.sum()),
+            "clusters": len(pairs),
+            "estimate": share.estimate,
+            "std_error": error,
+            "z": z,
+            "p": p,
+            "lower": share.lower,
+            "upper": share.upper,
+        },
+        index=[0],
+    )

@@ -1,0 +1,44 @@
+"""Effects by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...effects import (
+    difference_frame,
+    group_effects,
+    judge_differences,
+)
+from ...judged import Judged, attempt
+from ...registry import Check, Question, check
+
+PROFILE_ORDER = Question(
+    "CJ304",
+    "profile_order",
+    "Profile-order effects",
+    "Are AMCEs the same for the profile in position A and the one in position B?",
+    "An AMCE is an average of two different effects, one for each position.",
+    "Report AMCEs by position and pooled, and show every pair in both orders where judges can "
+    "be asked again.",
+    "test",
+)
+
+
+@check(PROFILE_ORDER)
+def profile_order(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test AMCEs in B minus those in A jointly, for every judge and prompt."""
+    done, notes = attempt(
+        judged, lambda group: _order_rows(group, alpha), "No judge's effects can be estimated by position."
+    )
+    return judge_differences(PROFILE_ORDER, done, notes, alpha, "effects that differ between positions")
+
+
+def _order_rows(group: Judged, alpha: float) -> pd.DataFrame:
+    rows = group.answered.assign(position=group.answered["position"].astype("category"))
+    found = group_effects(rows, group.formula, "position", group.unit)
+    estimate, vcov = found.contrast(np.array([-1.0, 1.0]))
+    keys = found.keys.assign(amce_a=found.estimate[0], amce_b=found.estimate[1])
+    return difference_frame(keys, estimate, vcov, found.clusters, alpha)

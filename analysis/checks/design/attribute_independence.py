@@ -1,0 +1,138 @@
+"""Independence of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import joint_shares
+
+from ..judged import Judged, codes, designs, tidy
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p, who
+from .drawing import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, misfit, probabilities
+
+ATTRIBUTE_INDEPENDENCE = Question(
+    "CJ105",
+    "attribute_independence",
+    "Independence of attributes",
+    "Is the level of one attribute independent of the level of another?",
+    "Estimated effects of an attribute contain those of the attribute that depends on it.",
+    "Look in the program that drew the profiles, and in the join of attributes to profiles, for what ties "
+    "these attributes together, and report marginal means with care: they mix the attributes.",
+    "test",
+)
+CLOSER = (
+    "If profiles were drawn by a quota or block design, report it with the results; AMCEs keep their meaning."
+)
+
+
+def independence_of(
+    table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Against:
+    """Test a table of two attributes, shape (a, b), for independence."""
+    drawn = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
+    df = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return against(float(dependence(table)), dependence(drawn), df, draw.variance_factor)
+
+
+def agreement_of(table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator) -> Against:
+    """Test a table of two attributes that restrictions tie, shape (a, b), against its design.
+
+    Parameters and result are those of `independence_of`; combinations of probability 0 are excluded.
+    """
+    possible = probability > 0
+    counts, shares = table[possible], probability[possible] / probability.sum()
+    drawn = draw_counts(shares, Draw(int(counts.sum()), draw.population), DRAWS, rng)
+    return against(
+        float(misfit(counts, shares)), misfit(drawn, shares), len(shares) - 1, draw.variance_factor
+    )
+
+
+@check(ATTRIBUTE_INDEPENDENCE)
+def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test every pair of attributes in every design."""
+    if len(study.attributes) < 2:
+        return ATTRIBUTE_INDEPENDENCE.not_applicable("The study varies a single attribute.")
+    rng = np.random.default_rng(seed)
+    groups = designs(judged)
+    tables = [_independence_rows(study, members[0], rng) for members in groups]
+    tested = adjusted(np.concatenate([table["p"].to_numpy() for table in tables]))
+    ends = np.cumsum([len(table) for table in tables])
+    parts = np.split(tested, ends[:-1])
+    table = tidy(
+        (g, t.assign(p_adjusted=p))
+        for members, t, p in zip(groups, tables, parts, strict=True)
+        for g in members
+    )
+    furthest = lowest(table, table["p_adjusted"])
+    p = float(furthest["p_adjusted"])
+    finding = (
+        f"{counted(len(tested), 'pair')} of attributes tested; the smallest adjusted {said_p(p)} "
+        f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
+        f"{furthest['cramers_v']:.3f})."
+    )
+    tied = len(table.loc[table["restricted"], ["feature", "partner"]].drop_duplicates())
+    if tied:
+        finding += f" Of pairs that restrictions tie ({tied}) the shares of the design were tested."
+    closer = furthest["p_closer"] < furthest["p_worse"]
+    if p < alpha and closer:
+        finding += " Their levels are crossed more evenly than expected from random draws."
+    verdict: Verdict = "pass" if not p < alpha else "warning" if closer or p >= min(0.001, alpha) else "error"
+    return ATTRIBUTE_INDEPENDENCE.answer(
+        table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest), p=p
+    )
+
+
+def _remedy(pair: pd.Series) -> str:
+    """What to do about two dependent attributes; where combinations never occur, a formula with both."""
+    if not pair["empty_cells"] or pair["restricted"]:
+        return ATTRIBUTE_INDEPENDENCE.remedy
+    return (
+        f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably "
+        f"restricted by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects "
+        "are averaged over combinations that occur, and report marginal means with care: they mix the "
+        "attributes."
+    )
+
+
+def _independence_rows(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:
+    draw = how_drawn(study, group.shown)
+    rows = []
+    shares = {name: np.array(list(each.values())) for name, each in probabilities(study).items()}
+    level = {
+        name: codes(group.shown[name].astype(pd.CategoricalDtype(list(each))))
+        for name, each in probabilities(study).items()
+    }
+    for one, two in combinations(shares, 2):
+        known = (level[one] >= 0) & (level[two] >= 0)
+        a, b = len(shares[one]), len(shares[two])
+        joint = level[one][known] * b + level[two][known]
+        table = np.bincount(joint, minlength=a * b).reshape(a, b)
+        n = int(table.sum())
+        free = np.outer(shares[one], shares[two])
+        joint = joint_shares(study, [one, two]) if study.design.restrictions else free
+        restricted = not np.allclose(joint, free)
+        test = agreement_of if restricted else independence_of
+        found = test(table, joint if restricted else free, Draw(n, draw.population), rng)
+        rows.append(
+            {
+                "feature": one,
+                "partner": two,
+                "estimate": found.statistic / found.expected,
+                "lower": found.lower / found.expected,
+                "upper": found.upper / found.expected,
+                "restricted": restricted,
+                "cramers_v": float(np.sqrt(dependence(table) / n / (min(a, b) - 1))),
+                "empty_cells": int((table == 0).sum()),
+                "statistic": found.statistic,
+                "p_worse": found.p_worse,
+                "p_closer": found.p_closer,
+                "p": found.p,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,61 @@
+"""Clusters that levels rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ..judged import Judged, codes, tidy
+from ..registry import Check, Question, check, lowest, who
+from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
+
+CLUSTERS = Question(
+    "CJ109",
+    "clusters",
+    "Number of clusters",
+    "Are there enough independent respondents or pairs for cluster-robust standard errors?",
+    "With few clusters, standard errors are too small and tests reject too often.",
+    "Use CR2 standard errors with Satterthwaite degrees of freedom, or the wild cluster bootstrap; collect "
+    "more respondents or pairs.",
+    "rule",
+)
+CLUSTERS_WHY = (
+    "Cluster-robust standard errors average over clusters and are too small where fewer than "
+    f"about {ENOUGH} clusters show a level."
+)
+
+
+@check(CLUSTERS)
+def clusters(judged: Sequence[Judged]) -> Check:
+    """Count clusters of every level, for every judge and prompt."""
+    table = tidy((group, _cluster_rows(group)) for group in judged)
+    used = table[table["clusters"] > 0]
+    if used.empty:
+        return CLUSTERS.not_applicable("No pair has a choice.")
+    few = lowest(used, used["effective"])
+    finding = (
+        f"The level on the fewest clusters is {few['feature']} = {few['level']} with "
+        f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) of {few['unit']}, {who(few)}."
+    )
+    verdict = verdict_of(float(few["effective"]))
+    return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")
+
+
+def _cluster_rows(group: Judged) -> pd.DataFrame:
+    rows = [
+        {
+            "unit": unit,
+            "feature": name,
+            "level": level,
+            "clusters": int((counts > 0).sum()),
+            "effective": effective_number(counts),
+            "largest": int(counts.max(initial=0)),
+            "rows": int(counts.sum()),
+        }
+        for unit in group.unit
+        for name, level, counts in counts_of_levels(
+            group.answered, group.attributes, codes(group.answered[unit])
+        )
+    ]
+    return pd.DataFrame(rows).assign(estimate=lambda table: table["effective"])

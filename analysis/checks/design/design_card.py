@@ -1,0 +1,108 @@
+"""The design: what was varied, and independent answers of each contrast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells
+
+from ...conjoint import amce
+from ..judged import Judged, attempt, tidy
+from ..registry import (
+    Check,
+    Question,
+    Verdict,
+    check,
+    lowest,
+    who,
+)
+from .drawing import how_drawn, probabilities
+
+DESIGN_CARD = Question(
+    "CJ101",
+    "design_card",
+    "Design card",
+    "What was varied, how often was it shown, and how many independent answers is each contrast worth?",
+    "Contrasts with few effective rows have wide intervals.",
+    "Collect more answers, merge rare levels before looking at effects, or leave contrasts with few answers "
+    "out of the report; a level that never occurs has no effect to report.",
+    "rule",
+)
+FEW = 200
+
+
+@check(DESIGN_CARD)
+def design_card(study: Study, judged: Sequence[Judged]) -> Check:
+    """Lay out the design and count rows and effective rows of each contrast with the reference."""
+    done, notes = attempt(judged, lambda group: _card_rows(study, group))
+    table = tidy(done)
+    sizes = " x ".join(str(len(a.levels)) for a in study.attributes)
+    implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)
+    left, total = count_cells(study)
+    excluded = "no combination is excluded" if left == total else f"restrictions exclude {total - left:,}"
+    stimuli = "".join(f", {s.count} of {s.id} for each {s.attribute}" for s in study.stimuli)
+    contrasts = table[~table["reference"]]
+    never = table[table["rows"] == 0]
+    small = lowest(contrasts, contrasts["estimate"].fillna(0))
+    finding = (
+        f"{sizes} = {total:,} combinations of levels{stimuli}{implied}; {excluded}. "
+        f"The contrast on the fewest effective rows is {small['feature']} = "
+        f"{small['level']} ({0 if np.isnan(small['estimate']) else small['estimate']:,.0f} of "
+        f"{small['contrast_rows']:,}, {who(small)})."
+    )
+    if len(never):
+        first = never.iloc[0]
+        finding += f" {first['feature']} = {first['level']} never occurs ({who(first)})."
+    few = bool((contrasts["estimate"].fillna(0) < FEW).any())
+    verdict: Verdict = "error" if len(never) else "warning" if few else "pass"
+    return DESIGN_CARD.answer(table, verdict, finding, notes)
+
+
+def effective_rows(rows: np.ndarray, clustered: np.ndarray, independent: np.ndarray) -> np.ndarray:
+    """Rows, shape (m,), times the variance if they were independent over the clustered one, each (m,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(rows * independent / clustered)
+
+
+def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
+    drawn = how_drawn(study, group.shown).population is not None
+    frames = []
+    for name, shares in probabilities(study).items():
+        levels = list(shares)
+        answered = (
+            group.answered[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
+        )
+        shown = group.rows[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
+        frames.append(
+            pd.DataFrame(
+                {
+                    "feature": name,
+                    "level": levels,
+                    "reference": np.arange(len(levels)) == 0,
+                    "probability": list(shares.values()),
+                    "rows": shown,
+                    "answered": answered,
+                    "share": shown / max(shown.sum(), 1),
+                    "contrast_rows": answered + answered[0],
+                    "without_replacement": drawn,
+                }
+            )
+        )
+    table = pd.concat(frames, ignore_index=True)
+    keys = pd.MultiIndex.from_frame(table[["feature", "level"]])
+    plain = amce(group.answered, group.formula)
+    clustered, independent = (
+        pd.Series(
+            result.frame["std_error"].to_numpy() ** 2,
+            index=pd.MultiIndex.from_arrays([result.frame[k].astype(str) for k in ("feature", "level")]),
+        )
+        .reindex(keys)
+        .to_numpy()
+        for result in (group.effects, plain)
+    )
+    effective = effective_rows(table["contrast_rows"].to_numpy(dtype=float), clustered, independent)
+    return table.assign(design_effect=clustered / independent, estimate=effective)

@@ -1,0 +1,118 @@
+"""Levels against the probabilities of the study file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import Study
+
+from ...numerics.intervals import inference
+from ..judged import Judged, designs, tidy
+from ..registry import (
+    Check,
+    Question,
+    Verdict,
+    adjusted_by_feature,
+    check,
+    highest,
+    lowest,
+    said_p,
+    who,
+    worst,
+)
+from .drawing import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
+
+DESIGN_PROBABILITIES = Question(
+    "CJ104",
+    "design_probabilities",
+    "Agreement with the design's probabilities",
+    "Does every level occur as often as the study file says?",
+    "Effects are averaged over another distribution of profiles than the stated one.",
+    "Compare the probabilities in the study file with the program that drew the profiles, and look for "
+    "lost answers; where levels fit more closely than chance, name the quota or block design in the study. "
+    "Marginal means and population effects depend on the probabilities, differences within the design less.",
+    "test",
+)
+
+
+def fit_of_levels(
+    counts: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Against:
+    """Test counts of levels, shape (levels,), against their probabilities, shape (levels,).
+
+    Random designs are drawn independently (multinomial) or without replacement (multivariate
+    hypergeometric), which leaves less variation.
+    """
+    drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
+    statistic = float(misfit(counts, probability))
+    return against(statistic, drawn, len(counts) - 1, draw.variance_factor)
+
+
+@check(DESIGN_PROBABILITIES)
+def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test the levels of every attribute in every design."""
+    rng = np.random.default_rng(seed)
+    groups = designs(judged)
+    tables = adjusted_by_feature([_level_rows(study, members[0], rng, alpha) for members in groups])
+    tests = pd.concat([table.drop_duplicates("feature") for table in tables], ignore_index=True)
+    table = tidy((g, t) for members, t in zip(groups, tables, strict=True) for g in members)
+    furthest = lowest(table, table["p_adjusted"])
+    p = float(furthest["p_adjusted"])
+    off = highest(table, table["estimate"].abs())
+    how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
+    finding = (
+        f"{counted(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
+        f"smallest adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
+        f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
+    )
+    if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
+        finding += " Levels fit more closely than expected from random draws."
+    return DESIGN_PROBABILITIES.answer(
+        table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding, p=p
+    )
+
+
+def _verdict(test: object, alpha: float) -> Verdict:
+    level, worse, closer = (getattr(test, name) for name in ("p_adjusted", "p_worse", "p_closer"))
+    if not level < alpha:
+        return "pass"
+    return "error" if worse < closer and level < min(0.001, alpha) else "warning"
+
+
+def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
+    draw = how_drawn(study, group.shown)
+    frames = []
+    for name, shares in probabilities(study).items():
+        occurrences = group.shown[name].astype("string").value_counts()
+        counts = occurrences.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
+        n = int(counts.sum())
+        probability = np.array(list(shares.values()))
+        found = fit_of_levels(counts, probability, Draw(n, draw.population), rng)
+        estimate = counts / n - probability
+        std_error = np.sqrt(probability * (1 - probability) / n * draw.variance_factor)
+        limits = inference(estimate, std_error, alpha)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "feature": name,
+                    "level": list(shares),
+                    "probability": probability,
+                    "observed": counts,
+                    "expected": n * probability,
+                    "estimate": estimate,
+                    "std_error": std_error,
+                    "lower": limits.lower,
+                    "upper": limits.upper,
+                    "statistic": found.statistic,
+                    "p_worse": found.p_worse,
+                    "p_closer": found.p_closer,
+                    "p": found.p,
+                    "without_replacement": draw.population is not None,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,128 @@
+"""Random draws of designs, and statistics of a design against them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2
+
+from conjury.inference.design.profiles import level_probabilities
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells, drawn_shares
+
+DRAWS = 4_999
+RESOLVED = 10  # fewer draws than this beyond the statistic leave p to the chi-square distribution
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How n profiles were drawn: independently, or without replacement from ``population`` profiles."""
+
+    n: int
+    population: int | None
+
+    @property
+    def variance_factor(self) -> float:
+        """Variance of a count relative to independent draws."""
+        if self.population is None:
+            return 1.0
+        rest = self.n % self.population
+        return max(rest * (self.population - rest) / (self.population - 1) / self.n, 1e-12)
+
+
+@dataclass(frozen=True)
+class Against:
+    """A statistic against designs drawn at random.
+
+    ``expected``, ``lower`` and ``upper`` are mean and 2.5% and 97.5% points of the draws; ``p`` is
+    two-sided, ``p_worse`` and ``p_closer`` one-sided.
+    """
+
+    statistic: float
+    expected: float
+    lower: float
+    upper: float
+    p: float
+    p_worse: float
+    p_closer: float
+
+
+def probabilities(study: Study) -> dict[str, dict[str, float]]:
+    """Probability of each level of each randomised attribute, in the study's order."""
+    table = level_probabilities(study)
+    return {
+        a.id: {
+            str(level): float(share)
+            for level, share in table.loc[table["feature"] == a.id, ["level", "probability"]].to_numpy()
+        }
+        for a in study.attributes
+    }
+
+
+def how_drawn(study: Study, shown: pd.DataFrame) -> Draw:
+    """Whether the profiles shown were drawn without replacement.
+
+    They were where no profile came a second time before all had come once, and all are equally
+    likely. Profiles are distinguished by attributes and stimuli, not by ``profile_id``, which may number
+    presentations.
+    """
+    n = len(shown)
+    names = [*(a.id for a in study.attributes), *(s.id for s in study.stimuli)]
+    uniform = all(np.ptp(shares) < 1e-9 for shares in drawn_shares(study).values())
+    if not uniform or any(name not in shown or shown[name].isna().any() for name in names):
+        return Draw(n, None)
+    population = count_cells(study)[0] * prod(s.count for s in study.stimuli)
+    came = shown.groupby(names, observed=True, sort=False).size()
+    fewest = int(came.min()) if len(came) == population else 0
+    in_rounds = fewest >= n // population and came.max() <= -(-n // population)
+    return Draw(n, population if in_rounds else None)
+
+
+def draw_counts(probability: np.ndarray, draw: Draw, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Counts of c cells in random designs, shape (draws, c), from probabilities of shape (c,)."""
+    if draw.population is None:
+        return rng.multinomial(draw.n, probability, size=draws)
+    profiles = np.rint(probability * draw.population).astype(np.int64)
+    rounds, rest = divmod(draw.n, int(profiles.sum()))
+    drawn = rng.multivariate_hypergeometric(profiles, rest, size=draws, method="marginals")
+    return np.asarray(rounds * profiles + drawn)
+
+
+def misfit(counts: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Chi-square distance of counts (..., c) from probabilities (c,), shape (...)."""
+    expected = counts.sum(axis=-1, keepdims=True) * probability
+    return np.asarray(((counts - expected) ** 2 / expected).sum(axis=-1))
+
+
+def dependence(tables: np.ndarray) -> np.ndarray:
+    """Chi-square statistics of independence of tables (..., a, b), shape (...)."""
+    total = tables.sum(axis=(-2, -1), keepdims=True)
+    expected = tables.sum(axis=-1, keepdims=True) * tables.sum(axis=-2, keepdims=True) / total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(expected > 0, (tables - expected) ** 2 / expected, 0.0)
+    return np.asarray(parts.sum(axis=(-2, -1)))
+
+
+def against(statistic: float, drawn: np.ndarray, df: int, factor: float) -> Against:
+    """Compare a statistic with those of random designs, shape (draws,).
+
+    The p value is exact up to simulation, (b + 1) / (draws + 1), both sides counted. In a tail that
+    the draws do not resolve it is that of the chi-square distribution with ``df`` degrees of freedom,
+    scaled by the variance ``factor``.
+    """
+    tolerance = 1e-9 * max(abs(statistic), 1.0)
+    sides = {}
+    for side, beyond in (
+        ("worse", int((drawn >= statistic - tolerance).sum())),
+        ("closer", int((drawn <= statistic + tolerance).sum())),
+    ):
+        exact = (beyond + 1) / (len(drawn) + 1)
+        tail = chi2.sf if side == "worse" else chi2.cdf
+        sides[side] = exact if beyond >= RESOLVED else min(exact, float(tail(statistic / factor, df)))
+    lower, upper = np.quantile(drawn, [0.025, 0.975])
+    p = min(2 * min(sides.values()), 1.0)
+    mean = float(drawn.mean())
+    return Against(statistic, mean, float(lower), float(upper), p, sides["worse"], sides["closer"])

@@ -1,0 +1,97 @@
+"""Stimuli that levels rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from conjury.inference.study.models import Study
+
+from ...conjoint import amce
+from ..judged import Judged, attempt, codes, tidy
+from ..registry import Check, Question, check, highest, lowest, who
+from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
+
+STIMULI = Question(
+    "CJ108",
+    "stimuli",
+    "Effective number of stimuli",
+    "Is each level represented by enough texts, people or pictures to generalise beyond these?",
+    "Standard errors that ignore stimuli are too small for claims about other stimuli.",
+    "Cluster by the stimulus too (id=[..., 'text'], with CR2 or Student's t), or fit stimuli as a random "
+    "factor; draw more stimuli for each level next time. Otherwise, effects generalise only to these "
+    "stimuli.",
+    "rule",
+)
+STIMULI_WHY = (
+    f"With fewer than about {ENOUGH} independent stimuli, variation between stimuli is estimated from few "
+    "numbers: normal intervals are too short, and one unusual stimulus changes the level's estimate."
+)
+
+
+@check(STIMULI)
+def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
+    """Count stimuli of each level and compare standard errors clustered by them with those by unit."""
+    if not study.stimuli:
+        return STIMULI.not_applicable("The study names no stimuli; every profile is its attributes.")
+    shown = [group for group in judged if group.stimuli]
+    if not shown:
+        return STIMULI.not_applicable("The choices do not show which stimulus represented a level.")
+    done, notes = attempt(shown, lambda group: _stimulus_rows(study, group))
+    table = tidy(done)
+    nested = table[table["own"]]
+    few = lowest(nested, nested["effective"])
+    inflated = highest(table, table["estimate"]) if table["estimate"].notna().any() else None
+    finding = (
+        f"The level on the fewest stimuli is {few['feature']} = {few['level']}: {int(few['stimuli'])} "
+        f"({few['effective']:.1f} in effect) of {few['stimulus']}, {who(few)}."
+    )
+    if inflated is not None:
+        finding += (
+            f" Clustering by {inflated['stimulus']} multiplies the standard error of {inflated['feature']} = "
+            f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the most of all."
+        )
+    verdict = verdict_of(float(few["effective"]))
+    return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)
+
+
+def _stimulus_rows(study: Study, group: Judged) -> pd.DataFrame:
+    frames = []
+    for stimulus in study.stimuli:
+        if stimulus.id not in group.stimuli:
+            continue
+        frame = _levels(group, stimulus.id, stimulus.attribute)
+        rows = group.answered[group.answered[stimulus.id].notna()]
+        clustered = amce(rows, group.formula, id=stimulus.id)
+        errors = [_errors(result.frame) for result in (group.effects, clustered)]
+        keys = pd.MultiIndex.from_frame(frame[["feature", "level"]])
+        by_unit, by_stimulus = (series.reindex(keys).to_numpy() for series in errors)
+        ratio = by_stimulus / by_unit
+        frames.append(
+            frame.assign(
+                std_error_unit=by_unit, std_error_stimulus=by_stimulus, estimate=ratio, design_effect=ratio**2
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _errors(frame: pd.DataFrame) -> pd.Series:
+    index = pd.MultiIndex.from_arrays([frame["feature"].astype(str), frame["level"].astype(str)])
+    return pd.Series(frame["std_error"].to_numpy(), index=index)
+
+
+def _levels(group: Judged, stimulus: str, owner: str) -> pd.DataFrame:
+    rows = [
+        {
+            "stimulus": stimulus,
+            "feature": name,
+            "level": level,
+            "own": name == owner,
+            "stimuli": int((counts > 0).sum()),
+            "effective": effective_number(counts),
+            "largest_share": float(counts.max() / max(counts.sum(), 1)),
+        }
+        for name, level, counts in counts_of_levels(group.rows, group.attributes, codes(group.rows[stimulus]))
+    ]
+    return pd.DataFrame(rows)

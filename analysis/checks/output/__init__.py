@@ -1,0 +1,1 @@
+"""What checks found, for people (terminal, page) and programs (JSON, SARIF)."""

@@ -1,0 +1,111 @@
+"""Effects of respondents who passed attention checks, and of those who failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..effects import difference_frame, group_effects, judge_differences
+from ..judged import Judged, attempt, codes, people_of
+from ..registry import SEVERITY, Check, Question, Verdict, check, highest
+
+ATTENTION_FILTERS = Question(
+    "CJ201",
+    "attention_filters",
+    "Attention and comprehension",
+    "How many respondents fail the attention checks, and are AMCEs the same with and without them?",
+    "Answers of inattentive respondents attenuate all effects.",
+    "Report AMCEs with and without those who failed; decide which is the main analysis by the plan that was "
+    "registered, not by the result.",
+    "test",
+)
+NO_FILTERS = "Models are not asked attention questions."
+NO_FILTER_COLUMN = (
+    "The choices have no column of an attention or comprehension check (a column whose name starts with "
+    "attention or comprehension, or one that is named)."
+)
+PREFIXES = ("attention", "comprehension")
+MANY_FAILED = 0.2
+
+
+@check(ATTENTION_FILTERS)
+def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[str] | None = None) -> Check:
+    """Compare AMCEs of those who passed with those of all, for every filter and panel."""
+    people = people_of(judged, NO_FILTERS)
+    columns = people[0].rows.columns
+    stray = next((name for name in filters or () if name not in columns), None)
+    if stray is not None:
+        raise InputError(f"The choices have no column {stray!r} to filter by; correct the name.")
+    named = [str(n) for n in columns if str(n).startswith(PREFIXES)] if filters is None else list(filters)
+    if not named:
+        return ATTENTION_FILTERS.not_applicable(NO_FILTER_COLUMN)
+    done, notes = attempt(people, lambda group: _filter_rows(group, named, alpha))
+    check = judge_differences(
+        ATTENTION_FILTERS, done, notes, alpha, "effects of those who failed that differ", "filter"
+    )
+    worst = highest(check.table, check.table["share_failed"])
+    failed = (
+        f"{int(worst['failed']):,} of {int(worst['respondents']):,} respondents "
+        f"({100 * worst['share_failed']:.1f}%) failed {worst['filter']}."
+    )
+    least: Verdict = "warning" if worst["share_failed"] > MANY_FAILED else "pass"
+    severest = max(check.verdict, least, key=SEVERITY.index)
+    return ATTENTION_FILTERS.answer(
+        check.table, severest, f"{failed} {check.finding}", p=check.p, least=least
+    )
+
+
+def passed(column: pd.Series, name: str) -> np.ndarray:
+    """Whether a filter was passed, shape (n,): 1, 0, or NaN; from booleans, 0 and 1, or pass and fail."""
+    text = column.astype("string").str.lower().str.removesuffix(".0")
+    known = {"true": 1.0, "1": 1.0, "pass": 1.0, "passed": 1.0, "yes": 1.0}
+    known |= {"false": 0.0, "0": 0.0, "fail": 0.0, "failed": 0.0, "no": 0.0}
+    strange = text.notna() & ~text.isin(list(known))
+    if strange.any():
+        raise InputError(
+            f"Column {name!r} contains {text[strange].iloc[0]!r}; a filter is true or false, 1 or 0, "
+            "pass or fail."
+        )
+    return text.map(known).to_numpy(dtype=float, na_value=np.nan)
+
+
+def _filter_rows(group: Judged, names: Sequence[str], alpha: float) -> pd.DataFrame:
+    return pd.concat([_of_filter(group, name, alpha) for name in names], ignore_index=True)
+
+
+def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
+    flags = passed(group.rows[name], name)
+    by_respondent = pd.Series(flags).groupby(codes(group.rows["judge_id"])).min().dropna()
+    failed = int((by_respondent == 0).sum())
+    everyone = group.effects.frame.set_index(["feature", "level"])["estimate"]
+    everyone.index = pd.MultiIndex.from_tuples([(str(a), str(b)) for a, b in everyone.index])
+    head: dict[str, Any] = {
+        "filter": name,
+        "respondents": len(by_respondent),
+        "failed": failed,
+        "share_failed": failed / max(len(by_respondent), 1),
+    }
+    answer = pd.Categorical.from_codes(
+        np.nan_to_num(flags, nan=-1).astype(int), pd.Index(["failed", "passed"])
+    )
+    rows = group.rows.assign(answer=answer)
+    rows = rows[rows["answer"].notna() & rows[group.outcome].notna()]
+    try:
+        found = group_effects(rows, group.formula, "answer", group.unit)
+    except InputError:
+        keys = pd.DataFrame(list(everyone.index), columns=["feature", "level"])
+        nothing = np.full(len(keys), np.nan)
+        frame = difference_frame(
+            keys.assign(all=everyone.to_numpy()), nothing, np.full((len(keys),) * 2, 0.0), 0, alpha
+        )
+    else:
+        failures, passes = found.estimate
+        total = everyone.reindex(pd.MultiIndex.from_frame(found.keys)).to_numpy()
+        keys = found.keys.assign(all=total, passed=passes, failed_only=failures)
+        frame = difference_frame(keys, *found.contrast(np.array([-1.0, 1.0])), found.clusters, alpha)
+    return frame.assign(**head)[[*head, *frame.columns]]

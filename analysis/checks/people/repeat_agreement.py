@@ -1,0 +1,113 @@
+"""Agreement of judges with themselves on repeated pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from conjury.inference.errors import InputError, listed
+
+from ...conjoint.reliability.agreement import swapping_of, verdict
+from ...conjoint.reliability.repeats import SWAPPED, find_repeats
+from ...figures.labels import level_at
+from ...numerics.intervals import SAME
+from ..judged import Judged, attempt, tidy
+from ..registry import Check, Question, Verdict, adjusted, check, groups, lowest, who
+
+REPEAT_AGREEMENT = Question(
+    "CJ202",
+    "repeat_agreement",
+    "Agreement on repeated pairs",
+    "Is the same profile chosen when a pair is shown again?",
+    "Unreliable answers attenuate all effects.",
+    "Correct AMCEs for measurement error by this reliability, and report them with the uncorrected "
+    "ones; look at respondents whose answers differ and at the wording of the task.",
+    "test",
+)
+NOT_CORRECTABLE = (
+    "Do not correct the AMCEs of {judges} for measurement error: repeated answers agree no better than "
+    "chance, so there is no stable preference to recover. Look at the preference for a position, at the "
+    "wording of the task and at respondents whose answers differ."
+)
+NO_REPEAT = "No pair was shown a second time, so noise and inattention cannot be separated from preferences."
+LOW = 0.75  # agreement of repeats in surveys is about this (Clayton et al. 2025)
+
+
+@check(REPEAT_AGREEMENT)
+def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
+    """Share of repeated pairs with the same choice, and the most inattention it allows."""
+    repeated = [group for group in judged if len(group.repeats) or len(group.shown) < len(group.rows)]
+    if not repeated:
+        return REPEAT_AGREEMENT.not_applicable(NO_REPEAT)
+    done, notes = attempt(repeated, lambda group: _repeat_rows(group, alpha))
+    table = tidy(done)
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
+    least = lowest(table, table["estimate"])
+    without = len(judged) - len(repeated)
+    meaning = (
+        "this is below chance, as where choices follow the position of a profile."
+        if least["upper"] < 0.5
+        else f"this would be consistent with {100 * least['random_share']:.1f}% random answers."
+    )
+    finding = (
+        f"The least agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
+        f"({who(least)}; {level_at(alpha)} interval {100 * least['lower']:.1f} to "
+        f"{100 * least['upper']:.1f}); {meaning}"
+    )
+    if without:
+        finding += f" There is no repeated pair for {groups(without)}."
+    low = (table["p_adjusted"] < alpha).to_numpy()
+    chance = low & (table["lower"] <= 0.5).to_numpy()
+    severity: Verdict = "error" if chance.any() else "warning" if low.any() else "pass"
+    p = float(table["p_adjusted"].min())
+    return REPEAT_AGREEMENT.answer(
+        table, severity, finding, notes, _remedy(table[table["estimate"] < LOW]), p=p
+    )
+
+
+def p_of_low_agreement(agreement: float, std_error: float, n: int) -> float:
+    """One-sided p value of an agreement of n repeats against one of at least 75%.
+
+    Its standard error is that of 75% in as many independent repeats as the clustered standard error implies.
+    """
+    varies = std_error > SAME
+    independent = min(agreement * (1 - agreement) / std_error**2, n) if varies else n
+    return float(ndtr((agreement - LOW) / np.sqrt(LOW * (1 - LOW) / independent)))
+
+
+def _remedy(low: pd.DataFrame) -> str:
+    """Advise a correction only for judges whose effects can be corrected."""
+    lost = listed(who(row) for _, row in low[~low["correctable"]].iterrows())
+    parts = [NOT_CORRECTABLE.format(judges=lost)] if lost else []
+    if low["correctable"].any():
+        parts.append(f"For the other judges: {REPEAT_AGREEMENT.remedy}" if lost else REPEAT_AGREEMENT.remedy)
+    return " ".join(parts)
+
+
+def _repeat_rows(group: Judged, alpha: float) -> pd.DataFrame:
+    both = pd.concat([group.rows, group.repeats])
+    identified = both["profile_id"].notna().all()
+    content = None if identified else [*group.attributes, *group.stimuli]
+    found = find_repeats(both, outcome=group.outcome, features=content)
+    error = swapping_of(found.pairs, alpha=alpha)
+    if not error.n_compared:
+        raise InputError("no repeated pair has a first presentation with an answer to both.")
+    known = found.pairs[found.pairs["same"].notna()]
+    share = error.agreement
+    return pd.DataFrame(
+        {
+            "repeats": [error.n_compared],
+            "unmatched": [len(found.unmatched)],
+            "swapped": [int((known["sides"] == SWAPPED).sum())],
+            "agreed": [int(known["same"].sum())],
+            "estimate": [share.estimate],
+            "lower": [share.lower],
+            "upper": [share.upper],
+            "p": [p_of_low_agreement(share.estimate, share.std_error, error.n_compared)],
+            "random_share": [min(2 * (1 - share.estimate), 1.0)],
+            "correctable": [verdict(swapping_of(found.pairs), len(found.pairs)).correctable],
+        }
+    )

@@ -1,0 +1,236 @@
+"""The command ``conjury check``: every check on whatever was collected."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, listed
+from conjury.inference.humans.formats import PROGRAMS
+
+from ..options import grouped, read_pairs
+from ..printing import console, draw_figures, save_figures, show_steps
+
+if TYPE_CHECKING:
+    from conjury.analysis.checks import Check
+    from conjury.analysis.checks.output.findings import Findings
+    from conjury.inference.readers.collected import Collected
+
+OUTPUTS = ("text", "json", "sarif")
+LIMITS = ("warning", "error")
+TYPED = "ignored on the command line"  # the reason of --ignore
+
+What = Annotated[
+    list[str],
+    typer.Argument(
+        help="A study, the folder of a run, a results folder, tables, or another program's export (--format)."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read, and how."""
+
+    study: Annotated[
+        str | None, typer.Option(help="Study that ships, or a study.yaml, where what is read names none.")
+    ] = None
+    form: Annotated[
+        str | None, typer.Option("--format", help=f"Export of another program: {', '.join(PROGRAMS)}.")
+    ] = None
+    ratings: Annotated[
+        list[str] | None, typer.Option(help="With --format: names of rating columns, as in `conjury import`.")
+    ] = None
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="With --format: column of ratings, COLUMN or DIMENSION=COLUMN."),
+    ] = None
+    dimension: Annotated[str | None, typer.Option(help="With --format: column of the dimension.")] = None
+    item: Annotated[str | None, typer.Option(help="With --format: column of the item.")] = None
+    judge: Annotated[str | None, typer.Option(help="With --format: column of the judge.")] = None
+    people: Annotated[bool, typer.Option("--people", help="With --format: all judges are people.")] = False
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Which checks are run, and how."""
+
+    select: Annotated[
+        str | None, typer.Option(help="Only these checks: codes, beginnings of codes or names, as CJ3,CJ102.")
+    ] = None
+    ignore: Annotated[
+        str | None, typer.Option(help="Checks that are reported and not counted, as CJ101,CJ3.")
+    ] = None
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(help="Column that records who passed an attention check; can be repeated."),
+    ] = None
+    alpha: Annotated[float, typer.Option("--alpha", help="Level of all tests together.")] = 0.05
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where findings go, and which end the command with exit code 1."""
+
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Results folder to which tables and figures are added.")
+    ] = None
+    output: Annotated[str, typer.Option(help="text, json or sarif (2.1.0), on the standard output.")] = "text"
+    page: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
+    fail_on: Annotated[
+        str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
+    ] = "error"
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show findings of passed checks, and why others do not apply.")
+    ] = False
+
+
+@grouped
+def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) -> None:
+    """Check what was collected: design, people, answers, files and provenance.
+
+    Exit code 0: nothing at or above --fail-on; 1: something is; 2: what was named cannot be read.
+    """
+    from conjury.analysis.checks.running import chosen, run_checks
+
+    _refuse_words(writing)
+    selected = None if choosing.select is None else chosen(_listed(choosing.select), "--select")
+    ignore = dict.fromkeys(chosen(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
+    collected = _read(what, reading)
+    _refuse_filters(collected, choosing)
+    with show_steps(len(chosen(selected))) as step:
+        checks = run_checks(
+            collected,
+            checks=selected,
+            ignore=ignore,
+            alpha=choosing.alpha,
+            seed=choosing.seed,
+            filters=choosing.filter,
+            progress=step,
+        )
+    findings = _findings(collected, checks, what, choosing)
+    _print(findings, writing)
+    if writing.page is not None:
+        from conjury.analysis.checks.output.page import to_page
+        from conjury.inference.tables.writing import whole
+
+        with whole(writing.page) as file:
+            file.write(to_page(findings).encode("utf-8"))
+    if writing.out is not None:
+        _add(writing.out, findings, collected, quiet=writing.output != "text")
+    stops = LIMITS[LIMITS.index(writing.fail_on) :]
+    if findings.worst in stops:
+        raise typer.Exit(1)
+
+
+def _refuse_words(writing: Writing) -> None:
+    for option, word, known in (
+        ("--output", writing.output, OUTPUTS),
+        ("--fail-on", writing.fail_on, LIMITS),
+    ):
+        if word not in known:
+            raise InputError(f"{option} {word!r} is unknown; use {listed(known)}.")
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _read(what: list[str], reading: Reading) -> Collected:
+    from conjury.inference.readers.collected import read_collected
+
+    columns = ("ratings", "value", "dimension", "item", "judge", "people")
+    if reading.form is None:
+        typed = next((name for name in columns if getattr(reading, name)), None)
+        if typed is not None:
+            raise InputError(f"--{typed} is about an export; add --format, or omit it.")
+        return read_collected(what, reading.study)
+    if len(what) > 1:
+        raise InputError("--format reads one export; name one file.")
+    from conjury.inference.humans.collected import read_export
+    from conjury.inference.study.load import load_any_study
+
+    value = read_pairs("--value", [v if "=" in v else f"{v}={v}" for v in reading.value or ()])
+    return read_export(
+        what[0],
+        reading.form,
+        None if reading.study is None else load_any_study(reading.study),
+        ratings=reading.ratings or (),
+        value=value,
+        dimension=reading.dimension,
+        item=reading.item,
+        judge=reading.judge,
+        people=reading.people,
+    )
+
+
+def _refuse_filters(collected: Collected, choosing: Choosing) -> None:
+    for name in choosing.filter or ():
+        if collected.choices is None or name not in collected.choices:
+            raise InputError(
+                f"--filter {name}: there is no such column in choices; name that of an attention check."
+            )
+
+
+def _findings(collected: Collected, checks: list[Check], what: list[str], choosing: Choosing) -> Findings:
+    from conjury.analysis.checks.output.findings import Findings
+    from conjury.inference.readers.collected import ROLES
+
+    tables = {role: getattr(collected, role) for role in (*ROLES, "requests")}
+    return Findings(
+        checks,
+        title=collected.study.title if collected.study is not None else ", ".join(what),
+        sources=tuple(what),
+        files=collected.files,
+        rows=_sizes(tables),
+        notes=collected.notes,
+        alpha=choosing.alpha,
+        seed=choosing.seed,
+    )
+
+
+def _sizes(tables: Mapping[str, object]) -> dict[str, int]:
+    return {role: len(table) for role, table in tables.items() if table is not None}  # type: ignore[arg-type]
+
+
+def _print(findings: Findings, writing: Writing) -> None:
+    if writing.output == "text":
+        from conjury.analysis.checks.output.text import lines
+
+        for line in lines(findings, writing.verbose):
+            console.print(line)
+        return
+    if writing.output == "json":
+        from conjury.analysis.checks.output.findings import to_json
+
+        sys.stdout.write(to_json(findings))
+        return
+    from conjury.analysis.checks.output.sarif import to_sarif
+
+    sys.stdout.write(to_sarif(findings))
+
+
+def _add(out: Path, findings: Findings, collected: Collected, quiet: bool) -> None:
+    from conjury.analysis.pipeline.checking import add_checks
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+
+    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, collected, quiet))
+    if not quiet:
+        console.print(
+            f"Tables and figures of the checks in {out}; render them with `conjury report checks --results "
+            f"{out}`."
+        )
+
+
+def _draw(findings: Findings, collected: Collected, quiet: bool, folder: Path, part: str) -> list[str]:
+    from conjury.analysis.pipeline.checking import PREFIX, drawings
+
+    own = drawings(collected.study, findings.checks, PREFIX)
+    return [*save_figures(folder, own, quiet=quiet), *draw_figures(folder, part, quiet=quiet)]

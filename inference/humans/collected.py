@@ -1,0 +1,82 @@
+"""Exports of other programs as what was collected, for checks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..readers.collected import Collected, with_study
+from ..readers.prepare import as_of_study
+from ..study.models import ItemStudy, Study
+from .formats import CHOICES, JOINED, find_format
+from .layout import Layout
+from .rules import Rules
+
+
+def read_export(
+    path: str | Path,
+    form: str,
+    study: Study | ItemStudy | None = None,
+    *,
+    ratings: Sequence[str] = (),
+    value: Mapping[str, str] | None = None,
+    dimension: str | None = None,
+    item: str | None = None,
+    judge: str | None = None,
+    people: bool = False,
+) -> Collected:
+    """Read an export by its format, as `conjury import` does with the same options.
+
+    Parameters
+    ----------
+    path : path
+        A file of the program.
+    form : str
+        The name of the format, such as ``"qualtrics"`` or ``"label-studio"``.
+    study : Study or ItemStudy, optional
+        The study that the answers belong to.
+    ratings, value, dimension, item, judge, people :
+        Columns of ratings and judges, as in `Layout`.
+
+    Returns
+    -------
+    Collected
+        With choices of a conjoint, or judgments.
+
+    Raises
+    ------
+    InputError
+        For an unknown format, a file of another kind, or columns that are absent.
+
+    Examples
+    --------
+    >>> from conjury.inference.tables.files import ROOT
+    >>> file = ROOT / "data" / "examples" / "conjoint" / "qualtrics.csv"
+    >>> if file.is_file():
+    ...     assert read_export(file, "qualtrics").choices is not None
+    """
+    known = find_format(form, with_ratings=bool(ratings or value))
+    if known.content == JOINED:
+        raise InputError(f"--format {form} contains no answers; import it with `conjury import`, then check.")
+    if known.content == CHOICES:
+        survey = known.load()(path)
+        choices, notes = survey.choices, list(survey.notes)
+        if isinstance(study, Study):
+            choices, further = as_of_study(study, choices, str(path))
+            notes += further
+        collected = Collected(choices=choices, files={"choices": Path(path)}, notes=tuple(notes))
+        return with_study(collected, study)
+    layout = Layout(
+        ratings=tuple(ratings),
+        value=dict(value or {}),
+        dimension=dimension,
+        item=item,
+        judge=judge,
+        people=people,
+    )
+    id: dict[str, Any] = {"id": "ResponseId"} if "id_column" in known.options else {}
+    imported = known.load()(path, layout=layout, rules=Rules(), **known.fixed, **id)
+    files = {"judgments": Path(path)}
+    return with_study(Collected(judgments=imported.judgments, files=files, notes=imported.notes), study)
