@@ -15,7 +15,7 @@ from ..judged import NotApplicableError
 from ..labelled import answers_of
 from ..registry import Check, Question, adjusted, check, lowest, said_p, who
 from ..shares import percent
-from .choices.missing_choices import missing_at_random
+from .missing_choices import missing_at_random
 
 REFUSALS_BY_ATTRIBUTE = Question(
     "CJ319",

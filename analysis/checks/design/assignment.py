@@ -13,7 +13,7 @@ from ..answers.refusals_by_attribute import strata_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
 from ..shares import judge_and_prompt
-from .random_designs import dependence
+from .drawing import dependence
 
 ASSIGNMENT = Question(
     "CJ113",
