@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.tables.columns import UNPERTURBED, as_text
+from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
 from .judged import NotApplicableError
 from .shares import judge_and_prompt
@@ -44,21 +45,21 @@ def answers_of(judgments: pd.DataFrame) -> pd.DataFrame:
 
 
 def canonical(values: pd.Series[str], study: ItemStudy | None, task: str) -> pd.Series[str]:
-    """Labels by their ids, where the study knows them by id or label; else as they are."""
+    """Labels by their ids, where the study knows the spelling; else as they are."""
     if study is None:
         return values
-    names: dict[str, str] = {}
-    for name, label in scheme_of(study, task).items():
-        names |= {name.casefold(): name, label.casefold(): name}
-    folded = values.str.strip().str.casefold()
-    return folded.map(names).astype("string").fillna(values)
+    names = {plain(text): name for name, texts in spellings_of(study, task).items() for text in texts}
+    known = {value: names.get(plain(str(value)), str(value)) for value in values.dropna().unique()}
+    return values.map(known).astype("string")
 
 
-def scheme_of(study: ItemStudy, task: str) -> dict[str, str]:
-    """Labels of a task by id; empty where it has none."""
+def spellings_of(study: ItemStudy, task: str) -> dict[str, tuple[str, ...]]:
+    """Id, label and aliases of each label of a task, by its id; empty where the task has no labels."""
     sets = study.label_sets
-    found = sets.get(task) or (sets.get("line") if task.startswith("line_") else None)
-    return {} if found is None else {level.id: level.label for level in found.labels}
+    found = sets.get(task) or (sets.get("line") if re.fullmatch(r"line(_\d+)?", task) else None)
+    if found is None:
+        return {}
+    return {level.id: (level.id, level.label, *level.aliases) for level in found.labels}
 
 
 def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | None = None) -> pd.DataFrame:

@@ -48,12 +48,11 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     worst = highest(table, table["estimate"].where(~fixed, table["estimate"] - 1))
     share = float(suspect["estimate"].max()) if len(suspect) else 0.0
     verdict: Verdict = "error" if share > MANY else "warning" if share > SOME else "pass"
-    copies = int((suspect["estimate"] > MANY).sum())
+    copies, most = int((suspect["estimate"] > SOME).sum()), int((suspect["estimate"] > MANY).sum())
     finding = (
         f"{copies} of {counted(len(table), 'pair')} of samples or judges agree word for word in over "
-        f"{100 * MANY:.0f}% of "
-        f"long answers; the most is {100 * worst['estimate']:.1f}% of {int(worst['of'])} ({who(worst)}, "
-        f"{worst['label']})."
+        f"{100 * SOME:.0f}% of long answers, {most} of them in over {100 * MANY:.0f}%; the most is "
+        f"{100 * worst['estimate']:.1f}% of {int(worst['of'])} ({who(worst)}, {worst['label']})."
     )
     notes = []
     if fixed.any() and (table.loc[fixed, "estimate"] > SOME).any():

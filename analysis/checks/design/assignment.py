@@ -25,7 +25,8 @@ ASSIGNMENT = Question(
     "--people N` next time.",
     "test",
 )
-DRAWS = 999
+SEVERE = 0.005
+DRAWS = 1999
 
 
 @check(ASSIGNMENT)
@@ -58,7 +59,7 @@ def assignment(
         f"{seen['judge'].nunique()} people; chance: {worst['lower']:.2f} to {worst['upper']:.2f}; adjusted "
         f"{said_p(p)})."
     )
-    verdict: Verdict = "error" if p < min(0.001, alpha) else "warning" if p < alpha else "pass"
+    verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return ASSIGNMENT.answer(table, verdict, finding, p=p)
 
 

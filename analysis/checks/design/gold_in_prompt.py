@@ -12,7 +12,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..labelled import scheme_of
+from ..labelled import spellings_of
 from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p
 from ..shares import MOST
 
@@ -107,7 +107,8 @@ def _named_more_often(
         return None
     label = label[~label.index.duplicated()].reindex(own["item_id"])
     names = sorted(set(label.dropna()))
-    words = scheme_of(study, task) if study is not None else {}
+    known = spellings_of(study, task) if study is not None else {}
+    words = {name: texts[1] for name, texts in known.items()}
     patterns = [
         re.compile(rf"(?<!\w){re.escape(words.get(name, name))}(?!\w)", re.IGNORECASE) for name in names
     ]

@@ -7,6 +7,7 @@ from scipy.stats import binom
 
 from conjury.inference.study.models import ItemStudy
 
+from ...judged import NotApplicableError
 from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
 
@@ -32,6 +33,8 @@ def class_frequencies(
 ) -> Check:
     """Compare the classes of each judge in its first sample with the gold labels of the same items."""
     both = labelled(judgments, labels, item_study).dropna(subset=["gold", "value"])
+    if both.empty:
+        raise NotApplicableError("No answer with a label has a gold label.")
     both = both.assign(task=both["task"].str.replace(r"^line_\d+$", "line", regex=True))
     rows = []
     for (judge, prompt, task), own in both.groupby(["judge", "prompt", "task"], sort=False):

@@ -11,7 +11,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, plain
 
 from ...judged import NotApplicableError
-from ...labelled import answers_of, scheme_of
+from ...labelled import answers_of, spellings_of
 from ...registry import Check, Question, check, highest
 from ...shares import MOST
 
@@ -62,20 +62,20 @@ def label_variants(
     return LABEL_VARIANTS.answer(table, "warning", finding, rows=table)
 
 
-def spellings(values: list[str], known: dict[str, str]) -> dict[str, str]:
+def spellings(values: list[str], known: dict[str, tuple[str, ...]]) -> dict[str, str]:
     """Values that spell another one, with that one: a label of the scheme, else a value that comes first.
 
-    ``known`` are labels in words and their aliases by their plain form; values among them are no variants.
+    ``known`` are the accepted spellings of each label of the scheme.
     """
-    taken = dict(known)
+    accepted = {text for texts in known.values() for text in texts}
+    taken = {plain(text): texts[1] for texts in known.values() for text in texts}
     found: dict[str, str] = {}
     for value in values:
         form = plain(value)
-        if not form:
+        if not form or value in accepted:
             continue
         if form in taken:
-            if taken[form] != value and value not in known.values():
-                found[value] = taken[form]
+            found[value] = taken[form]
             continue
         near = next((name for other, name in taken.items() if _is_typo(form, other)), None)
         if near is None:
@@ -91,16 +91,8 @@ def _is_typo(one: str, other: str) -> bool:
     return SequenceMatcher(None, one, other).ratio() >= ALIKE
 
 
-def _known(study: ItemStudy | None, task: str) -> dict[str, str]:
-    if study is None:
-        return {}
-    sets = study.label_sets.get(task) or (study.label_sets.get("line") if task.startswith("line_") else None)
-    known: dict[str, str] = {}
-    for name, label in scheme_of(study, task).items():
-        known |= {plain(label): label, plain(name): name}
-    for level in () if sets is None else sets.labels:
-        known |= {plain(alias): alias for alias in level.aliases}
-    return known
+def _known(study: ItemStudy | None, task: str) -> dict[str, tuple[str, ...]]:
+    return {} if study is None else spellings_of(study, task)
 
 
 def _values(judgments: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:

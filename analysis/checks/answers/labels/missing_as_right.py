@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted
-from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
-from ...judged import NotApplicableError
-from ...labelled import NO_GOLD, labelled
-from ...registry import Check, Question, check, highest
+from ...labelled import NO_GOLD, answers_of
+from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
 
 MISSING_AS_RIGHT = Question(
@@ -26,49 +23,47 @@ MISSING_AS_RIGHT = Question(
 )
 
 
+LINES = r"^line_\d+$"
+
+
 @check(MISSING_AS_RIGHT)
-def missing_as_right(
-    judgments: pd.DataFrame, labels: pd.DataFrame, item_study: ItemStudy | None = None
-) -> Check:
-    """Count blank gold labels, and missing answers to the units that have them."""
+def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
+    """Count blank gold labels, and answers without a value to the units that have them."""
     gold = as_text(labels["label"]).fillna("").str.strip().str.casefold()
     blank = gold.isin(NO_GOLD).to_numpy(dtype=bool)
     if not blank.any():
-        counts = pd.DataFrame(
-            {"judge": ["gold"], "prompt": [""], "n": [0], "of": [len(labels)], "estimate": [0.0]}
-        )
-        return MISSING_AS_RIGHT.answer(
-            counts.iloc[:0], "pass", f"All {len(labels):,} gold labels state a class."
-        )
-    try:
-        both = labelled(judgments, labels, item_study)
-    except NotApplicableError:
-        both = pd.DataFrame()
-    if both.empty or both["gold"].notna().all():
-        finding = f"{int(blank.sum()):,} of {len(labels):,} gold labels are blank; no judged unit has one."
-        return MISSING_AS_RIGHT.answer(
-            _of_gold(labels, blank), "warning", finding, rows=evidence(labels, blank, ("label_set",))
-        )
-    credited = (both["gold"].isna() & both["value"].isna()).to_numpy(dtype=bool)
-    table = shares(both.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
-    most = highest(table, table["estimate"])
-    finding = (
-        f"{counted(int(blank.sum()), 'gold label is', 'gold labels are')} blank, of {len(labels):,}; up to "
-        f"{int(most['n']):,} of {int(most['of']):,} answers ({100 * most['estimate']:.1f}%, {most['judge']}) "
-        "are missing there, "
-        "and count as right where blanks are compared as text."
-    )
+        none = pd.DataFrame(columns=["judge", "prompt", "n", "of", "estimate"])
+        return MISSING_AS_RIGHT.answer(none, "pass", f"All {len(labels):,} gold labels state a class.")
+    units = pd.DataFrame({"item_id": as_text(labels["item_id"]), "task": as_text(labels["label_set"])})[blank]
+    asked = asked_of(answers_of(judgments), units)
+    finding = f"{counted(int(blank.sum()), 'gold label is', 'gold labels are')} blank, of {len(labels):,}; "
     rows = evidence(labels, blank, ("label_set", "label"))
+    if asked.empty:
+        table = pd.DataFrame([("gold", "", int(blank.sum()), len(labels), float(blank.mean()))])
+        table.columns = pd.Index(["judge", "prompt", "n", "of", "estimate"])
+        return MISSING_AS_RIGHT.answer(
+            table, "warning", f"{finding}no judge was asked about them.", rows=rows
+        )
+    credited = asked["value"].isna().to_numpy(dtype=bool)
+    table = shares(asked.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
+    most = highest(table, table["estimate"])
+    finding += (
+        f"{int(credited.sum()):,} of {len(asked):,} answers to these units have no value either, at most "
+        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}); they count as right where "
+        "blanks are compared."
+    )
     return MISSING_AS_RIGHT.answer(table, "error" if credited.any() else "warning", finding, rows=rows)
 
 
-def _of_gold(labels: pd.DataFrame, blank: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "judge": ["gold"],
-            "prompt": [""],
-            "n": [int(blank.sum())],
-            "of": [len(labels)],
-            "estimate": [float(blank.mean())],
-        }
-    )
+def asked_of(answers: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
+    """What each judge, prompt and sample gave to units of items that it was asked about.
+
+    A line without a row counts as asked where other lines of the item have one, since an answer may have
+    fewer labels than lines.
+    """
+    runs = answers.assign(family=answers["task"].str.replace(LINES, "line", regex=True))
+    runs = runs[["judge", "prompt", "sample", "item_id", "family"]].drop_duplicates()
+    wanted = units.assign(family=units["task"].str.replace(LINES, "line", regex=True))
+    asked = runs.merge(wanted, on=["item_id", "family"], how="inner")
+    keys = ["judge", "prompt", "sample", "item_id", "task"]
+    return asked.merge(answers[[*keys, "value"]].drop_duplicates(keys), on=keys, how="left")

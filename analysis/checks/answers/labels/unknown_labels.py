@@ -10,7 +10,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...judged import NotApplicableError
-from ...labelled import NO_GOLD, answers_of, canonical, scheme_of
+from ...labelled import NO_GOLD, answers_of, canonical, spellings_of
 from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
 
@@ -48,7 +48,7 @@ def unknown_labels(
     for task, rows in answers.groupby("task", sort=False).indices.items():
         values = answers["value"].iloc[rows]
         is_gold = answers["judge"].iloc[rows].eq("gold").to_numpy(dtype=bool)
-        allowed = {*scheme_of(item_study, str(task))}
+        allowed = {*spellings_of(item_study, str(task))}
         if str(task) in scales:
             number = pd.to_numeric(values, errors="coerce")
             flags[rows] = ~number.isin([float(v) for v in scales[str(task)]]).to_numpy(dtype=bool)

@@ -25,6 +25,7 @@ OTHER_LANGUAGE = Question(
     "rule",
 )
 LETTERS = 60  # in shorter answers the language is not decided
+LONGEST = 600  # characters that decide
 WORDS = {
     "English": "the and is of to in that it for with this as are not but they be was on or an from",
     "Spanish": "el la de que y en los se del las un por con no una su para es al lo como pero este",
@@ -34,7 +35,7 @@ WORDS = {
     "Italian": "il di che la e in un per è una non sono con si le da come più ma dei nel della gli",
 }
 VOCABULARY = {language: frozenset(words.split()) for language, words in WORDS.items()}
-LEAST, AHEAD = 4, 2.0  # function words that decide, and how many times those of the second language
+LEAST, AHEAD = 3.0, 2.0  # function words that decide, and how many times those of the second language
 SOME, MANY = 0.02, 0.2
 _JSON_KEY = re.compile(r'"\w+"\s*:')
 
@@ -85,17 +86,22 @@ def language_of(text: str) -> str:
     >>> language_of("The joke is on the audience, and it works for those who know that this was planned.")
     'English'
     """
+    text = text[:LONGEST]
     letters = [char for char in text if char.isalpha()]
     if len(letters) < LETTERS:
         return ""
-    script, n = Counter(_script(char) for char in letters).most_common(1)[0]
-    if script != "LATIN":
-        return script.capitalize() if n > 0.6 * len(letters) else ""
+    latin = sum(char.isascii() for char in letters)
+    if latin <= 0.5 * len(letters):
+        script, n = Counter(_script(char) for char in letters).most_common(1)[0]
+        if script != "LATIN":
+            return script.capitalize() if n > 0.6 * len(letters) else ""
     words = re.findall(r"[^\W\d_]+", text.casefold())
-    counts = Counter(
-        {language: sum(word in known for word in words) for language, known in VOCABULARY.items()}
-    )
-    (first, most), (_, second) = counts.most_common(2)
+    scores = Counter(dict.fromkeys(VOCABULARY, 0.0))
+    for word in words:
+        among = [language for language, known in VOCABULARY.items() if word in known]
+        for language in among:  # words that several languages share tell less
+            scores[language] += 1 / len(among)
+    (first, most), (_, second) = scores.most_common(2)
     return first if most >= LEAST and most >= AHEAD * second else ""
 
 
