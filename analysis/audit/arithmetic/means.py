@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from math import ceil
 
 from .findings import Finding, Group, Verdict, arithmetic, decide
-from .numbers import ROUNDINGS, Printed, Rounding
+from .numbers import ROUNDINGS, Interval, Printed, Rounding
 from .ratings import (
     DIVISORS,
     LARGEST_N,
@@ -43,9 +43,12 @@ class Definition:
 
     def holds(self, mean: Printed, sd: Printed | None) -> bool:
         """Whether the published numbers are possible."""
-        inside = mean.interval(self.rounding)
         spread = None if sd is None else sd.interval(self.rounding)
-        return any(fits(inside, spread, n, self.scale, self.divisor) for n in self.sizes)
+        return self.holds_in(mean.interval(self.rounding), spread)
+
+    def holds_in(self, mean: Interval, sd: Interval | None) -> bool:
+        """Whether numbers in two intervals are possible."""
+        return any(fits(mean, sd, n, self.scale, self.divisor) for n in self.sizes)
 
 
 @arithmetic(
@@ -274,7 +277,11 @@ def chance(
 
     def possible(number: Printed, spread: int) -> bool:
         other = printed(spread, *sd) if sd else None
-        return any(one.holds(number, other) for one in tried)
+        inside = {rounding: number.interval(rounding) for rounding in roundings}
+        around = {rounding: other.interval(rounding) if other else None for rounding in roundings}
+        return any(one.holds_in(inside[one.rounding], around[one.rounding]) for one in tried)
+
+    roundings = {one.rounding for one in tried}
 
     middle = printed((means.start + means.stop) // 2, *mean)
     if len(means) * len(spreads(middle)) <= EXACT:

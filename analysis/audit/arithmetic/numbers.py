@@ -133,7 +133,6 @@ class Printed:
             return Interval(value - step / 2, value + step / 2)
         if value == 0:
             return Interval(-step, step, False, False) if rounding == "truncated" else Interval(value, value)
-        away = (rounding == "truncated") == (value > 0)
-        if away:
-            return Interval(value, value + step, rounding == "truncated", rounding != "truncated")
-        return Interval(value - step, value, rounding != "truncated", rounding == "truncated")
+        if (rounding == "truncated") == (value > 0):
+            return Interval(value, value + step, True, False)
+        return Interval(value - step, value, False, True)

@@ -77,13 +77,19 @@ def as_fraction(value: Number | float) -> Fraction:
 
 def sums(mean: Interval, n: int, scale: Scale) -> range:
     """Sums of n ratings, in steps above the lowest, with a mean in an interval."""
-    shifted = Interval(
-        (mean.lower - scale.lowest) * n / scale.step,
-        (mean.upper - scale.lowest) * n / scale.step,
-        mean.has_lower,
-        mean.has_upper,
-    ).integers()
-    return range(max(shifted.start, 0), min(shifted.stop, n * scale.top + 1))
+    first, rest = divmod(*_steps(mean.lower, n, scale))
+    first += rest > 0 or not mean.has_lower
+    last, rest = divmod(*_steps(mean.upper, n, scale))
+    last -= rest == 0 and not mean.has_upper
+    return range(max(first, 0), min(last, n * scale.top) + 1)
+
+
+def _steps(mean: Fraction, n: int, scale: Scale) -> tuple[int, int]:
+    """The sum of n ratings with a mean, in steps above the lowest, as a ratio of whole numbers."""
+    # Fractions would reduce this ratio each time, at twenty times the cost.
+    low, step = scale.lowest, scale.step
+    above = mean.numerator * low.denominator - low.numerator * mean.denominator
+    return above * n * step.denominator, mean.denominator * low.denominator * step.numerator
 
 
 def variances(sd: Interval, scale: Scale) -> Interval | None:
@@ -98,7 +104,7 @@ def variances(sd: Interval, scale: Scale) -> Interval | None:
 def fits(mean: Interval, sd: Interval | None, n: int, scale: Scale, divisor: Divisor = "n-1") -> bool:
     """Whether n ratings can have a mean and a standard deviation in intervals."""
     totals = sums(mean, n, scale)
-    if sd is None:
+    if sd is None or not totals:
         return len(totals) > 0
     degrees = n - 1 if divisor == "n-1" else n
     squared = variances(sd, scale)
