@@ -9,7 +9,7 @@ induction over ``n``: numbers of which one has the size of the mean have, by the
 n - 1, all shortfalls from ``top ** 2`` plus at most ``top ** 2 / 4`` up to `most`. Numbers of which one is 0
 (or top, where the mean is in the upper half) have all from ``top ** 2`` to `most` of n - 1 numbers, which is
 at least (n - 1) * (top - 1), or `most` of n where the mean is below 1. The two ranges overlap if
-n >= 2 + 1.25 * top ** 2 / (top - 1). The tests enumerate all smaller n.
+n >= 2 + 1.25 * top ** 2 / (top - 1). The tests enumerate what is left of smaller n.
 
 Below ``top ** 2`` few numbers are neither 0 nor top, and `near_ends` enumerates them.
 """
