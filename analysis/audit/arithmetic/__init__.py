@@ -3,7 +3,7 @@
 from . import means, totals, weights  # noqa: F401  (each registers its checks)
 from .findings import Finding, Group, arithmetic, decide
 from .numbers import Interval, Printed
-from .possible import mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
+from .possible import common_sample_sizes, mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
 
 __all__ = [
     "Finding",
@@ -11,6 +11,7 @@ __all__ = [
     "Interval",
     "Printed",
     "arithmetic",
+    "common_sample_sizes",
     "decide",
     "mean_is_possible",
     "mean_sd_is_possible",

@@ -23,7 +23,7 @@ from .ratings import (
     printed,
     sd_grid,
 )
-from .settings import listed, one_of, refuse, size_list, whole
+from .settings import listed, one_of, scale_of, size_list, whole
 
 NEIGHBOURS = 10  # sample sizes tried on each side of the stated one: 5% of it, from 2 up to this many
 DRAWS, SEED = 1000, 1  # of random numbers where there are more than EXACT pairs
@@ -64,8 +64,6 @@ def check_mean_sd(group: Group) -> Iterator[Finding]:
     Averages of several items or raters have values between the points of the scale: ``items`` and ``raters``
     multiply. Without a sample size, those that fit are reported.
     """
-    if "scale" not in group.settings:
-        raise refuse(group, "scale is missing; give the lowest and the highest rating, such as [1, 5].")
     mean, sd = group.numbers["mean"], group.numbers.get("sd")
     sizes = size_list(group, "n")
     for spread in (None,) if sd is None else (None, sd):
@@ -74,7 +72,7 @@ def check_mean_sd(group: Group) -> Iterator[Finding]:
 
 def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Definition, ...]:
     """Both divisors under each rounding, the stated divisor and rounding to the nearest first."""
-    scale = Scale.of(group.settings["scale"], group.settings.get("step", 1), _averaged(group))
+    scale = scale_of(group, _averaged(group))
     stated, other = ("n-1", "n") if one_of(group, "divisor", DIVISORS, "n-1") == "n-1" else ("n", "n-1")
     return tuple(
         Definition(_named(rounding, divisor, stated), tuple(sizes), scale, divisor, rounding)
@@ -87,9 +85,8 @@ def other_samples(group: Group, stated: Definition, with_sd: bool) -> Iterator[D
     """The stated definition for single ratings in place of averages, and for sample sizes near it."""
     per = _averaged(group)
     if with_sd and per > 1:
-        single = Scale.of(group.settings["scale"], group.settings.get("step", 1))
         sizes = tuple(n * per for n in stated.sizes)
-        yield replace(stated, name="standard deviation of single ratings", scale=single, sizes=sizes)
+        yield replace(stated, name="standard deviation of single ratings", scale=scale_of(group), sizes=sizes)
     if len(stated.sizes) == 1:
         for n in neighbours(stated.sizes[0]):
             yield replace(stated, name=f"n = {n:,}", sizes=(n,))

@@ -230,7 +230,50 @@ def sample_sizes(
     >>> sample_sizes("3.44", "1.19", [1, 5], largest=40)
     [25, 27, 32, 34, 39]
     """
+    return common_sample_sizes(
+        [(mean, sd)], scale, largest=largest, step=step, items=items, divisor=divisor, rounding=rounding
+    )
+
+
+def common_sample_sizes(
+    pairs: Sequence[tuple[str | Printed, str | Printed | None]],
+    scale: Sequence[Number],
+    *,
+    largest: int = LARGEST_N,
+    step: Number = 1,
+    items: int = 1,
+    divisor: Divisor = "n-1",
+    rounding: Rounding = "nearest",
+) -> list[int]:
+    """Sample sizes under which all means and standard deviations of a table are possible.
+
+    Many pairs of one sample size leave few sizes, often one.
+
+    Parameters
+    ----------
+    pairs : sequence of (mean, sd)
+        As published; ``sd`` may be None.
+    scale, largest, step, items, divisor, rounding
+        As in `sample_sizes`.
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    InputError
+        As in `mean_is_possible`.
+
+    Examples
+    --------
+    >>> common_sample_sizes([("3.44", "1.19"), ("2.96", "1.06"), ("4.08", "0.86")], [1, 5], largest=60)
+    [25]
+    """
     values = Scale.of(scale, step, items)
-    mean_in = as_published(mean, "mean").interval(rounding)
-    sd_in = None if sd is None else as_published(sd, "sd").interval(rounding)
-    return list(fitting_sizes(mean_in, sd_in, values, range(1, largest + 1), divisor))
+    sizes = list(range(1, largest + 1))
+    for mean, sd in pairs:
+        inside = as_published(mean, "mean").interval(rounding)
+        spread = None if sd is None else as_published(sd, "sd").interval(rounding)
+        sizes = list(fitting_sizes(inside, spread, values, sizes, divisor))
+    return sizes

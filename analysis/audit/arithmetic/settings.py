@@ -9,6 +9,7 @@ from conjury.inference.errors import InputError
 
 from .findings import Group
 from .numbers import Printed
+from .ratings import Scale
 
 
 def refuse(group: Group, sentence: str) -> InputError:
@@ -57,6 +58,16 @@ def one_of(group: Group, name: str, allowed: Sequence[str], default: str) -> str
     if value not in allowed:
         raise refuse(group, f"{name} is {value!r}; use {' or '.join(allowed)}.")
     return str(value)
+
+
+def scale_of(group: Group, items: int = 1) -> Scale:
+    """The scale of single ratings, or of averages over items, from the settings ``scale`` and ``step``."""
+    if "scale" not in group.settings:
+        raise refuse(group, "scale is missing; give the lowest and the highest rating, such as [1, 5].")
+    try:
+        return Scale.of(group.settings["scale"], group.settings.get("step", 1), items)
+    except InputError as error:
+        raise refuse(group, str(error)) from None
 
 
 def listed(values: Sequence[int], limit: int = 12, last: str = "and") -> str:

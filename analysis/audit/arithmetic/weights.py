@@ -11,7 +11,7 @@ from math import ceil, floor
 from .findings import Finding, Group, arithmetic, decide
 from .numbers import ROUNDINGS, Interval, Printed, Rounding
 from .ratings import Scale, sums
-from .settings import listed, one_of, parts_of, refuse, size_list, whole
+from .settings import listed, one_of, parts_of, refuse, scale_of, size_list, whole
 
 KINDS = ("means", "percentages", "counts")
 
@@ -125,12 +125,6 @@ def shares(total: Interval, first: Interval, second: Interval) -> tuple[Fraction
     return max(min(corners), Fraction(0)), min(max(corners), Fraction(1))
 
 
-def _scale(group: Group) -> Scale | None:
-    if "scale" not in group.settings:
-        return None
-    return Scale.of(group.settings["scale"], group.settings.get("step", 1))
-
-
 def _weighted(
     group: Group,
     check: str,
@@ -139,7 +133,8 @@ def _weighted(
     parts: Mapping[str, Printed],
     weights: Mapping[str, int],
 ) -> Finding:
-    scale, sizes = _scale(group), list(weights.values())
+    scale = scale_of(group) if "scale" in group.settings else None
+    sizes = list(weights.values())
 
     def fits(rounding: Rounding, weights: Sequence[int], scale: Scale | None) -> bool:
         intervals = [part.interval(rounding) for part in parts.values()]

@@ -10,12 +10,14 @@ from itertools import combinations_with_replacement, product
 from math import isqrt
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from conjury.analysis.audit.arithmetic import (
     Finding,
     Group,
     Printed,
+    common_sample_sizes,
     mean_is_possible,
     mean_sd_is_possible,
     possible_sds,
@@ -26,6 +28,7 @@ from conjury.analysis.audit.arithmetic.means import Definition, chance, check_me
 from conjury.analysis.audit.arithmetic.numbers import ROUNDINGS
 from conjury.analysis.audit.arithmetic.ratings import DIVISORS, Scale, fits, printed, variance_bounds
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import PUBLISHED
 
 SCRUTIPY = Path(__file__).parents[2] / "fixtures" / "audit" / "scrutipy.csv"
 SMALL = [  # scale, step, items, sample sizes
@@ -308,7 +311,7 @@ def test_published_size_of_a_row_is_used() -> None:
     ("settings", "sentence"),
     [
         ({}, "row 1: scale is missing"),
-        ({"scale": [5, 1], "n": 3}, "no whole number of steps"),
+        ({"scale": [5, 1], "n": 3}, "row 1: scale 5 to 1 is no whole number of steps"),
         ({"scale": [1, 5], "step": 3, "n": 3}, "no whole number of steps"),
         ({"scale": [1, 5], "step": 0, "n": 3}, "give positive numbers"),
         ({"scale": "1-5", "n": 3}, "give its two ends"),
@@ -346,3 +349,43 @@ def test_variance_bounds_are_the_least_and_the_largest_of_all_ratings() -> None:
             assert (bounds.lower, bounds.upper) == (min(variances), max(variances))
     with pytest.raises(InputError, match="outside the scale"):
         variance_bounds(Fraction(6), 3, scale)
+
+
+# ---- the published tables of the oogiri study ----
+
+SIZES = {"all": 399, "text": 200, "image": 199}
+
+
+@pytest.fixture(scope="module")
+def oogiri() -> pd.DataFrame:
+    return pd.read_csv(PUBLISHED / "oogiri_means.csv", dtype=str)
+
+
+def test_ratings_of_models_are_those_of_399_topics_and_of_no_other_number(oogiri: pd.DataFrame) -> None:
+    models = oogiri[oogiri["rater"] != "human"]
+    assert len(models) == 432
+    for (_, modality), rows in models.groupby(["table", "modality"]):
+        pairs = list(zip(rows["mean"], rows["sd"], strict=True))
+        assert len(pairs) == 48
+        assert common_sample_sizes(pairs, [0, 4], largest=450) == [SIZES[str(modality)]]
+        assert common_sample_sizes(pairs, [0, 4], largest=450, divisor="n") == []
+
+
+def test_stated_200_topics_do_not_fit_and_other_sizes_are_reported(oogiri: pd.DataFrame) -> None:
+    row = oogiri[(oogiri["table"] == "4") & (oogiri["response_type"] == "High")].iloc[0]
+    finding = findings(row["mean"], row["sd"], scale=[0, 4], n=200)[1]
+    assert finding.verdict in ("conditional", "inconsistent")
+    assert findings(row["mean"], row["sd"], scale=[0, 4], n=399)[1].verdict == "consistent"
+
+
+def test_standard_deviations_of_people_are_those_of_averages_of_four_raters(oogiri: pd.DataFrame) -> None:
+    people = oogiri[oogiri["rater"] == "human"]
+    of_averages = [
+        mean_sd_is_possible(row.mean, row.sd, SIZES[row.modality], [0, 4], items=4)
+        for row in people[["mean", "sd", "modality"]].itertuples(index=False, name="Row")
+    ]
+    of_ratings = [
+        mean_sd_is_possible(row.mean, row.sd, 4 * SIZES[row.modality], [0, 4])
+        for row in people[["mean", "sd", "modality"]].itertuples(index=False, name="Row")
+    ]
+    assert (len(of_averages), sum(of_averages), sum(of_ratings)) == (144, 144, 97)

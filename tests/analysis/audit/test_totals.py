@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise, product
 
+import pandas as pd
 import pytest
 
 from conjury.analysis.audit.arithmetic import Finding, Group, Interval, Printed
@@ -15,6 +16,7 @@ from conjury.analysis.audit.arithmetic.ratings import Scale, printed
 from conjury.analysis.audit.arithmetic.totals import shares_fit
 from conjury.analysis.audit.arithmetic.weights import is_weighted_mean, mean_range, shares
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import PUBLISHED
 
 PERCENT = Fraction(1, 100)
 
@@ -155,6 +157,20 @@ def test_weights_that_fit_two_parts_are_those_of_a_search() -> None:
     assert outcomes == {True, False}
     same = Interval(Fraction(1), Fraction(2))
     assert shares(same, same, same) == (0, 1)
+
+
+def test_published_totals_of_all_topics_are_those_of_200_text_and_199_image_topics() -> None:
+    table = pd.read_csv(PUBLISHED / "oogiri_means.csv", dtype=str)
+    wide = table.pivot(index=["rater", "response_type", "dimension"], columns="modality", values="mean")
+    least, largest = Fraction(0), Fraction(1)
+    for total, text, image in wide[["all", "text", "image"]].itertuples(index=False):
+        numbers = {"total": total, "text": text, "image": image}
+        (known,) = run("weighted_mean", numbers, weights={"text": 200, "image": 199}, scale=[0, 4], step=0.25)
+        assert known.verdict == "consistent"
+        ends = shares(*(Printed.read(numbers[role]).interval() for role in ("total", "text", "image")))
+        assert ends is not None
+        least, largest = max(least, ends[0]), min(largest, ends[1])
+    assert [n for n in range(400) if least <= Fraction(n, 399) <= largest] == [200]
 
 
 # ---- subgroups ----
