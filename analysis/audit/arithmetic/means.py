@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import ceil
+from math import ceil, inf
 
 from .findings import Finding, Group, Verdict, arithmetic, decide
 from .numbers import ROUNDINGS, Interval, Printed, Rounding
@@ -21,6 +21,7 @@ from .ratings import (
     index_of,
     mean_grid,
     printed,
+    root,
     sd_grid,
 )
 from .settings import listed, one_of, scale_of, size_list, whole
@@ -28,7 +29,6 @@ from .settings import listed, one_of, scale_of, size_list, whole
 NEIGHBOURS = 10  # sample sizes tried on each side of the stated one: 5% of it, from 2 up to this many
 DRAWS, SEED = 1000, 1  # of random numbers where there are more than EXACT pairs
 EXACT = 5000
-FAR = 60  # last digits by which the nearest pair may be apart in each number
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def check_mean_sd(group: Group) -> Iterator[Finding]:
 def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Definition, ...]:
     """Both divisors under each rounding, the stated divisor and rounding to the nearest first."""
     scale = scale_of(group, _averaged(group))
-    stated, other = ("n-1", "n") if one_of(group, "divisor", DIVISORS, "n-1") == "n-1" else ("n", "n-1")
+    first = one_of(group, "divisor", DIVISORS, DIVISORS[0]) == DIVISORS[0]
+    stated, other = DIVISORS if first else DIVISORS[::-1]
     return tuple(
         Definition(_named(rounding, divisor, stated), tuple(sizes), scale, divisor, rounding)
         for rounding in ROUNDINGS
@@ -201,38 +202,46 @@ def nearest_means(stated: Definition, mean: Printed) -> list[Printed]:
 
 
 def nearest_pair(stated: Definition, mean: Printed, sd: Printed) -> tuple[Printed, Printed] | None:
-    """The possible published pair with the least sum of differences in last digits, if one is near."""
+    """The possible published pair with the least sum of differences in last digits."""
     grid = mean_grid(stated.scale, mean.digits, mean.unit)
     if not grid or may_be_single(stated):
         return None
     at = min(max(index_of(mean), grid.start), grid[-1])
-    found: tuple[int, Printed, Printed] | None = None
-    for gap in range(FAR):
-        if found is not None and found[0] <= gap:
+    pair: tuple[Printed, Printed] | None = None
+    least: float = inf
+    for gap in range(len(grid)):
+        if least <= gap:
             break
         for i in dict.fromkeys((at - gap, at + gap)):
             near = printed(i, mean.digits, mean.unit)
             if i not in grid or not stated.holds(near, None):
                 continue
             for away, spread in _spreads(stated, near, sd):
-                if found is not None and gap + away >= found[0]:
+                if gap + away >= least:
                     break
                 if stated.holds(near, spread):
-                    found = (gap + away, near, spread)
+                    pair, least = (near, spread), gap + away
                     break
-    return None if found is None else found[1:]
+    return pair
 
 
 def _spreads(stated: Definition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
-    """Published standard deviations near one, or near the possible ones, with their differences from it."""
-    at = index_of(sd)
-    grids = [sd_grid(mean, n, stated.scale, stated.divisor, sd.digits, sd.unit) for n in stated.sizes]
-    low, high = min(grid.start for grid in grids), max(grid[-1] for grid in grids)
-    start = min(max(at, low), high)
-    for gap in range(FAR):
-        for i in sorted({start - gap, start + gap}, key=lambda i: abs(i - at)):
-            if i >= 0:
-                yield abs(i - at), printed(i, sd.digits, sd.unit)
+    """Standard deviations up to the largest for a mean, with their differences from one, in order."""
+    at, highest = index_of(sd), max(most_sd(stated, mean, n, sd) for n in stated.sizes)
+    for gap in range(max(at - highest, -at, 0), max(at, highest - at) + 1):
+        for i in dict.fromkeys((at - gap, at + gap)):
+            if 0 <= i <= highest:
+                yield gap, printed(i, sd.digits, sd.unit)
+
+
+def most_sd(stated: Definition, mean: Printed, n: int, sd: Printed) -> int:
+    """A bound of the standard deviations with a mean, in units of the last digit of a published one."""
+    inside, scale = mean.interval(stated.rounding), stated.scale
+    middle = min(max((scale.lowest + scale.highest) / 2, inside.lower), inside.upper)
+    nearest = min(max(middle, scale.lowest), scale.highest)
+    degrees = n - 1 if stated.divisor == "n-1" else n
+    variance = (nearest - scale.lowest) * (scale.highest - nearest) * n / degrees
+    return root(variance / sd.step**2) + 1
 
 
 def _chance(
@@ -279,7 +288,6 @@ def chance(
         return any(one.holds_in(inside[one.rounding], around[one.rounding]) for one in tried)
 
     roundings = {one.rounding for one in tried}
-
     middle = printed((means.start + means.stop) // 2, *mean)
     if len(means) * len(spreads(middle)) <= EXACT:
         shares = [

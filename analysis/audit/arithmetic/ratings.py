@@ -14,7 +14,7 @@ from .numbers import Interval, Printed
 from .squares import LARGEST_TOP, occurs
 
 Divisor = Literal["n-1", "n"]
-DIVISORS: tuple[Divisor, ...] = ("n-1", "n")
+DIVISORS: tuple[Divisor, Divisor] = ("n-1", "n")
 LARGEST_N = 1000  # up to which sample sizes are tried where none is stated
 Number = int | str | Fraction
 
@@ -77,19 +77,20 @@ def as_fraction(value: Number | float) -> Fraction:
 
 def sums(mean: Interval, n: int, scale: Scale) -> range:
     """Sums of n ratings, in steps above the lowest, with a mean in an interval."""
-    first, rest = divmod(*_steps(mean.lower, n, scale))
-    first += rest > 0 or not mean.has_lower
-    last, rest = divmod(*_steps(mean.upper, n, scale))
-    last -= rest == 0 and not mean.has_upper
+    first, over = _steps(mean.lower, n, scale)
+    first += over or not mean.has_lower
+    last, over = _steps(mean.upper, n, scale)
+    last -= not over and not mean.has_upper
     return range(max(first, 0), min(last, n * scale.top) + 1)
 
 
-def _steps(mean: Fraction, n: int, scale: Scale) -> tuple[int, int]:
-    """The sum of n ratings with a mean, in steps above the lowest, as a ratio of whole numbers."""
-    # Fractions would reduce this ratio each time, at twenty times the cost.
+def _steps(mean: Fraction, n: int, scale: Scale) -> tuple[int, bool]:
+    """The sum of n ratings with a mean in whole steps above the lowest, and whether some is left."""
+    # Fractions would reduce the ratio each time, at twenty times the cost.
     low, step = scale.lowest, scale.step
     above = mean.numerator * low.denominator - low.numerator * mean.denominator
-    return above * n * step.denominator, mean.denominator * low.denominator * step.numerator
+    whole, rest = divmod(above * n * step.denominator, mean.denominator * low.denominator * step.numerator)
+    return whole, rest > 0
 
 
 def variances(sd: Interval, scale: Scale) -> Interval | None:

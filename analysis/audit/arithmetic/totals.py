@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 
@@ -69,6 +70,16 @@ def shares_fit(shares: Sequence[Interval], n: int, rule: str = ALL) -> bool:
     return rule == SEVERAL or (least <= n and (rule == FEWER or n <= largest))
 
 
+def sum_to_one(shares: Sequence[Interval]) -> bool:
+    """Whether shares in intervals, none of them negative, can sum to 1."""
+    total = Interval(Fraction(0), Fraction(0))
+    for share in shares:
+        if share.upper < 0 or (share.upper == 0 and not share.has_upper):
+            return False
+        total += Interval(Fraction(0), share.upper, True, share.has_upper) if share.lower < 0 else share
+    return Fraction(1) in total
+
+
 def _values(parts: Mapping[str, Printed]) -> list[Fraction]:
     return [part.exact for part in parts.values()]
 
@@ -96,17 +107,13 @@ def _of_size(parts: Mapping[str, Printed], sizes: Sequence[int]) -> Finding:
         "percentages", tuple(parts), tried, reason, nearest=lambda: _nearest(parts, sizes[0]), chance=passing
     )
     if finding.verdict != "consistent":  # the chance is that under the stated definition
-        return Finding(**{**vars(finding), "chance": None})
+        return replace(finding, chance=None)
     return finding
 
 
 def _of_any_size(parts: Mapping[str, Printed]) -> Finding:
     def sums(rounding: Rounding) -> bool:
-        intervals = _intervals(parts, rounding)
-        total = intervals[0]
-        for interval in intervals[1:]:
-            total += interval
-        return Fraction(1) in total and all(0 <= part.exact <= 1 for part in parts.values())
+        return sum_to_one(_intervals(parts, rounding))
 
     def fewer() -> bool:
         values = _values(parts)
@@ -120,7 +127,9 @@ def _of_any_size(parts: Mapping[str, Printed]) -> Finding:
     reason = f"The {len(parts)} published shares sum to {_percent(sum(_values(parts)))}"
     if fitting:
         reason += f"; of the sample sizes 1 to {LARGEST_N:,}, {len(fitting):,} fit: {listed(fitting)}"
-    tried = {("as stated" if one == "nearest" else one): partial(sums, one) for one in ROUNDINGS}
+    tried: dict[str, Callable[[], bool]] = {
+        ("as stated" if one == "nearest" else one): partial(sums, one) for one in ROUNDINGS
+    }
     tried |= {"a share is not published": fewer, "several answers per case": several}
     return decide("percentages", tuple(parts), tried, f"{reason}.", nearest=lambda: "a sum of 100%")
 

@@ -24,7 +24,13 @@ from conjury.analysis.audit.arithmetic import (
     sample_sizes,
 )
 from conjury.analysis.audit.arithmetic.findings import REGISTERED
-from conjury.analysis.audit.arithmetic.means import Definition, chance, check_mean_sd, neighbours
+from conjury.analysis.audit.arithmetic.means import (
+    Definition,
+    chance,
+    check_mean_sd,
+    nearest_pair,
+    neighbours,
+)
 from conjury.analysis.audit.arithmetic.numbers import ROUNDINGS
 from conjury.analysis.audit.arithmetic.ratings import DIVISORS, Scale, fits, printed, variance_bounds
 from conjury.inference.errors import InputError
@@ -236,6 +242,19 @@ def test_impossible_numbers_are_inconsistent_and_the_nearest_possible_ones_are_r
     assert mean.nearest == "5.00"
     assert findings("3.00", "2.60", scale=[1, 5], n=20)[1].verdict == "inconsistent"
     assert findings("3.00", "-0.50", scale=[1, 5], n=20)[1].verdict == "inconsistent"
+
+
+def test_nearest_possible_pair_is_the_nearest_of_all() -> None:
+    stated = Definition("as stated", (6,), Scale.of([1, 5]), "n-1", "nearest")
+    possible = brute_force(values_of(stated.scale), 6, "n-1", "nearest", 2)
+    draws = random.Random(5)
+    for _ in range(40):
+        m, s = draws.randint(100, 500), draws.randint(0, 200)
+        least = min(abs(m - a) + abs(s - b) for a, b in possible)
+        pair = nearest_pair(stated, printed(m, 2), printed(s, 2))
+        assert pair is not None
+        a, b = (int(number.value * 100) for number in pair)
+        assert abs(m - a) + abs(s - b) == least
 
 
 def test_mean_that_every_sample_of_the_size_can_have_is_untested() -> None:

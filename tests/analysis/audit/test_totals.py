@@ -13,7 +13,7 @@ import pytest
 from conjury.analysis.audit.arithmetic import Finding, Group, Interval, Printed
 from conjury.analysis.audit.arithmetic.findings import REGISTERED
 from conjury.analysis.audit.arithmetic.ratings import Scale, printed
-from conjury.analysis.audit.arithmetic.totals import shares_fit
+from conjury.analysis.audit.arithmetic.totals import shares_fit, sum_to_one
 from conjury.analysis.audit.arithmetic.weights import is_weighted_mean, mean_range, shares
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
@@ -85,6 +85,13 @@ def test_without_a_size_shares_sum_to_all_within_rounding_and_sizes_are_reported
     assert of_shares(["60.0", "60.0"]).under == ("several answers per case",)
     assert of_shares(["101.0", "-1.0"]).verdict == "inconsistent"
     assert of_shares(["100"]).verdict == "consistent"
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "truncated", "rounded up"])
+def test_shares_sum_to_one_if_and_only_if_some_sample_size_fits(rounding: str) -> None:
+    for digits in product(range(13), range(13), (0, 1, 4)):
+        intervals = [printed(digit, 1).interval(rounding) for digit in digits]
+        assert sum_to_one(intervals) == any(shares_fit(intervals, n) for n in range(1, 61)), digits
 
 
 # ---- counts ----
