@@ -27,8 +27,7 @@ from .ratings import (
 from .settings import listed, one_of, scale_of, size_list, whole
 
 NEIGHBOURS = 10  # sample sizes tried on each side of the stated one: 5% of it, from 2 up to this many
-DRAWS, SEED = 1000, 1  # of random numbers where there are more than EXACT pairs
-EXACT = 5000
+EXACT, DRAWS, SEED = 5000, 1000, 1  # of random numbers where there are more than EXACT pairs
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from math import ceil, floor
 
 from .findings import Finding, Group, arithmetic, decide
 from .numbers import ROUNDINGS, Interval, Printed, Rounding
-from .ratings import Scale, sums
+from .ratings import Scale, printed, sums
 from .settings import listed, one_of, parts_of, refuse, scale_of, size_list, whole
 
 KINDS = ("means", "percentages", "counts")
@@ -107,22 +107,52 @@ def is_weighted_mean(
     return max(least, whole_sums.start) < min(largest + 1, whole_sums.stop)
 
 
+@dataclass(frozen=True)
+class Rule:
+    """One way in which a total may have been computed from its parts and rounded."""
+
+    rounding: Rounding
+    weights: tuple[int, ...]
+    scale: Scale | None
+
+    def holds(self, total: Printed, parts: Sequence[Printed]) -> bool:
+        """Whether the published numbers are possible."""
+        intervals = [part.interval(self.rounding) for part in parts]
+        return is_weighted_mean(total.interval(self.rounding), intervals, self.weights, self.scale)
+
+
 def shares(total: Interval, first: Interval, second: Interval) -> tuple[Fraction, Fraction] | None:
     """The least and the largest weight of the first of two parts, as a share of both; None where none fits.
 
     Ends count as parts of the intervals.
     """
-    if total.upper < min(first.lower, second.lower) or total.lower > max(first.upper, second.upper):
-        return None
-    if first.lower <= second.upper and second.lower <= first.upper:
-        return Fraction(0), Fraction(1)
-    corners = [
-        (t - b) / (a - b)
-        for t, a, b in product(
-            (total.lower, total.upper), (first.lower, first.upper), (second.lower, second.upper)
-        )
-    ]
-    return max(min(corners), Fraction(0)), min(max(corners), Fraction(1))
+    least, largest = Fraction(0), Fraction(1)
+    # a share fits if the least weighted mean is at most, and the largest at least, the total
+    for slope, bound in (
+        (first.lower - second.lower, total.upper - second.lower),
+        (second.upper - first.upper, second.upper - total.lower),
+    ):
+        if slope > 0:
+            largest = min(largest, bound / slope)
+        elif slope < 0:
+            least = max(least, bound / slope)
+        elif bound < 0:
+            return None
+    return (least, largest) if least <= largest else None
+
+
+def chance(total: Printed, parts: Sequence[Printed], rules: Sequence[Rule]) -> float:
+    """The share of published numbers from the least to the largest part that would be consistent."""
+    ends = [part.exact / total.step for part in parts]
+    least, largest = floor(min(ends)), ceil(max(ends))
+    fitting = set()
+    for rule in rules:
+        span = mean_range([part.interval(rule.rounding) for part in parts], rule.weights)
+        first = max(floor(span.lower / total.step) - 1, least)
+        last = min(ceil(span.upper / total.step) + 1, largest)
+        near = (printed(i, total.digits, total.unit) for i in range(first, last + 1))
+        fitting |= {number.text for number in near if rule.holds(number, parts)}
+    return len(fitting) / (largest - least + 1)
 
 
 def _weighted(
@@ -136,22 +166,25 @@ def _weighted(
     scale = scale_of(group) if "scale" in group.settings else None
     sizes = list(weights.values())
 
-    def fits(rounding: Rounding, weights: Sequence[int], scale: Scale | None) -> bool:
-        intervals = [part.interval(rounding) for part in parts.values()]
-        return is_weighted_mean(total.interval(rounding), intervals, weights, scale)
-
-    tried = {"as stated": partial(fits, "nearest", sizes, scale)}
-    tried |= {rounding: partial(fits, rounding, sizes, scale) for rounding in ROUNDINGS[1:]}
+    tried = {"as stated": Rule("nearest", sizes, scale)}
+    tried |= {rounding: Rule(rounding, sizes, scale) for rounding in ROUNDINGS[1:]}
     if len(set(sizes)) > 1:
-        tried["equal weights"] = partial(fits, "nearest", [1] * len(sizes), None)
+        tried["equal weights"] = Rule("nearest", (1,) * len(sizes), None)
+    published = list(parts.values())
     possible = mean_range([part.interval() for part in parts.values()], sizes)
     reason = (
         f"The weighted mean of {_listed(parts)} with the weights {listed(sizes)} is "
         f"{_decimals(possible, total)}; the published {role} is {total.text}."
     )
-    return decide(
-        check, (role, *parts), tried, reason, nearest=lambda: _decimals(possible, total), chance=None
+    finding = decide(
+        check,
+        (role, *parts),
+        {name: partial(rule.holds, total, published) for name, rule in tried.items()},
+        reason,
+        nearest=lambda: _decimals(possible, total),
     )
+    asked = list(tried.values())[: 1 if finding.verdict == "consistent" else None]
+    return replace(finding, chance=chance(total, published, asked))
 
 
 def _between(group: Group, check: str, role: str, total: Printed, parts: Mapping[str, Printed]) -> Finding:
