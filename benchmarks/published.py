@@ -72,10 +72,11 @@ def compared(
 ) -> list[Line]:
     """Time two contenders in turns, after counting where their verdicts differ."""
     one, other = ours(), theirs()
-    differing = sum(a != b for a, b in zip(one, other, strict=True))
-    check = (
-        "same verdicts" if not differing else f"{differing} of {one.count(False)} impossible pairs accepted"
-    )
+    accepted = sum(b and not a for a, b in zip(one, other, strict=True))
+    refused = sum(a and not b for a, b in zip(one, other, strict=True))
+    check = f"accepts {accepted:,} of {one.count(False):,} impossible pairs, refuses {refused} possible ones"
+    if one == other:
+        check = "same verdicts"
     rounds = 1 if seconds(theirs) > 5 else ROUNDS
     taken = best_of({"conjury": ours, name: theirs}, rounds)
     return [

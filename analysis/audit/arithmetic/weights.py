@@ -164,7 +164,7 @@ def _weighted(
     weights: Mapping[str, int],
 ) -> Finding:
     scale = scale_of(group) if "scale" in group.settings else None
-    sizes = list(weights.values())
+    sizes = tuple(weights.values())
 
     tried = {"as stated": Rule("nearest", sizes, scale)}
     tried |= {rounding: Rule(rounding, sizes, scale) for rounding in ROUNDINGS[1:]}
