@@ -40,8 +40,9 @@ class Finding:
     n_definitions : int
         How many definitions were tried, the stated one included.
     chance : float or None
-        Probability that random numbers of as many digits would get the same verdict or a better one; None
-        where it was not computed.
+        Probability that random numbers of as many digits would be consistent: under the stated definition
+        where the verdict is "consistent" or "untested", otherwise under any of those tried; None where it was
+        not computed.
     """
 
     check: str

@@ -40,6 +40,24 @@ class Interval:
         """The interval of all values times a factor above 0."""
         return Interval(self.lower * factor, self.upper * factor, self.has_lower, self.has_upper)
 
+    def __add__(self, other: Interval) -> Interval:
+        """The interval of all sums of a value of each."""
+        return Interval(
+            self.lower + other.lower,
+            self.upper + other.upper,
+            self.has_lower and other.has_lower,
+            self.has_upper and other.has_upper,
+        )
+
+    def meets(self, other: Interval) -> bool:
+        """Whether the two intervals have a value in common."""
+        if self.lower == self.upper:
+            return self.lower in self and self.lower in other
+        if other.lower == other.upper:
+            return other.meets(self)
+        first, last = max(self.lower, other.lower), min(self.upper, other.upper)
+        return first < last or (first == last and first in self and first in other)
+
     def integers(self) -> range:
         """The whole numbers in the interval, in order."""
         first, last = ceil(self.lower), floor(self.upper)
@@ -115,7 +133,6 @@ class Printed:
             return Interval(value - step / 2, value + step / 2)
         if value == 0:
             return Interval(-step, step, False, False) if rounding == "truncated" else Interval(value, value)
-        away = (rounding == "truncated") == (value > 0)
-        if away:
-            return Interval(value, value + step, rounding == "truncated", rounding != "truncated")
-        return Interval(value - step, value, rounding != "truncated", rounding == "truncated")
+        if (rounding == "truncated") == (value > 0):
+            return Interval(value, value + step, True, False)
+        return Interval(value - step, value, False, True)

@@ -1,0 +1,302 @@
+"""The check of published means and standard deviations of ratings on a finite scale."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import ceil, inf
+
+from .findings import Finding, Group, Verdict, arithmetic, decide
+from .numbers import ROUNDINGS, Interval, Printed, Rounding
+from .ratings import (
+    DIVISORS,
+    LARGEST_N,
+    Divisor,
+    Scale,
+    fits,
+    fitting_sizes,
+    index_of,
+    mean_grid,
+    printed,
+    root,
+    sd_grid,
+)
+from .settings import listed, one_of, scale_of, size_list, whole
+
+NEIGHBOURS = 10  # sample sizes tried on each side of the stated one: 5% of it, from 2 up to this many
+EXACT, DRAWS, SEED = 5000, 1000, 1  # of random numbers where there are more than EXACT pairs
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One way in which a mean and a standard deviation may have been computed and rounded."""
+
+    name: str
+    sizes: tuple[int, ...]
+    scale: Scale
+    divisor: Divisor
+    rounding: Rounding
+
+    def holds(self, mean: Printed, sd: Printed | None) -> bool:
+        """Whether the published numbers are possible."""
+        spread = None if sd is None else sd.interval(self.rounding)
+        return self.holds_in(mean.interval(self.rounding), spread)
+
+    def holds_in(self, mean: Interval, sd: Interval | None) -> bool:
+        """Whether numbers in two intervals are possible."""
+        return any(fits(mean, sd, n, self.scale, self.divisor) for n in self.sizes)
+
+
+@arithmetic(
+    "mean_sd",
+    "Means and standard deviations of ratings",
+    needs=("mean",),
+    uses=("sd", "n"),
+    settings=("scale", "step", "n", "items", "raters", "divisor"),
+)
+def check_mean_sd(group: Group) -> Iterator[Finding]:
+    """Whether n ratings on the scale can have the published mean, and the standard deviation with it.
+
+    Averages of several items or raters have values between the points of the scale: ``items`` and ``raters``
+    multiply. Without a sample size, those that fit are reported.
+    """
+    mean, sd = group.numbers["mean"], group.numbers.get("sd")
+    sizes = size_list(group, "n")
+    for spread in (None,) if sd is None else (None, sd):
+        yield _known(group, sizes, mean, spread) if sizes else _unknown(group, mean, spread)
+
+
+def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Definition, ...]:
+    """Both divisors under each rounding, the stated divisor and rounding to the nearest first."""
+    scale = scale_of(group, _averaged(group))
+    first = one_of(group, "divisor", DIVISORS, DIVISORS[0]) == DIVISORS[0]
+    stated, other = DIVISORS if first else DIVISORS[::-1]
+    return tuple(
+        Definition(_named(rounding, divisor, stated), tuple(sizes), scale, divisor, rounding)
+        for rounding in ROUNDINGS
+        for divisor in ((stated, other) if with_sd else (stated,))
+    )
+
+
+def other_samples(group: Group, stated: Definition, with_sd: bool) -> Iterator[Definition]:
+    """The stated definition for single ratings in place of averages, and for sample sizes near it."""
+    per = _averaged(group)
+    if with_sd and per > 1:
+        sizes = tuple(n * per for n in stated.sizes)
+        yield replace(stated, name="standard deviation of single ratings", scale=scale_of(group), sizes=sizes)
+    if len(stated.sizes) == 1:
+        for n in neighbours(stated.sizes[0]):
+            yield replace(stated, name=f"n = {n:,}", sizes=(n,))
+
+
+def _averaged(group: Group) -> int:
+    """How many ratings one score is the average of."""
+    return (whole(group, "items") or 1) * (whole(group, "raters") or 1)
+
+
+def neighbours(n: int) -> list[int]:
+    """Sample sizes near a stated one, the nearest first."""
+    reach = min(max(2, ceil(n / 20)), NEIGHBOURS)
+    return [m for gap in range(1, reach + 1) for m in (n - gap, n + gap) if m >= 1]
+
+
+def _named(rounding: Rounding, divisor: Divisor, stated: Divisor) -> str:
+    words = ([] if rounding == "nearest" else [rounding]) + (
+        [] if divisor == stated else [f"divisor {divisor}"]
+    )
+    return ", ".join(words) or "as stated"
+
+
+def _known(group: Group, sizes: tuple[int, ...], mean: Printed, sd: Printed | None) -> Finding:
+    tried = definitions(group, sizes, sd is not None)
+    stated = tried[0]
+    tried += tuple(other_samples(group, stated, sd is not None))
+    finding = decide(
+        "mean_sd",
+        _roles(sd),
+        {one.name: partial(one.holds, mean, sd) for one in tried},
+        "",
+        nearest=lambda: _nearest(stated, mean, sd),
+    )
+    passing = _chance(tried, finding.verdict, mean, sd)
+    nothing = finding.verdict == "consistent" and passing == (1.0, True)
+    verdict: Verdict = "untested" if nothing else finding.verdict
+    possible = "possible" if finding.verdict == "consistent" else "not possible"
+    noun = "rating" if sizes == (1,) else "ratings"
+    scores = noun if _averaged(group) == 1 else f"averages of {_averaged(group)} ratings"
+    low, high = group.settings["scale"]
+    reason = (
+        f"The {_what(mean, sd)} is {possible} for {listed(sizes, last='or')} {scores} from {low} to {high}"
+        f"{'' if sd is None else f', divisor {stated.divisor}'}"
+        f"{', as is every other with as many digits' if nothing else ''}."
+    )
+    return replace(finding, verdict=verdict, reason=reason, chance=passing[0] if passing else None)
+
+
+def _unknown(group: Group, mean: Printed, sd: Printed | None) -> Finding:
+    """Which sample sizes fit; where none does as stated, which do under the other definitions."""
+    sizes = range(1 if sd is None else 2, LARGEST_N + 1)
+    start = f"The sample size is not stated; of the sizes {sizes[0]} to {LARGEST_N:,}"
+    stated, *others = definitions(group, sizes, sd is not None)
+    fitting = _fitting(stated, mean, sd)
+    if fitting:
+        verdict: Verdict = "untested" if len(fitting) == len(sizes) else "consistent"
+        return Finding(
+            "mean_sd",
+            _roles(sd),
+            verdict,
+            f"{start}, {len(fitting):,} fit the {_what(mean, sd)}: {listed(fitting)}.",
+        )
+    under = tuple(
+        f"{other.name}, n = {listed(some, 3, last='or')}"
+        for other in others
+        if (some := _fitting(other, mean, sd))
+    )
+    return Finding(
+        "mean_sd",
+        _roles(sd),
+        "conditional" if under else "inconsistent",
+        f"{start}, none fits the {_what(mean, sd)}.",
+        under,
+        n_definitions=1 + len(others),
+    )
+
+
+def _roles(sd: Printed | None) -> tuple[str, ...]:
+    return ("mean",) if sd is None else ("mean", "sd")
+
+
+def _what(mean: Printed, sd: Printed | None) -> str:
+    return f"mean {mean.text}" if sd is None else f"mean {mean.text} with the standard deviation {sd.text}"
+
+
+def _fitting(one: Definition, mean: Printed, sd: Printed | None) -> list[int]:
+    spread = None if sd is None else sd.interval(one.rounding)
+    return list(fitting_sizes(mean.interval(one.rounding), spread, one.scale, one.sizes, one.divisor))
+
+
+def _nearest(stated: Definition, mean: Printed, sd: Printed | None) -> str:
+    """The possible mean, or pair of mean and standard deviation, that is fewest last digits away."""
+    if sd is None:
+        return " or ".join(number.text for number in nearest_means(stated, mean))
+    pair = nearest_pair(stated, mean, sd)
+    return "" if pair is None else f"mean {pair[0].text} with standard deviation {pair[1].text}"
+
+
+def nearest_means(stated: Definition, mean: Printed) -> list[Printed]:
+    """The possible published means nearest to a mean: one, or two as far away as each other."""
+    grid = mean_grid(stated.scale, mean.digits, mean.unit)
+    if not grid:
+        return []
+    at = index_of(mean)
+    for gap in range(max(grid.start - at, at - grid[-1], 0), max(at - grid.start, grid[-1] - at) + 1):
+        near = [printed(i, mean.digits, mean.unit) for i in dict.fromkeys((at - gap, at + gap)) if i in grid]
+        possible = [number for number in near if stated.holds(number, None)]
+        if possible:
+            return possible
+    return []
+
+
+def nearest_pair(stated: Definition, mean: Printed, sd: Printed) -> tuple[Printed, Printed] | None:
+    """The possible published pair with the least sum of differences in last digits."""
+    grid = mean_grid(stated.scale, mean.digits, mean.unit)
+    if not grid or may_be_single(stated):
+        return None
+    at = min(max(index_of(mean), grid.start), grid[-1])
+    pair: tuple[Printed, Printed] | None = None
+    least: float = inf
+    for gap in range(len(grid)):
+        if least <= gap:
+            break
+        for i in dict.fromkeys((at - gap, at + gap)):
+            near = printed(i, mean.digits, mean.unit)
+            if i not in grid or not stated.holds(near, None):
+                continue
+            for away, spread in _spreads(stated, near, sd):
+                if gap + away >= least:
+                    break
+                if stated.holds(near, spread):
+                    pair, least = (near, spread), gap + away
+                    break
+    return pair
+
+
+def _spreads(stated: Definition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
+    """Standard deviations up to the largest for a mean, with their differences from one, in order."""
+    at, highest = index_of(sd), max(most_sd(stated, mean, n, sd) for n in stated.sizes)
+    for gap in range(max(at - highest, -at, 0), max(at, highest - at) + 1):
+        for i in dict.fromkeys((at - gap, at + gap)):
+            if 0 <= i <= highest:
+                yield gap, printed(i, sd.digits, sd.unit)
+
+
+def most_sd(stated: Definition, mean: Printed, n: int, sd: Printed) -> int:
+    """A bound of the standard deviations with a mean, in units of the last digit of a published one."""
+    inside, scale = mean.interval(stated.rounding), stated.scale
+    middle = min(max((scale.lowest + scale.highest) / 2, inside.lower), inside.upper)
+    nearest = min(max(middle, scale.lowest), scale.highest)
+    degrees = n - 1 if stated.divisor == "n-1" else n
+    variance = (nearest - scale.lowest) * (scale.highest - nearest) * n / degrees
+    return root(variance / sd.step**2) + 1
+
+
+def _chance(
+    tried: tuple[Definition, ...], verdict: Verdict, mean: Printed, sd: Printed | None
+) -> tuple[float, bool] | None:
+    if sd is not None and may_be_single(tried[0]):
+        return None
+    asked = tried[:1] if verdict == "consistent" else tried
+    return chance(asked, (mean.digits, mean.unit), None if sd is None else (sd.digits, sd.unit))
+
+
+def may_be_single(stated: Definition) -> bool:
+    """Whether a sample may be of one rating, which has no standard deviation with the divisor n - 1."""
+    return stated.divisor == "n-1" and min(stated.sizes) < 2
+
+
+@lru_cache(maxsize=4096)
+def chance(
+    tried: tuple[Definition, ...], mean: tuple[int, Fraction], sd: tuple[int, Fraction] | None
+) -> tuple[float, bool] | None:
+    """The probability that random published numbers are possible under one of some definitions.
+
+    The mean is uniform over the published numbers on the scale, the standard deviation uniform over those
+    between the least and the largest for this mean. Decimals and unit of each are given. Few pairs are
+    enumerated; of more than EXACT, DRAWS are drawn.
+
+    Returns
+    -------
+    (float, bool) or None
+        The probability, and whether it is exact; None where no published number is on the scale.
+    """
+    stated = tried[0]
+    means = mean_grid(stated.scale, *mean)
+    if not means:
+        return None
+
+    def spreads(number: Printed) -> range:
+        return sd_grid(number, stated.sizes[0], stated.scale, stated.divisor, *sd) if sd else range(1)
+
+    def possible(number: Printed, spread: int) -> bool:
+        other = printed(spread, *sd) if sd else None
+        inside = {rounding: number.interval(rounding) for rounding in roundings}
+        around = {rounding: other.interval(rounding) if other else None for rounding in roundings}
+        return any(one.holds_in(inside[one.rounding], around[one.rounding]) for one in tried)
+
+    roundings = {one.rounding for one in tried}
+    middle = printed((means.start + means.stop) // 2, *mean)
+    if len(means) * len(spreads(middle)) <= EXACT:
+        shares = [
+            Fraction(sum(possible(number, spread) for spread in spreads(number)), len(spreads(number)))
+            for number in (printed(i, *mean) for i in means)
+        ]
+        return float(sum(shares) / len(shares)), True
+    draws = random.Random(SEED)
+    hits = 0
+    for _ in range(DRAWS):
+        number = printed(draws.choice(means), *mean)
+        hits += possible(number, draws.choice(spreads(number)))
+    return hits / DRAWS, False
