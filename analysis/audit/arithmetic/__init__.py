@@ -1,11 +1,14 @@
 """Exact arithmetic on published numbers: whether they can be true together."""
 
-from . import means, totals, weights  # noqa: F401  (each registers its checks)
+from . import correlations, differences, effects, matrices, means, totals, weights  # noqa: F401  (each registers its checks)
+from .correlations import p_interval, third_correlation
 from .findings import Finding, Group, arithmetic, decide
+from .matrices import Box, matrix_exists
 from .numbers import Interval, Printed
 from .possible import common_sample_sizes, mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
 
 __all__ = [
+    "Box",
     "Finding",
     "Group",
     "Interval",
@@ -13,8 +16,11 @@ __all__ = [
     "arithmetic",
     "common_sample_sizes",
     "decide",
+    "matrix_exists",
     "mean_is_possible",
     "mean_sd_is_possible",
+    "p_interval",
     "possible_sds",
     "sample_sizes",
+    "third_correlation",
 ]
