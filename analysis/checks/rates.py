@@ -17,7 +17,7 @@ from .registry import Alarms
 
 FILE = ROOT / "data" / "checks" / "rates.csv"
 ALL = "all"  # the scenario that contains all others
-ANY, ERROR = "any alarm", "any error"  # rows of the battery
+ANY, ERROR, TESTS = "any alarm", "any error", "any test"  # rows of the battery
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from conjury.inference.errors import counted
 
@@ -50,8 +51,9 @@ class Check:
     figure : bool
         Whether ``figures.diagnostics.draw`` draws the table.
     alarms : {"never", "test", "rule"}
-        How often it alarms on sound data: "never" where what it counts cannot occur in them, "test" where its
-        rate is controlled by a p value, "rule" where it was measured.
+        How often it alarms on sound data: "never" where what it counts cannot occur in them (or where it
+        states that data are too few, which is true of these data), "test" where its rate is controlled by a
+        p value, "rule" where it was measured.
     p : float or None
         Of checks that test, the p value, adjusted over all tests that the check makes.
     rows : DataFrame or None
@@ -222,6 +224,15 @@ def adjusted_by_feature(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
         table.merge(each[["feature"]].assign(p_adjusted=part), on="feature")
         for table, each, part in zip(tables, tests, parts, strict=True)
     ]
+
+
+def exceeds(count: int, of: int, share: float, level: float = 0.05) -> bool:
+    """Whether ``count`` cases of ``of`` are significantly more than a share (exact binomial test, one-sided).
+
+    A rule that compares a share with a limit in this way stays quiet in small data, where one case is a large
+    share.
+    """
+    return count > 0 and float(binom.sf(count - 1, of, share)) < level
 
 
 def said_p(p: float) -> str:

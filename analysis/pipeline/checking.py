@@ -12,6 +12,7 @@ from conjury.inference.readers.collected import ROLES, Collected
 from conjury.inference.study.models import ItemStudy, Study
 
 from ..checks.output.findings import Findings
+from ..checks.rates import of_battery
 from ..checks.registry import Check
 from ..figures import draw
 from ..figures.diagnostics.general import as_drawn
@@ -37,6 +38,7 @@ def summary(checks: Sequence[Check], settings: Mapping[str, Any], kind: str = "b
         name: pd.array([getattr(check, name) for check in checks], dtype="string") for name in texts
     }
     columns["p"] = pd.array([check.p for check in checks], dtype="Float64")
+    settings = {**settings, "false_alarms": of_battery(float(settings["alpha"]))}
     flags = {name: [bool(getattr(check, name)) for check in checks] for name in ("figure", "percent")}
     return Result(pd.DataFrame({**columns, **flags}), kind, (), settings)
 

@@ -584,11 +584,42 @@ CHECKS: dict[str, Made] = {
     "stimuli": check("stimuli", stimulus="text"),
     "clusters": check("clusters", unit="text"),
 }
+
+
+def _general() -> Result:
+    """The table of a check without a figure of its own, in two panels."""
+    rows = {"judge": ["human", "model_x"], "prompt": ["baseline"], "label": ["high", FILLER, "low"]}
+    frame = pd.concat(
+        [intervals(rows, low=0.1, high=0.4).assign(panel=panel) for panel in ("novelty", "empathy")],
+        ignore_index=True,
+    )
+    settings = {"name": "made_up", "axis": "Share of answers that were repeated", "percent": True}
+    return Result(frame, "check", settings=settings)
+
+
+def _battery() -> Result:
+    """Checks of all kinds and verdicts, more than a line of one kind."""
+    codes = [f"CJ{kind}{n:02}" for kind, size in enumerate((9, 4, 23, 6, 8), 1) for n in range(1, size + 1)]
+    verdicts = np.resize(["pass", "not_applicable", "pass", "warning", "pass", "error", "pass"], len(codes))
+    reasons = np.where(np.arange(len(codes)) % 9 == 3, "It is known.", "")
+    return Result(pd.DataFrame({"code": codes, "verdict": verdicts, "suppressed": reasons}), "battery")
+
+
+OF_ALL_CHECKS: dict[str, Made] = {"check": _general, "battery": _battery}
 TRIALS: dict[str, Made] = {
     "trial": trials.result,
     **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
 }
-EXAMPLES = {**CONJOINT, **PREFERENCES, **CHECKS, **RATINGS, **BENCHMARK, **TRIALS, **INSTRUMENT}
+EXAMPLES = {
+    **CONJOINT,
+    **PREFERENCES,
+    **CHECKS,
+    **OF_ALL_CHECKS,
+    **RATINGS,
+    **BENCHMARK,
+    **TRIALS,
+    **INSTRUMENT,
+}
 
 
 @cache

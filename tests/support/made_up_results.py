@@ -257,6 +257,46 @@ DIAGNOSED = {
 }  # fmt: skip
 
 
+BATTERY = pd.DataFrame(
+    {
+        "code": ["CJ101", "CJ303", "CJ301", "CJ203", "CJ399"],
+        "name": [*CHECKS["name"], "made_up"],
+        "title": [*CHECKS["title"], "A check <of> answers"],
+        "question": [*CHECKS["question"], "Are answers repeated?"],
+        "verdict": ["pass", "error", "warning", "not_applicable", "warning"],
+        "finding": [*CHECKS["finding"], f"Two answers are repeated {LEVEL_WITH_MARKUP}."],
+        "consequence": ["", "Effects are biased.", "Pairs are missing.", "", "Answers count twice."],
+        "remedy": [*CHECKS["remedy"], "Exclude copies."],
+        "suppressed": ["", "", "Refusals are the *outcome*.", "", ""],
+        "alarms": ["never", "test", "rule", "rule", "rule"],
+        "axis": ["", "", "", "", "Share of answers"],
+        "p": pd.array([None, 0.001, None, None, None], dtype="Float64"),
+        "figure": [False, True, False, False, True],
+        "percent": [False, False, False, False, True],
+    }
+)
+EVIDENCE = pd.DataFrame({"judge_id": "model_x", "item_id": [f"i{k}" for k in range(12)], "row": range(1, 13)})
+
+
+def write_checked(folder: Path) -> Path:
+    """Results of `conjury check`."""
+    (folder / "tables").mkdir(parents=True)
+    tables = {
+        "battery": BATTERY,
+        "checked_position_share": POSITION_SHARE,
+        "checked_made_up": POSITION_SHARE.assign(label=["twice", LEVEL_WITH_MARKUP]),
+        "checked_made_up_evidence": EVIDENCE,
+    }
+    for name, table in tables.items():
+        table.to_parquet(folder / "tables" / f"{name}.parquet")
+    settings = {"alpha": 0.05, "seed": 1, "false_alarms": "Sound data alarm in 2% of studies."}
+    entry = {"name": "battery", "kind": "battery", "title": "Checks", "settings": settings, "part": "checked"}
+    run = {**DIAGNOSED, **settings, "command": "conjury check runs/moderation --out results"}
+    made = manifest() | {"format": 2, "results": [entry], "parts": {"checked": run}}
+    (folder / "manifest.json").write_text(json.dumps(made), encoding="utf-8")
+    return folder
+
+
 def robustness_tables() -> dict[str, pd.DataFrame]:
     """Reliability, standard errors by stimuli and power of two judges, as `conjury diagnose` writes them."""
     effects = amce_frame().query("feature == 'slur' and std_error.notna() and prompt != 'baseline'")

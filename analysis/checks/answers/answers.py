@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.tables.schema import STATUSES
 
 from ..judged import Judged, tidy
-from ..registry import Check, Question, check, groups, highest, who
+from ..registry import Check, Question, check, exceeds, groups, highest, who
 
 ANSWERS = Question(
     "CJ301",
@@ -22,7 +22,7 @@ ANSWERS = Question(
     "under the other policy (missing or not chosen) as a comparison.",
     "rule",
 )
-SOME, MANY_LOST = 0.01, 0.1
+SOME, MANY_LOST = 0.01, 0.1  # shares of pairs that are significantly exceeded
 TIE = "tie"
 
 
@@ -43,9 +43,11 @@ def answers(judged: Sequence[Judged]) -> Check:
         f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
         f"{groups(len(share))}."
     )
-    return ANSWERS.answer(
-        table, "error" if lost > MANY_LOST else "warning" if lost > SOME else "pass", finding
-    )
+    sizes = [(int(without.get(key, 0)), int(n)) for key, n in total.items()]
+    if any(exceeds(n_lost, n, MANY_LOST) for n_lost, n in sizes):
+        return ANSWERS.answer(table, "error", finding)
+    some = any(exceeds(n_lost, n, SOME) for n_lost, n in sizes)
+    return ANSWERS.answer(table, "warning" if some else "pass", finding)
 
 
 def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -123,9 +123,9 @@ def _independence_rows(study: Study, group: Judged, rng: np.random.Generator) ->
             {
                 "feature": one,
                 "partner": two,
-                "estimate": found.statistic / found.expected,
-                "lower": found.lower / found.expected,
-                "upper": found.upper / found.expected,
+                "estimate": found.over_expected(found.statistic),
+                "lower": found.over_expected(found.lower),
+                "upper": found.over_expected(found.upper),
                 "restricted": restricted,
                 "cramers_v": float(np.sqrt(dependence(table) / n / (min(a, b) - 1))),
                 "empty_cells": int((table == 0).sum()),

@@ -18,7 +18,7 @@ CLUSTERS = Question(
     "With few clusters, standard errors are too small and tests reject too often.",
     "Use CR2 standard errors with Satterthwaite degrees of freedom, or the wild cluster bootstrap; collect "
     "more respondents or pairs.",
-    "rule",
+    "never",
 )
 CLUSTERS_WHY = (
     "Cluster-robust standard errors average over clusters and are too small where fewer than "

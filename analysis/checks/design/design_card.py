@@ -30,7 +30,7 @@ DESIGN_CARD = Question(
     "Contrasts with few effective rows have wide intervals.",
     "Collect more answers, merge rare levels before looking at effects, or leave contrasts with few answers "
     "out of the report; a level that never occurs has no effect to report.",
-    "rule",
+    "never",
 )
 FEW = 200
 

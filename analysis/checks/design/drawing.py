@@ -49,6 +49,10 @@ class Against:
     p_worse: float
     p_closer: float
 
+    def over_expected(self, value: float) -> float:
+        """A value over the expected one; NaN where every design drawn has the same, as in complete rounds."""
+        return value / self.expected if self.expected > 0 else float("nan")
+
 
 def probabilities(study: Study) -> dict[str, dict[str, float]]:
     """Probability of each level of each randomised attribute, in the study's order."""

@@ -12,7 +12,7 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...conjoint.verbs.people import pair_codes
 from ..judged import Judged, NotApplicableError, people_of, tidy
-from ..registry import Check, Question, Verdict, check, groups, highest, lowest, who
+from ..registry import Check, Question, Verdict, check, exceeds, groups, highest, lowest, who
 
 SHARED_TASKS = Question(
     "CJ107",
@@ -49,9 +49,10 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
             f"{groups(len(table))} others. {SEPARATE}"
         )
     lost = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
-    verdict: Verdict = "error" if lost.max() > MANY_LOST else "warning"
-    if lost.max() <= SOME:
-        verdict = "pass"
+    sizes = list(zip(table["n_missing"].astype(int), table["n_both"].astype(int), strict=True))
+    verdict: Verdict = "warning" if any(exceeds(n, of, SOME) for n, of in sizes) else "pass"
+    if any(exceeds(n, of, MANY_LOST) for n, of in sizes):
+        verdict = "error"
     finding = (
         f"{who(worst)} answered {int(worst['n_answered']):,} of {counted(int(worst['n_people']), 'task')} of "
         f"people ({100 * worst['estimate']:.1f}%), the smallest share of {groups(len(table))}; people made "

@@ -22,7 +22,7 @@ STIMULI = Question(
     "Cluster by the stimulus too (id=[..., 'text'], with CR2 or Student's t), or fit stimuli as a random "
     "factor; draw more stimuli for each level next time. Otherwise, effects generalise only to these "
     "stimuli.",
-    "rule",
+    "never",
 )
 STIMULI_WHY = (
     f"With fewer than about {ENOUGH} independent stimuli, variation between stimuli is estimated from few "

@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..effects import difference_frame, group_effects, judge_differences
-from ..judged import Judged, attempt, codes, people_of
-from ..registry import SEVERITY, Check, Question, Verdict, check, highest
+from ..judged import Judged, attempt, codes, people_of, tidy
+from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, highest
 
 ATTENTION_FILTERS = Question(
     "CJ201",
@@ -30,7 +30,7 @@ NO_FILTER_COLUMN = (
     "attention or comprehension, or one that is named)."
 )
 PREFIXES = ("attention", "comprehension")
-MANY_FAILED = 0.2
+MANY_FAILED = 0.2  # share that is significantly exceeded where many failed
 
 
 @check(ATTENTION_FILTERS)
@@ -48,16 +48,16 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
     check = judge_differences(
         ATTENTION_FILTERS, done, notes, alpha, "effects of those who failed that differ", "filter"
     )
-    worst = highest(check.table, check.table["share_failed"])
+    applies = check.verdict != "not_applicable"
+    table = check.table if applies else tidy(done)
+    worst = highest(table, table["share_failed"])
+    n, n_failed = int(worst["respondents"]), int(worst["failed"])
     failed = (
-        f"{int(worst['failed']):,} of {int(worst['respondents']):,} respondents "
-        f"({100 * worst['share_failed']:.1f}%) failed {worst['filter']}."
+        f"{n_failed:,} of {n:,} respondents ({100 * worst['share_failed']:.1f}%) failed {worst['filter']}."
     )
-    least: Verdict = "warning" if worst["share_failed"] > MANY_FAILED else "pass"
-    severest = max(check.verdict, least, key=SEVERITY.index)
-    return ATTENTION_FILTERS.answer(
-        check.table, severest, f"{failed} {check.finding}", p=check.p, least=least
-    )
+    least: Verdict = "warning" if exceeds(n_failed, n, MANY_FAILED, alpha) else "pass"
+    verdict = max(check.verdict if applies else "pass", least, key=SEVERITY.index)
+    return ATTENTION_FILTERS.answer(table, verdict, f"{failed} {check.finding}", p=check.p, least=least)
 
 
 def passed(column: pd.Series, name: str) -> np.ndarray:

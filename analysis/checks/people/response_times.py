@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..judged import Judged, attempt, codes, people_of, tidy
-from ..registry import Check, Question, Verdict, check, who
+from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, who
 
 RESPONSE_TIMES = Question(
     "CJ203",
@@ -28,7 +28,8 @@ NO_TIME_COLUMN = "The choices have no column of response times (seconds)."
 COLUMNS = ("seconds", "response_time", "duration")
 FAST = 1 / 3  # of the panel's median
 OUTLYING = 3.5  # robust standard deviations of log time
-SOME_FAST, MANY_FAST = 0.02, 0.1
+ENOUGH = 20  # respondents from which these are estimated
+SOME_FAST, MANY_FAST = 0.02, 0.1  # shares that are significantly exceeded
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,19 @@ def response_times(judged: Sequence[Judged]) -> Check:
         f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of it or {OUTLYING} robust "
         "standard deviations below it)."
     )
-    fast, slow = float(worst["fast"]), float(shares["slow"].max())
-    verdict: Verdict = (
-        "error" if fast > MANY_FAST else "warning" if fast > SOME_FAST or slow > SOME_FAST else "pass"
-    )
+    sizes = table.groupby(["judge", "prompt"], sort=False).size().to_numpy()
+    verdicts = [
+        _verdict(int(fast), int(slow), int(n))
+        for fast, slow, n in zip(counts["fast"], counts["slow"], sizes, strict=True)
+    ]
+    verdict = max(verdicts, key=SEVERITY.index)
     return RESPONSE_TIMES.answer(table, verdict, finding, notes)
+
+
+def _verdict(fast: int, slow: int, n: int) -> Verdict:
+    if exceeds(fast, n, MANY_FAST):
+        return "error"
+    return "warning" if exceeds(fast, n, SOME_FAST) or exceeds(slow, n, SOME_FAST) else "pass"
 
 
 def outlying_times(seconds: np.ndarray, respondent: np.ndarray) -> Times:
@@ -77,6 +86,8 @@ def outlying_times(seconds: np.ndarray, respondent: np.ndarray) -> Times:
     centre = float(np.nanmedian(log))
     scale = 1.4826 * float(np.nanmedian(np.abs(log - centre)))
     z = (log - centre) / scale if scale > 0 else np.zeros(len(log))
+    if np.isfinite(log).sum() < ENOUGH:
+        z = np.zeros(len(log))
     fast = (median < FAST * np.exp(centre)) | (z < -OUTLYING)
     return Times(median, z, fast, z > OUTLYING)
 

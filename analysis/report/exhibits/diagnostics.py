@@ -8,7 +8,6 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...checks.rates import of_battery
 from ...figures.conjoint.comparisons import yardstick_of
 from ...figures.diagnostics.checks import caption, only_zeros
 from ...figures.diagnostics.general import VERDICTS, verdicts
@@ -16,7 +15,7 @@ from ...figures.labels import Labels
 from ...results import Result
 from ..data import ReportData
 from ..methods import code, describe_comparison, plain
-from ..tables import any_table, number, slug, styled_table
+from ..tables import number, slug, styled_table
 from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def _method(record: Recorded, report: ReportData) -> str:
     return (
         f"Tests are made at the {level} level; p values are adjusted by Holm's procedure over all judges, "
         "prompts and attributes of a check, and then over all checks. Random draws start from seed "
-        f"{record.settings.get('seed')}. {of_battery(float(alpha or 0.05))}"
+        f"{record.settings.get('seed')}. {plain(record.settings.get('false_alarms') or '')}".rstrip()
     )
 
 
@@ -126,9 +125,11 @@ def _boxes(check: dict[Any, Any], report: ReportData, prefix: str) -> list[Exhib
     evidence = f"{prefix}{check['name']}_evidence"
     if report.has(evidence):
         rows = report.table(evidence)
-        shown = f"Evidence: {counted(len(rows), 'row')}" + (", the first:" if len(rows) > MOST_ROWS else ".")
-        table = Laid(any_table(rows.head(MOST_ROWS), report.names), shown, f"{slug(check['name'])}-evidence")
-        boxes.append(Exhibit(tables=[table]))
+        first = f"the first {MOST_ROWS} of " if len(rows) > MOST_ROWS else ""
+        texts = rows.head(MOST_ROWS).astype("string").fillna("")
+        key = f"{slug(check['name'])}-evidence"
+        laid = Laid([styled_table(texts)], f"Evidence: {first}{counted(len(rows), 'row')}.", key)
+        boxes.append(Exhibit(tables=[laid]))
     if check.get("consequence"):
         boxes.append(Exhibit(f"**Consequence.** {plain(check['consequence'])}"))
     if check["remedy"]:

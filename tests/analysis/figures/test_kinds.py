@@ -7,6 +7,7 @@ import warnings
 from functools import cache
 from itertools import combinations
 
+import pandas as pd
 import pytest
 from made_up_figures import CHECKS, EXAMPLES, example, long_labels
 from matplotlib.axes import Axes
@@ -18,6 +19,7 @@ from matplotlib.text import Text
 from conjury.analysis import figures
 from conjury.analysis.checks.running import NAMES
 from conjury.analysis.figures.theme import DARK
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 CROWDED = ("contrast, groups", "dimension_model", "means, radar", "dimension_correlations", "design_shares")
@@ -112,4 +114,6 @@ def test_unknown_kinds_and_parts_are_refused_and_every_check_has_a_figure() -> N
         figures.draw(scores, part="trace")
     with pytest.raises(InputError, match="no figure; print their table"):
         figures.draw(cards)
-    assert set(CHECKS) == set(NAMES)
+    assert set(CHECKS) <= set(NAMES)
+    own = {name for name in NAMES if figures.has_figure(Result(pd.DataFrame(), name))}
+    assert own == set(CHECKS)  # the others are drawn by the figure of all checks

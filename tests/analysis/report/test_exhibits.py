@@ -152,7 +152,7 @@ def test_a_check_without_its_table_or_without_counts_has_words_and_no_figure(dia
     (diagnosed / "tables" / "check_position_share.parquet").unlink()
     text = shown(Report(diagnosed, "diagnosed"), "checks")
     assert "The table of its figure is not in the results folder." in text
-    assert "**Fails.**" in text
+    assert "**Error.**" in text
     change(diagnosed, "diagnosis", CHECKS[CHECKS["figure"]].assign(name="impossible_profiles"))
     table = pd.DataFrame({"judge": "gpt", "prompt": "", "rule": ["same", "other"], "n": 0, "of": 100})
     for counts, drawn in (([0, 0], False), ([0, 3], True)):

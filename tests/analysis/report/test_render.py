@@ -24,7 +24,17 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
 
 SOURCES = pytest.mark.parametrize("source", sorted(QUARTO.glob("[!_]*.qmd")), ids=lambda path: path.stem)
-ORDER = ["moderation", "conjoint", "correction", "estimators", "trials", "diagnostics", "oogiri", "raters"]
+ORDER = [
+    "moderation",
+    "conjoint",
+    "correction",
+    "estimators",
+    "trials",
+    "diagnostics",
+    "checks",
+    "oogiri",
+    "raters",
+]
 ORDER += ["multiturn", "harm_or_humor", "benchmark"]
 
 
@@ -241,6 +251,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     for report, message in (
         ("raters", "has no results on ratings; run "),
         ("diagnostics", "has no diagnosis; run `conjury diagnose"),
+        ("checks", "has no checks; run `conjury check WHAT --out FOLDER`"),
         (
             "correction",
             "has no estimates that models make more precise; run `conjury fit` with --correct ppi",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from scipy.stats import t as t_distribution
 
 from conjury.inference.errors import InputError
 
@@ -63,8 +63,10 @@ def _share(group: Judged, alpha: float) -> pd.DataFrame:
     share = clustered_share(chosen, pairs, alpha)
     varies = share.std_error > SAME
     error = share.std_error if varies else np.nan
-    z = (share.estimate - 0.5) / error
-    p = 2 * ndtr(-abs(z)) if varies else sign_test(2 * chosen - pairs)
+    # With few respondents the clustered standard error is uncertain and may be small by chance: hence
+    # Student's t, and no less than the standard error of independent choices.
+    z = (share.estimate - 0.5) / max(error, 0.5 / np.sqrt(pairs.sum())) if varies else np.nan
+    p = 2 * t_distribution.sf(abs(z), len(pairs) - 1) if varies else sign_test(2 * chosen - pairs)
     return pd.DataFrame(
         {
             "position": "A",
