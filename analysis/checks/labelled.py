@@ -48,9 +48,11 @@ def canonical(values: pd.Series[str], study: ItemStudy | None, task: str) -> pd.
     """Labels by their ids, where the study knows the spelling; else as they are."""
     if study is None:
         return values
-    names = {plain(text): name for name, texts in spellings_of(study, task).items() for text in texts}
-    known = {value: names.get(plain(str(value)), str(value)) for value in values.dropna().unique()}
-    return values.map(known).astype("string")
+    known = spellings_of(study, task)
+    finer = gold_spellings(study) if known else {}
+    names = {plain(text): name for name, texts in {**finer, **known}.items() for text in texts}
+    ids = {value: names.get(plain(str(value)), str(value)) for value in values.dropna().unique()}
+    return values.map(ids).astype("string")
 
 
 def spellings_of(study: ItemStudy, task: str) -> dict[str, tuple[str, ...]]:
@@ -60,6 +62,12 @@ def spellings_of(study: ItemStudy, task: str) -> dict[str, tuple[str, ...]]:
     if found is None:
         return {}
     return {level.id: (level.id, level.label, *level.aliases) for level in found.labels}
+
+
+def gold_spellings(study: ItemStudy) -> dict[str, tuple[str, ...]]:
+    """Id, label and aliases of gold labels where they are finer than those of answers."""
+    levels = study.gold.levels if study.gold is not None else []
+    return {level.id: (level.id, level.label, *level.aliases) for level in levels}
 
 
 def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | None = None) -> pd.DataFrame:
@@ -79,7 +87,9 @@ def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | N
     parts = []
     for task, rows in both.groupby("task", sort=False):
         columns = {name: canonical(rows[name], study, str(task)) for name in ("value", "gold")}
-        parts.append(rows.assign(**columns))
+        covers = study.gold.covers if study is not None and study.gold is not None else {}
+        classes = {finer: label for label, levels in covers.items() for finer in levels}
+        parts.append(rows.assign(**{name: column.replace(classes) for name, column in columns.items()}))
     return pd.concat(parts, ignore_index=True)
 
 

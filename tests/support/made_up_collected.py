@@ -11,8 +11,8 @@ from conjury.inference.readers.collected import Collected
 
 CLASSES = ("safe", "implicit", "explicit")
 SENTENCE = (
-    "walks into a bar and orders the smallest drink that they have because the day was long and nobody laughed "
-    "at the story about the train which never came although everybody waited for it in the rain"
+    "walks into a bar and orders the smallest drink that they have because the day was long and nobody "
+    "laughed at the story about the train which never came although everybody waited for it in the rain"
 )
 WORDS = SENTENCE.split()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -17,57 +19,62 @@ HEAPED_RATINGS = Question(
     "CJ320",
     "heaped_ratings",
     "Heaped ratings",
-    "Does every judge use the whole scale?",
-    "Ratings on two points carry little information; means and correlations rest on how often one point is "
-    "given.",
-    "Show the distribution of ratings beside means; describe every point of the scale in the prompt, or ask "
-    "for a "
-    "comparison of two items in place of a rating.",
+    "Does every judge use all points of a scale between those that it uses often?",
+    "Heaped ratings have fewer points than the scale; means are those of another scale.",
+    "Show the distribution of ratings beside means; describe every point of the scale in the prompt, and look "
+    "for a parser or a form that skips points.",
     "rule",
 )
-POINTS = 5  # a scale with fewer points has no unused middle
+POINTS = 5  # a scale with fewer points has no gaps
 FEWEST = 50  # ratings of one judge on one dimension
-HEAPED = 0.95  # share of the two commonest ratings, where the others use them less
-OTHERS = 0.75
+HEAPED = 0.25  # share of ratings that would fill the gaps
+OTHERS = 0.5  # of this, at most so much in the ratings of the others
 
 
 @check(HEAPED_RATINGS)
 def heaped_ratings(judgments: pd.DataFrame, item_study: ItemStudy | None = None) -> Check:
-    """Share of the two commonest ratings of each judge, and that of all others on the same dimension."""
+    """Ratings that would fill the gaps of each judge's distribution, compared with those of all others."""
     answers = numeric(answers_of(judgments))
     scales = scales_of(item_study) if item_study is not None else {}
     rows = []
     for task, of_task in answers.groupby("task", sort=False):
-        points = len(scales.get(str(task), ())) or int(of_task["number"].nunique())
-        if points < POINTS:
+        number = of_task["number"]
+        scale = scales.get(str(task)) or range(int(number.min()), int(number.max()) + 1)
+        if len(scale) < POINTS or (number % 1 != 0).any():
             continue
         for (judge, prompt), own in of_task.groupby(["judge", "prompt"], sort=False):
             if len(own) >= FEWEST:
                 rest = of_task.loc[of_task["judge"] != judge, "number"]
-                rows.append((judge, prompt, task, *_of_judge(own["number"], rest), points))
+                used = sorted(own["number"].unique())
+                label = "on " + listed(f"{value:g}" for value in used)
+                parts = gaps(own["number"].to_numpy(), scale), gaps(rest.to_numpy(), scale)
+                rows.append((judge, prompt, task, label, len(own), *parts))
     if not rows:
-        raise NotApplicableError(f"No judge has {FEWEST} ratings on a scale of at least {POINTS} points.")
-    columns = ["judge", "prompt", "panel", "of", "estimate", "others", "used", "label", "points"]
+        raise NotApplicableError(
+            f"No judge has {FEWEST} whole ratings on a scale of {POINTS} points or more."
+        )
+    columns = ["judge", "prompt", "panel", "label", "of", "estimate", "others"]
     table = pd.DataFrame(rows, columns=columns)
-    heaped = table[(table["estimate"] >= HEAPED) & ~(table["others"] > OTHERS)]
+    heaped = table[(table["estimate"] > HEAPED) & (table["others"] < OTHERS * table["estimate"])]
     worst = highest(table, table["estimate"])
-    compared = (
-        ""
-        if np.isnan(worst["others"])
-        else f", where the others give {100 * worst['others']:.1f}% on their two"
-    )
     finding = (
-        f"{len(heaped)} of {len(table)} series of ratings are heaped on two points; the most is "
-        f"{100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings ({who(worst)}, {worst['panel']}, "
-        f"{worst['label']}{compared})."
+        f"{len(heaped)} of {len(table)} series of ratings have gaps that the others lack; in the largest, "
+        f"{100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings would fill them ({who(worst)}, "
+        f"{worst['panel']}, {worst['label']}), and {100 * worst['others']:.1f}% in the ratings of the others."
     )
     return HEAPED_RATINGS.answer(table, "warning" if len(heaped) else "pass", finding)
 
 
-def _of_judge(own: pd.Series[float], rest: pd.Series[float]) -> tuple[int, float, float, int, str]:
-    counts = own.value_counts()
-    two = counts.index[:2].tolist()
-    of_rest = rest.value_counts(normalize=True)
-    others = float(of_rest.iloc[:2].sum()) if len(rest) else np.nan
-    label = "on " + listed(f"{value:g}" for value in sorted(two))
-    return len(own), float(counts.iloc[:2].sum() / len(own)), others, len(counts), label
+def gaps(ratings: np.ndarray, scale: Sequence[int]) -> float:
+    """Ratings that are lacking at points between two commoner ones, as a share of all ratings.
+
+    Examples
+    --------
+    >>> gaps(np.array([1, 1, 3, 3, 5, 5]), range(1, 6)), gaps(np.array([2, 2, 3, 3]), range(1, 6))
+    (0.6666666666666666, 0.0)
+    """
+    if not len(ratings):
+        return 0.0
+    share = np.array([(ratings == point).mean() for point in scale])
+    left, right = np.maximum.accumulate(share), np.maximum.accumulate(share[::-1])[::-1]
+    return float(np.maximum(np.minimum(left, right) - share, 0).sum())

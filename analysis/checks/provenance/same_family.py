@@ -25,7 +25,7 @@ SAME_FAMILY = Question(
     "Add judges of other families and people; `conjury.analysis.instrument.self_preference` estimates the "
     "preference "
     "with human ratings of the same items.",
-    "rule",
+    "never",
 )
 FAMILIES = {
     "OpenAI": r"gpt|chatgpt|openai|davinci|\bo[134](?:\b|-)",

@@ -23,7 +23,7 @@ from conjury.analysis.checks.people.repeat_agreement import repeat_agreement
 from conjury.analysis.checks.people.response_times import response_times
 from conjury.analysis.checks.people.straight_lining import longest_run_distribution, straight_lining
 from conjury.analysis.checks.registry import Question
-from conjury.analysis.checks.running import NAMES
+from conjury.analysis.checks.running import OF_CONJOINTS
 from conjury.analysis.conjoint import reliability
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -295,7 +295,7 @@ def test_every_check_has_words_and_a_remedy_in_any_order_of_rows(
     titles: list[str] = []
     both = pd.concat([people, model], ignore_index=True)
     checks = diagnose(study, both, progress=titles.append)
-    assert tuple(check.name for check in checks) == NAMES
+    assert tuple(check.code for check in checks) == OF_CONJOINTS
     assert titles == [check.title for check in checks]
     for check in checks:
         assert list(check.table.columns[:2]) == ["judge", "prompt"]

@@ -108,7 +108,8 @@ def _outage(data: Collected) -> Collected:
 
 def _heaped(data: Collected) -> Collected:
     frame = ratings(120)
-    return Collected(judgments=frame.assign(value=frame["value"].mask(frame["judge_id"] == "m0", "2")))
+    even = (frame["value"].astype(int) // 2 * 2).astype(str)
+    return Collected(judgments=frame.assign(value=frame["value"].mask(frame["judge_id"] == "m0", even)))
 
 
 def _constant_person(data: Collected) -> Collected:
@@ -218,7 +219,7 @@ CASES: list[tuple[str, str, Break, str, str]] = [
     ("missing_as_right", "blank gold", _blank_gold, "error", "10 gold labels are blank"),
     ("refusals_by_attribute", "Spanish refused", _missing_in_spanish, "error", "missing for es"),
     ("outages", "thirty times explicit", _outage, "error", "times 'explicit'"),
-    ("heaped_ratings", "one model rates 2", _heaped, "warning", "m0"),
+    ("heaped_ratings", "one model rates 0, 2 or 4", _heaped, "warning", "m0"),
     ("constant_raters", "a person rates 2", _constant_person, "warning", "1 rater of 7"),
     ("constant_raters", "one value on all dimensions", _one_value_on_all, "warning", "1 rater of 7"),
     ("impossible_times", "a person in 50 ms", _times, "error", "p2"),

@@ -24,6 +24,7 @@ CLASS_FREQUENCIES = Question(
     "rule",
 )
 RARE = 1e-6  # p value below which a class counts as never given, after Holm's adjustment
+FEWEST = 20  # answers of one judge
 MOSTLY, TIMES = 0.9, 1.5  # share of answers in one class, and how many times its share among gold labels
 
 
@@ -39,6 +40,8 @@ def class_frequencies(
     rows = []
     for (judge, prompt, task), own in both.groupby(["judge", "prompt", "task"], sort=False):
         first = own[own["sample"] == own["sample"].min()]
+        if len(first) < FEWEST:
+            continue
         n, gold, given = len(first), first["gold"].value_counts(), first["value"].value_counts()
         for label, count in gold.items():
             share = count / n
@@ -59,6 +62,8 @@ def class_frequencies(
     table = pd.DataFrame(
         rows, columns=["judge", "prompt", "panel", "label", "n", "of", "estimate", "gold", "p"]
     )
+    if table.empty:
+        raise NotApplicableError(f"No judge gave {FEWEST} labels to items with a gold label.")
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     never = table[table["p_adjusted"] < RARE]
     mostly = table[(table["estimate"] > MOSTLY) & (table["estimate"] > TIMES * table["gold"])]

@@ -11,7 +11,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, plain
 
 from ...judged import NotApplicableError
-from ...labelled import answers_of, spellings_of
+from ...labelled import answers_of, gold_spellings, spellings_of
 from ...registry import Check, Question, check, highest
 from ...shares import MOST
 
@@ -92,7 +92,8 @@ def _is_typo(one: str, other: str) -> bool:
 
 
 def _known(study: ItemStudy | None, task: str) -> dict[str, tuple[str, ...]]:
-    return {} if study is None else spellings_of(study, task)
+    known = {} if study is None else spellings_of(study, task)
+    return {**gold_spellings(study), **known} if study is not None and known else known
 
 
 def _values(judgments: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...judged import NotApplicableError
-from ...labelled import NO_GOLD, answers_of, canonical, spellings_of
+from ...labelled import NO_GOLD, answers_of, canonical, gold_spellings, spellings_of
 from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
 
@@ -35,6 +35,7 @@ def unknown_labels(
         gold = pd.DataFrame(
             {
                 "judge": "gold",
+                "kind": "gold",
                 "prompt": "",
                 "task": as_text(labels["label_set"]),
                 "value": as_text(labels["label"]),
@@ -47,23 +48,16 @@ def unknown_labels(
     flags, known = np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
     for task, rows in answers.groupby("task", sort=False).indices.items():
         values = answers["value"].iloc[rows]
-        is_gold = answers["judge"].iloc[rows].eq("gold").to_numpy(dtype=bool)
         allowed = {*spellings_of(item_study, str(task))}
         if str(task) in scales:
             number = pd.to_numeric(values, errors="coerce")
             flags[rows] = ~number.isin([float(v) for v in scales[str(task)]]).to_numpy(dtype=bool)
         elif allowed:
-            gold_labels = (
-                item_study.gold_labels("line" if str(task).startswith("line_") else str(task))
-                if is_gold.any()
-                else {}
-            )
-            allowed_gold = allowed | {*gold_labels, *gold_labels.values()}
+            finer = gold_spellings(item_study)
             names = canonical(values, item_study, str(task))
-            inside = names.isin(allowed).to_numpy(dtype=bool)
-            flags[rows] = np.where(
-                is_gold, ~(inside | values.isin(allowed_gold).to_numpy(dtype=bool)), ~inside
-            )
+            people = answers["kind"].iloc[rows].ne("model").to_numpy(dtype=bool)
+            of_people = names.isin(allowed | {*finer}).to_numpy(dtype=bool)
+            flags[rows] = ~np.where(people, of_people, names.isin(allowed).to_numpy(dtype=bool))
         else:
             continue
         known[rows] = True
