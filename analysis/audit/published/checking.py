@@ -1,0 +1,271 @@
+"""Published tables checked number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, listed
+
+from ...results import Result
+from ..arithmetic.findings import REGISTERED, VERDICTS, Finding
+from .description import Described, Description, read_description
+from .grid import Table
+from .groups import Place, Source, Taken, groups_of
+from .guessing import guess
+from .tables import read_tables
+
+KIND = "published_numbers"
+COLUMNS = [
+    *("file", "table", "place", "row", "column", "quantity", "published", "check", "verdict", "under"),
+    *("nearest", "n_definitions", "chance", "reason", "finding"),
+]
+NUMBER = ["file", "table", "row", "column", "part"]  # what identifies a published number
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A finding on a group."""
+
+    taken: Taken
+    finding: Finding
+
+
+def check_table(path: str | Path, description: str | Path | Description | None = None) -> Result:
+    """Check the numbers of published tables against each other.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of tables: CSV, HTML, Markdown or LaTeX.
+    description : str, Path or Description, optional
+        What the columns are, by default a file of the same name that ends in .yaml. Without one it is
+        guessed from the names of columns; what was guessed is among the notes.
+
+    Returns
+    -------
+    Result
+        Kind "published_numbers", with one row for each published number and check: ``file, table, place`` (the
+        group, in words)``, row, column, quantity`` (its role)``, published`` (its text)``, check, verdict,
+        under`` (definitions under which it is consistent)``, nearest`` (the nearest possible value)``,
+        n_definitions`` (tried)``, chance`` (probability that random numbers pass)``, reason, finding`` (rows of
+        the same finding share its number). ``extra["numbers"]`` has one row for each published number, with
+        its gravest verdict. Verdicts are "consistent" (as printed), "conditional" (only under another
+        definition), "inconsistent" (as printed) and "untested".
+
+    Raises
+    ------
+    InputError
+        For files that cannot be read, and for descriptions that do not fit.
+
+    References
+    ----------
+    Brown, N. J. L., Heathers, J. A. J. (2017). The GRIM test. Social Psychological and Personality Science
+    8(4), 363-369. doi:10.1177/1948550616673876.
+
+    Examples
+    --------
+    >>> from conjury.inference.tables.files import PUBLISHED
+    >>> result = check_table(PUBLISHED / "harm_or_humor_counts.csv")
+    >>> result.extra["numbers"]["verdict"].unique().tolist()
+    ['consistent']
+    """
+    path = Path(path)
+    tables = read_tables(path)
+    known, file, notes = _described(path, tables, description)
+    place = Place(path, file)
+    checked: list[Checked] = []
+    skipped: dict[str, int] = {}
+    for described in known.groups:
+        for taken in groups_of(tables, described, place):
+            lacking = [role for role in REGISTERED[described.check].needs if role not in taken.group.numbers]
+            if lacking or not taken.group.numbers:
+                what = f"{described.check} without {listed(lacking) or 'a number'}"
+                skipped[what] = skipped.get(what, 0) + 1
+                continue
+            checked += [Checked(taken, finding) for finding in _run(described, taken, file)]
+    notes += [
+        f"{counted(number, 'group')} of {path.name} not checked: {what}." for what, number in skipped.items()
+    ]
+    frame = _frame(path, tables, checked)
+    settings = {
+        "files": [path.name],
+        "title": known.title or path.name,
+        "source": known.source,
+        "guessed": file is None and not isinstance(description, Description),
+    }
+    return Result(_public(frame), KIND, tuple(notes), settings, {"numbers": _numbers(frame)})
+
+
+def check_tables(paths: Sequence[str | Path], description: str | Path | Description | None = None) -> Result:
+    """Check several files; the result has the rows of all.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    description : str, Path or Description, optional
+        As in `check_table`; one for all files.
+
+    Returns
+    -------
+    Result
+        As of `check_table`; ``settings["files"]`` lists the files.
+
+    Raises
+    ------
+    InputError
+        As `check_table`, and without a file.
+
+    Examples
+    --------
+    >>> from conjury.inference.tables.files import PUBLISHED
+    >>> found = check_tables([PUBLISHED / f"harm_or_humor_{name}.csv" for name in ("counts", "agreement")])
+    >>> found.settings["files"]
+    ['harm_or_humor_counts.csv', 'harm_or_humor_agreement.csv']
+    """
+    if not paths:
+        raise InputError("There is no table to check; name one file or more.")
+    results = [check_table(path, description) for path in paths]
+    offset, frames = 0, []
+    for result in results:
+        frames.append(result.frame.assign(finding=result.frame["finding"] + offset))
+        offset += int(result.frame["finding"].max() + 1) if len(result.frame) else 0
+    settings = {
+        "files": [name for result in results for name in result.settings["files"]],
+        "titles": {result.settings["files"][0]: result.settings["title"] for result in results},
+        "sources": {result.settings["files"][0]: result.settings["source"] for result in results},
+    }
+    return Result(
+        pd.concat(frames, ignore_index=True),
+        KIND,
+        tuple(note for result in results for note in result.notes),
+        settings,
+        {"numbers": pd.concat([result.extra["numbers"] for result in results], ignore_index=True)},
+    )
+
+
+def gravest(verdicts: Iterable[str]) -> str:
+    """The gravest of some verdicts; a number that one check could not test and another could was tested."""
+    found = set(verdicts)
+    order = [verdict for verdict in VERDICTS if verdict != "untested"]
+    return next((verdict for verdict in order if verdict in found), "untested")
+
+
+def _described(
+    path: Path, tables: Sequence[Table], description: str | Path | Description | None
+) -> tuple[Description, Path | None, list[str]]:
+    """The description, its file if there is one, and notes on what was guessed."""
+    if isinstance(description, Description):
+        return description, None, []
+    beside = path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml")
+    file = Path(description) if description is not None else beside if beside.is_file() else None
+    if file is not None:
+        return read_description(file), file, []
+    guessed = guess(tables, path)
+    notes = [f"{note}; write {beside.name} to correct it." for note in guessed.sentences]
+    return guessed.description, None, notes
+
+
+def _run(described: Described, taken: Taken, file: Path | None) -> list[Finding]:
+    """What a check finds; a guessed description that lacks a setting leaves the numbers untested."""
+    run = REGISTERED[described.check].run
+    try:
+        findings = list(run(taken.group))
+        for name, other in taken.alternatives.items():
+            if any(one.verdict not in ("consistent", "untested") for one in findings):
+                findings = under_alternative(findings, name, list(run(other)))
+    except InputError as error:
+        if file is not None:
+            raise InputError(f"{file}: {error}") from None
+        return [Finding(described.check, tuple(taken.group.numbers), "untested", str(error))]
+    return findings
+
+
+def under_alternative(findings: Sequence[Finding], name: str, others: Sequence[Finding]) -> list[Finding]:
+    """Findings with those under another definition, which is named where the numbers are consistent under it.
+
+    The probability that random numbers pass one of both is at most the sum of the two.
+    """
+    by_numbers = {(other.check, other.numbers): other for other in others}
+    result = []
+    for finding in findings:
+        other = by_numbers.get((finding.check, finding.numbers))
+        if other is None or finding.verdict in ("consistent", "untested"):
+            result.append(finding)
+            continue
+        tried = finding.n_definitions + other.n_definitions
+        both = None
+        if finding.chance is not None and other.chance is not None:
+            both = min(finding.chance + other.chance, 1.0)
+        if other.verdict not in ("consistent", "untested"):  # what excludes nothing excludes these neither
+            result.append(replace(finding, n_definitions=tried, chance=both))
+            continue
+        under = (*finding.under, name)
+        result.append(replace(finding, verdict="conditional", under=under, n_definitions=tried, chance=both))
+    return result
+
+
+def _frame(path: Path, tables: Sequence[Table], checked: Sequence[Checked]) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for number, one in enumerate(checked):
+        finding = one.finding
+        shared = {
+            "place": one.taken.group.place,
+            "check": finding.check,
+            "verdict": finding.verdict,
+            "under": "; ".join(finding.under),
+            "nearest": finding.nearest,
+            "n_definitions": finding.n_definitions,
+            "chance": finding.chance,
+            "reason": finding.reason,
+            "finding": number,
+        }
+        for role in finding.numbers:
+            source = one.taken.sources[role]
+            rows.append(
+                {
+                    "file": path.name,
+                    **_place(tables, source),
+                    "part": source.part,
+                    "quantity": role,
+                    "published": one.taken.group.numbers[role].text,
+                    **shared,
+                }
+            )
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "part"])
+    return frame.assign(chance=frame["chance"].astype(float), finding=frame["finding"].astype(int))
+
+
+def _place(tables: Sequence[Table], source: Source) -> Mapping[str, Any]:
+    table = tables[source.table]
+    return {"table": table.name, "row": table.lines[source.row], "column": source.column}
+
+
+def _public(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[COLUMNS]
+
+
+def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row for each published number: its verdict, the checks, and the reason for the verdict."""
+    rows = []
+    for _, own in frame.groupby(NUMBER, sort=False):
+        verdict = gravest(own["verdict"])
+        first = own[own["verdict"] == verdict].iloc[0]
+        kept = first[["file", "table", "place", "row", "column", "quantity", "published"]].to_dict()
+        chances = own.loc[own["verdict"] == "consistent", "chance"]
+        rows.append(
+            {
+                **kept,
+                "checks": ", ".join(dict.fromkeys(own["check"])),
+                "verdict": verdict,
+                "under": first["under"],
+                "chance": chances.min() if verdict == "consistent" else first["chance"],
+                "reason": first["reason"],
+            }
+        )
+    names = [*COLUMNS[:7], "checks", "verdict", "under", "chance", "reason"]
+    return pd.DataFrame(rows, columns=names)

@@ -1,0 +1,147 @@
+"""A description guessed from the names of columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conjury.inference.errors import InputError, listed
+
+from ..arithmetic.findings import REGISTERED
+from .cells import parts_of
+from .description import Described, Description, Number
+from .grid import Table
+
+_ROLES: dict[str, tuple[str, str]] = {  # role -> pattern of the whole name, meaning in words
+    "mean": (r"mean|m|avg|average|mean score", "the mean"),
+    "sd": (r"sd|s d|std|std dev|stdev|standard deviation", "the standard deviation"),
+    "n": (r"n|sample size|n obs|observations", "the sample size"),
+    "estimate": (r"estimate|est|coef|coefficient|b|beta|amce|effect", "the estimate"),
+    "se": (r"se|s e|std error|std err|standard error|stderr", "the standard error"),
+    "lower": (r"lower|ci lower|lower ci|conf low|2 5|ll", "the lower limit"),
+    "upper": (r"upper|ci upper|upper ci|conf high|97 5|ul", "the upper limit"),
+    "p": (r"p|p value|pvalue|pr t|sig", "the p value"),
+    "z": (r"z|z value|z statistic", "the z statistic"),
+    "t": (r"t|t value|t statistic", "the t statistic"),
+    "r": (r"r|pearson|correlation|corr", "the correlation"),
+    "accuracy": (r"accuracy|acc", "the accuracy"),
+    "precision": (r"precision|prec|ppv", "the precision"),
+    "recall": (r"recall|sensitivity|rec|tpr", "the recall"),
+    "specificity": (r"specificity|tnr", "the specificity"),
+    "f1": (r"f1|f1 score|f score", "the F1 score"),
+    "macro_f1": (r"macro f1|f1 macro", "macro-F1"),
+    "mcc": (r"mcc|matthews", "Matthews' correlation"),
+    "kappa": (r"kappa|cohens kappa|\u03ba", "Cohen's kappa"),
+    "total": (r"total|sum|all|n total", "the total"),
+}
+_PAIRS = {  # "Mean (SD)": the second quantity is in parentheses
+    "mean": "sd",
+    "estimate": "se",
+}
+_LONG = ("metric", "coefficient", "statistic", "measure", "quantity", "score", "label")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A guessed description, and what was guessed in sentences."""
+
+    description: Description
+    sentences: tuple[str, ...]
+
+
+def guess(tables: Sequence[Table], path: Path) -> Guess:
+    """Guess what the columns of tables are.
+
+    Raises
+    ------
+    InputError
+        Where no check applies to what the names of columns suggest.
+    """
+    groups: list[Described] = []
+    sentences: list[str] = []
+    for number, table in enumerate(tables, 1):
+        numbers = dict(_numbers(table))
+        checks = [
+            check
+            for check in REGISTERED.values()
+            if check.needs and all(role in numbers for role in check.needs)
+        ]
+        for check in checks:
+            used = {role: known for role, known in numbers.items() if role in (*check.needs, *check.uses)}
+            if check.name == "counts":
+                used |= dict(_count_columns(table, numbers))
+            groups.append(
+                Described(check=check.name, tables=[number] if len(tables) > 1 else [], numbers=used)
+            )
+            sentences += [_sentence(role, one) for role, one in used.items()]
+    if not groups:
+        columns = listed(tables[0].columns, 20)
+        raise InputError(
+            f"{path}: the columns ({columns}) do not say what the numbers are; write "
+            f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml or name a description with --columns."
+        )
+    return Guess(Description(groups=groups), tuple(dict.fromkeys(sentences)))
+
+
+def _numbers(table: Table) -> Iterator[tuple[str, Number]]:
+    """Roles that the names of columns suggest, wide or long."""
+    found: dict[str, Number] = {}
+    for position, column in enumerate(table.columns):
+        cells = [parts_of(row[position]) for row in table.rows]
+        if not any(cells):
+            continue
+        percent = "%" in column
+        role = _role(column)
+        first, second = _two(column)
+        if first is not None:
+            found.setdefault(first, Number(column=[column], percent=percent))
+            part = "plus_minus" if any("plus_minus" in cell for cell in cells) else "parenthesis"
+            if second is not None:
+                found.setdefault(second, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
+        elif role is not None:
+            found.setdefault(role, Number(column=[column], percent=percent))
+            other = _PAIRS.get(role)
+            for part in ("parenthesis", "plus_minus"):
+                if other is not None and any(part in cell for cell in cells):
+                    found.setdefault(other, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
+            if any("lower" in cell for cell in cells):
+                for end in ("lower", "upper"):
+                    found.setdefault(end, Number(column=[column], part=end, percent=percent))  # type: ignore[arg-type]
+    yield from found.items()
+
+
+def _count_columns(table: Table, numbers: dict[str, Number]) -> Iterator[tuple[str, Number]]:
+    """Every other column of whole numbers, as parts of a total."""
+    total = numbers["total"].column[0]
+    for position, column in enumerate(table.columns):
+        cells = [parts_of(row[position]).get("value", "") for row in table.rows]
+        if column != total and cells and all(re.fullmatch(r"[\d,]+", cell) for cell in cells):
+            yield column, Number(column=[column])
+
+
+def _plain(column: str) -> str:
+    """The last part of a name, in small letters and blanks."""
+    text = column.rpartition(": ")[2].casefold()
+    return " ".join(re.sub(r"[^\w\u03ba]+|_", " ", text).split())
+
+
+def _role(column: str) -> str | None:
+    name = _plain(column)
+    return next((role for role, (pattern, _) in _ROLES.items() if re.fullmatch(pattern, name)), None)
+
+
+def _two(column: str) -> tuple[str | None, str | None]:
+    """Roles of a column such as "Mean (SD)" or "M \u00b1 SD"."""
+    parts = re.fullmatch(r"(.+?)\s*(?:\((.+)\)|(?:\u00b1|\+/-)\s*(.+))", column.rpartition(": ")[2])
+    if parts is None:
+        return None, None
+    first, second = _role(parts[1]), _role(parts[2] or parts[3])
+    return (first, second) if first is not None and second is not None else (None, None)
+
+
+def _sentence(role: str, number: Number) -> str:
+    meaning = _ROLES[role][1] if role in _ROLES else "a part of the total"
+    of = "" if number.part == "value" else f", {number.part.replace('_', '-')},"
+    return f"Guessed: column '{number.column[0]}'{of} is {meaning}"
