@@ -18,7 +18,8 @@ Name = Annotated[
     typer.Argument(
         help="moderation, oogiri, multiturn, harm_or_humor, conjoint (any other conjoint), correction "
         "(estimates by --correct), raters (any judgments), benchmark (any labels with gold), diagnostics, "
-        "estimators or trials."
+        "estimators, trials or "
+        "published (checks of published tables)."
     ),
 ]
 

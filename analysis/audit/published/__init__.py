@@ -1,8 +1,16 @@
 """Published tables: read from files, described, and checked number by number."""
 
-from .checking import check_table, check_tables
+from .checking import check_table, check_tables, write_description
 from .description import Description, read_description
 from .grid import Table
 from .tables import read_tables
 
-__all__ = ["Description", "Table", "check_table", "check_tables", "read_description", "read_tables"]
+__all__ = [
+    "Description",
+    "Table",
+    "check_table",
+    "check_tables",
+    "read_description",
+    "read_tables",
+    "write_description",
+]

@@ -28,7 +28,6 @@ _PIECES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("mark", re.compile(_MARK)),
     ("value", re.compile(rf"({_NUMBER})(?![A-Za-z0-9])")),
 )
-_BEFORE_STARS = re.compile(r"\s+")
 
 
 def parts_of(text: str) -> dict[CellPart, str]:
@@ -65,14 +64,12 @@ def _pieces(text: str) -> Iterator[tuple[CellPart, str]]:
         if text[at].isspace():
             at += 1
             continue
-        for name, pattern in _PIECES:
-            match = pattern.match(text, at)
-            if match is not None:
-                at = match.end()
-                break
-        else:
+        matched = ((name, pattern.match(text, at)) for name, pattern in _PIECES)
+        name, match = next(((name, found) for name, found in matched if found is not None), ("", None))
+        if match is None:
             yield "", ""  # type: ignore[misc]
             return
+        at = match.end()
         if name == "interval":
             yield "lower", _digits(match[1])
             yield "upper", _digits(match[2])
@@ -81,4 +78,4 @@ def _pieces(text: str) -> Iterator[tuple[CellPart, str]]:
 
 
 def _digits(text: str) -> str:
-    return _BEFORE_STARS.sub("", text)
+    return "".join(text.split())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.tables.writing import whole
 
 from ...results import Result
 from ..arithmetic.findings import REGISTERED, VERDICTS, Finding
@@ -49,13 +51,15 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     Returns
     -------
     Result
-        Kind "published_numbers", with one row for each published number and check: ``file, table, place`` (the
-        group, in words)``, row, column, quantity`` (its role)``, published`` (its text)``, check, verdict,
-        under`` (definitions under which it is consistent)``, nearest`` (the nearest possible value)``,
-        n_definitions`` (tried)``, chance`` (probability that random numbers pass)``, reason, finding`` (rows of
-        the same finding share its number). ``extra["numbers"]`` has one row for each published number, with
-        its gravest verdict. Verdicts are "consistent" (as printed), "conditional" (only under another
-        definition), "inconsistent" (as printed) and "untested".
+        Kind "published_numbers", with one row for each published number and check. ``file, table, row,
+        column`` and ``place`` (its group, in words) say where it is; ``quantity`` is its role, ``published``
+        its text.
+        ``check, verdict, reason`` are what a check finds; ``under`` lists definitions under which the number
+        is consistent, ``nearest`` the nearest possible value, ``n_definitions`` how many were tried,
+        ``chance`` the probability that random numbers pass; rows of one finding share the number ``finding``.
+        ``extra["numbers"]`` has one row for each published number, with its gravest verdict. Verdicts are
+        "consistent" (as printed), "conditional" (only under another definition), "inconsistent" (as printed)
+        and "untested".
 
     Raises
     ------
@@ -94,11 +98,12 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     frame = _frame(path, tables, checked)
     settings = {
         "files": [path.name],
-        "title": known.title or path.name,
-        "source": known.source,
-        "guessed": file is None and not isinstance(description, Description),
+        "titles": {path.name: known.title or path.name},
+        "sources": {path.name: known.source},
+        "checks": {name: REGISTERED[name].title for name in frame["check"].unique()},
     }
-    return Result(_public(frame), KIND, tuple(notes), settings, {"numbers": _numbers(frame)})
+    extra = {"numbers": _numbers(frame), "pairs": _pairs(path, checked)}
+    return Result(frame[COLUMNS], KIND, tuple(notes), settings, extra)
 
 
 def check_tables(paths: Sequence[str | Path], description: str | Path | Description | None = None) -> Result:
@@ -118,7 +123,7 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
     Raises
     ------
     InputError
-        As `check_table`, and without a file.
+        As `check_table`; without a file, and for two files of one name.
 
     Examples
     --------
@@ -129,6 +134,10 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
     """
     if not paths:
         raise InputError("There is no table to check; name one file or more.")
+    names = [Path(path).name for path in paths]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"Two files have the name {twice}; rename one, or check them one after the other.")
     results = [check_table(path, description) for path in paths]
     offset, frames = 0, []
     for result in results:
@@ -136,16 +145,52 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
         offset += int(result.frame["finding"].max() + 1) if len(result.frame) else 0
     settings = {
         "files": [name for result in results for name in result.settings["files"]],
-        "titles": {result.settings["files"][0]: result.settings["title"] for result in results},
-        "sources": {result.settings["files"][0]: result.settings["source"] for result in results},
+        **{
+            name: {key: text for result in results for key, text in result.settings[name].items()}
+            for name in ("titles", "sources", "checks")
+        },
     }
     return Result(
         pd.concat(frames, ignore_index=True),
         KIND,
         tuple(note for result in results for note in result.notes),
         settings,
-        {"numbers": pd.concat([result.extra["numbers"] for result in results], ignore_index=True)},
+        {
+            part: pd.concat([result.extra[part] for result in results], ignore_index=True)
+            for part in ("numbers", "pairs")
+        },
     )
+
+
+def write_description(path: str | Path) -> Path:
+    r"""Write the guessed description of a file of tables beside it, as NAME.yaml, and return its path.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of tables.
+
+    Raises
+    ------
+    InputError
+        Where there is such a file already, and where nothing can be guessed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp()) / "small.csv"
+    >>> _ = table.write_text("mean,sd\n2.63,0.58\\n")
+    >>> write_description(table).name
+    'small.yaml'
+    """
+    path = Path(path)
+    beside = _beside(path)
+    if beside.exists():
+        raise InputError(f"{beside} is there already; change it, or move it away.")
+    guessed = guess(read_tables(path), path)
+    with whole(beside) as file:
+        file.write(guessed.text().encode("utf-8"))
+    return beside
 
 
 def gravest(verdicts: Iterable[str]) -> str:
@@ -155,13 +200,17 @@ def gravest(verdicts: Iterable[str]) -> str:
     return next((verdict for verdict in order if verdict in found), "untested")
 
 
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml")
+
+
 def _described(
     path: Path, tables: Sequence[Table], description: str | Path | Description | None
 ) -> tuple[Description, Path | None, list[str]]:
     """The description, its file if there is one, and notes on what was guessed."""
     if isinstance(description, Description):
         return description, None, []
-    beside = path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml")
+    beside = _beside(path)
     file = Path(description) if description is not None else beside if beside.is_file() else None
     if file is not None:
         return read_description(file), file, []
@@ -204,7 +253,7 @@ def under_alternative(findings: Sequence[Finding], name: str, others: Sequence[F
         if other.verdict not in ("consistent", "untested"):  # what excludes nothing excludes these neither
             result.append(replace(finding, n_definitions=tried, chance=both))
             continue
-        under = (*finding.under, name)
+        under = (name, *finding.under)
         result.append(replace(finding, verdict="conditional", under=under, n_definitions=tried, chance=both))
     return result
 
@@ -245,8 +294,23 @@ def _place(tables: Sequence[Table], source: Source) -> Mapping[str, Any]:
     return {"table": table.name, "row": table.lines[source.row], "column": source.column}
 
 
-def _public(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[COLUMNS]
+def _pairs(path: Path, checked: Sequence[Checked]) -> pd.DataFrame:
+    """Means with standard deviations on a scale, for the picture of which are possible."""
+    rows: list[dict[str, Any]] = []
+    for one in checked:
+        numbers, settings = one.taken.group.numbers, one.taken.group.settings
+        if one.finding.check != "mean_sd" or "sd" not in one.finding.numbers or "scale" not in settings:
+            continue
+        low, high = (float(Fraction(str(end))) for end in settings["scale"])
+        averaged = int(settings.get("items", 1)) * int(settings.get("raters", 1))
+        step = float(Fraction(str(settings.get("step", 1)))) / averaged
+        mean, sd = (float(numbers[role].exact) for role in ("mean", "sd"))
+        of = {"file": path.name, "group": one.taken.name, "place": one.taken.group.place}
+        scale = {"lowest": low, "highest": high, "step": step}
+        rows.append({**of, "mean": mean, "sd": sd, **scale, "verdict": one.finding.verdict})
+    names = ["file", "group", "place", "mean", "sd", "lowest", "highest", "step", "verdict"]
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.astype(dict.fromkeys(names[3:8], float))
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:

@@ -32,8 +32,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Taken:
-    """A group for a check, with the place of each of its numbers, and the same under other definitions."""
+    """A group for a check: its kind in words, places of its numbers, the same under other definitions."""
 
+    name: str
     group: Group
     sources: Mapping[str, Source]
     alternatives: Mapping[str, Group]
@@ -165,7 +166,7 @@ class _Rows:
             other: Group(printed, known | self._known(settings, members, name), name)
             for other, settings in described.alternatives.items()
         }
-        return Taken(Group(printed, known, name), sources, others)
+        return Taken(described.name, Group(printed, known, name), sources, others)
 
     def _known(self, settings: Mapping[str, Any], members: Sequence[int], name: str) -> dict[str, Any]:
         found = {key: self._setting(key, value, members, name) for key, value in settings.items()}

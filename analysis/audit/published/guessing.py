@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError, listed
 
 from ..arithmetic.findings import REGISTERED
 from .cells import parts_of
-from .description import Described, Description, Number
+from .description import Described, Description, Number, as_yaml
 from .grid import Table
 
 _ROLES: dict[str, tuple[str, str]] = {  # role -> pattern of the whole name, meaning in words
@@ -49,6 +49,15 @@ class Guess:
 
     description: Description
     sentences: tuple[str, ...]
+
+    def text(self) -> str:
+        """The YAML to be corrected, with the settings that its checks can use as comments."""
+        checks = dict.fromkeys(group.check for group in self.description.groups)
+        lines = [
+            f"# {name}: {REGISTERED[name].title}. Settings: {', '.join(REGISTERED[name].settings) or 'none'}."
+            for name in checks
+        ]
+        return "\n".join([*lines, as_yaml(self.description)])
 
 
 def guess(tables: Sequence[Table], path: Path) -> Guess:

@@ -26,7 +26,7 @@ from made_up_results import (
     write_simulated_results,
 )
 
-from conjury.analysis.pipeline.trials import write_trial
+from conjury.analysis.pipeline.apart import write_trial
 from conjury.analysis.raters import agreement, correlations, coverage
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO

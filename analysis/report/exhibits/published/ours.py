@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...audit.compare import HARM, STUDIES
-from ...audit.harm_or_humor import harm_checks
-from ...audit.moderation import compare_moderation
-from ...audit.oogiri import STUDY, published_checks
-from ...figures.benchmark.answers import printed_metric
-from ...figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
-from ...figures.labels import CORRELATIONS, Labels, Names, words
-from ...frames.vocabulary import OVERALL
-from ...results import Result
-from ..data import ReportData
-from ..methods import plain
-from ..tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole
-from .registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
+from ....audit.compare import HARM, STUDIES
+from ....audit.harm_or_humor import harm_checks
+from ....audit.moderation import compare_moderation
+from ....audit.oogiri import STUDY, published_checks
+from ....figures.benchmark.answers import printed_metric
+from ....figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
+from ....figures.labels import CORRELATIONS, Labels, Names, words
+from ....frames.vocabulary import OVERALL
+from ....results import Result
+from ...data import ReportData
+from ...methods import plain
+from ...tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole
+from ..registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 CONJOINT = "moderation"
 ABOUT = {"published_means": "Means and standard deviations", "published_correlations": "Correlations"}
