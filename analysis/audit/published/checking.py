@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.writing import whole
 
 from ...results import Result
-from ..arithmetic.findings import REGISTERED, VERDICTS, Finding
+from ..arithmetic.findings import REGISTERED, Finding
 from .description import Described, Description, read_description
 from .grid import Table
 from .groups import Place, Source, Taken, groups_of
@@ -26,6 +26,7 @@ COLUMNS = [
     *("file", "table", "place", "row", "column", "quantity", "published", "check", "verdict", "under"),
     *("nearest", "n_definitions", "chance", "reason", "finding"),
 ]
+GRAVITY = ("inconsistent", "conditional", "consistent", "untested")  # what one check tested, is tested
 NUMBER = ["file", "table", "row", "column", "part"]  # what identifies a published number
 
 
@@ -193,13 +194,6 @@ def write_description(path: str | Path) -> Path:
     return beside
 
 
-def gravest(verdicts: Iterable[str]) -> str:
-    """The gravest of some verdicts; a number that one check could not test and another could was tested."""
-    found = set(verdicts)
-    order = [verdict for verdict in VERDICTS if verdict != "untested"]
-    return next((verdict for verdict in order if verdict in found), "untested")
-
-
 def _beside(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml")
 
@@ -224,7 +218,7 @@ def _run(described: Described, taken: Taken, file: Path | None) -> list[Finding]
     run = REGISTERED[described.check].run
     try:
         findings = list(run(taken.group))
-        for name, other in taken.alternatives.items():
+        for name, other in reversed(list(taken.alternatives.items())):
             if any(one.verdict not in ("consistent", "untested") for one in findings):
                 findings = under_alternative(findings, name, list(run(other)))
     except InputError as error:
@@ -314,22 +308,13 @@ def _pairs(path: Path, checked: Sequence[Checked]) -> pd.DataFrame:
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row for each published number: its verdict, the checks, and the reason for the verdict."""
-    rows = []
-    for _, own in frame.groupby(NUMBER, sort=False):
-        verdict = gravest(own["verdict"])
-        first = own[own["verdict"] == verdict].iloc[0]
-        kept = first[["file", "table", "place", "row", "column", "quantity", "published"]].to_dict()
-        chances = own.loc[own["verdict"] == "consistent", "chance"]
-        rows.append(
-            {
-                **kept,
-                "checks": ", ".join(dict.fromkeys(own["check"])),
-                "verdict": verdict,
-                "under": first["under"],
-                "chance": chances.min() if verdict == "consistent" else first["chance"],
-                "reason": first["reason"],
-            }
-        )
+    """One row for each published number: its gravest verdict with the reason, and all checks.
+
+    Of several findings with this verdict, the one that random numbers pass least often is given.
+    """
+    keyed = frame.assign(rank=frame["verdict"].map(GRAVITY.index))
+    first = keyed.sort_values(["rank", "chance"], kind="stable", na_position="last").drop_duplicates(NUMBER)
+    checks = keyed.groupby(NUMBER, sort=False)["check"].agg(lambda names: ", ".join(dict.fromkeys(names)))
+    numbers = first.sort_index().merge(checks.rename("checks").reset_index(), on=NUMBER)
     names = [*COLUMNS[:7], "checks", "verdict", "under", "chance", "reason"]
-    return pd.DataFrame(rows, columns=names)
+    return numbers[names].reset_index(drop=True)

@@ -188,8 +188,9 @@ def _check_setting(marked: MarkedYaml, at: tuple[str | int, ...], value: object)
     try:
         Setting.model_validate(value)
     except ValidationError as problems:
-        first = {**problems.errors()[0], "loc": at}
-        raise translated(marked, [first]) from None  # type: ignore[list-item]
+        first = problems.errors()[0]
+        first["loc"] = (*at, *first["loc"])
+        raise translated(marked, [first]) from None
 
 
 def as_yaml(description: Description) -> str:

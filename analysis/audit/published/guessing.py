@@ -40,6 +40,7 @@ _PAIRS = {  # "Mean (SD)": the second quantity is in parentheses
     "mean": "sd",
     "estimate": "se",
 }
+GUESSED = ("mean_sd", "counts", "scores", "agreement", "correlation", "effect")  # checks that are guessed
 _LONG = ("metric", "coefficient", "statistic", "measure", "quantity", "score", "label")
 
 
@@ -74,7 +75,7 @@ def guess(tables: Sequence[Table], path: Path) -> Guess:
         numbers = dict(_numbers(table))
         checks = [
             check
-            for check in REGISTERED.values()
+            for check in (REGISTERED[name] for name in GUESSED if name in REGISTERED)
             if check.needs and all(role in numbers for role in check.needs)
         ]
         for check in checks:

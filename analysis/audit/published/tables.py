@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from conjury.inference.tables.limits import (
     CELL_CHARACTERS,
     PUBLISHED_BYTES,
     PUBLISHED_CELLS,
+    PUBLISHED_TABLES,
     check_columns,
     read_content,
     reading,
@@ -67,7 +69,9 @@ def read_tables(path: str | Path) -> list[Table]:
     except UnicodeDecodeError:
         raise InputError(f"{path}: the file is not UTF-8 text; save it as UTF-8.") from None
     with reading(path):
-        tables = list(READERS[kind](text, path))
+        tables = list(islice(READERS[kind](text, path), PUBLISHED_TABLES + 1))
+    if len(tables) > PUBLISHED_TABLES:
+        raise InputError(f"{path}: the file contains more than {PUBLISHED_TABLES:,} tables; split it.")
     if not tables:
         raise InputError(f"{path}: the file contains no table with a head and a row; check the file.")
     return tables
