@@ -26,7 +26,10 @@ LIMITS = ("inconsistent", "conditional")  # of --fail-on, the gravest first
 SHOWN = 20  # findings that are printed; all are in the results folder
 
 Files = Annotated[
-    list[Path], typer.Argument(help="Tables (.csv, .tsv, .html, .md, .tex), each with NAME.yaml beside it.")
+    list[str],
+    typer.Argument(
+        help="Tables (.csv, .tsv, .html, .md, .tex) with NAME.yaml beside them, or names of those that ship."
+    ),
 ]
 
 
@@ -70,12 +73,13 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
 
     if writing.fail_on is not None and writing.fail_on not in LIMITS:
         raise InputError(f"--fail-on {writing.fail_on!r} is unknown; use {listed(LIMITS)}.")
+    paths = [_path(name) for name in files]
     if reading.write:
-        for file in files:
+        for file in paths:
             console.print(f"{write_description(file)}: correct what was guessed, and run the command again.")
         return
     begun = time.monotonic()
-    result = check_tables(files, reading.columns)
+    result = check_tables(paths, reading.columns)
     seconds = time.monotonic() - begun
     if writing.as_json:
         sys.stdout.write(as_json(result))
@@ -83,12 +87,20 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
         for line in summary(result):
             console.print(line)
     if writing.out is not None:
-        _write(writing.out, result, files, seconds, quiet=writing.as_json)
+        _write(writing.out, result, paths, seconds, quiet=writing.as_json)
     elif not writing.as_json:
         print_notes(result.notes, Path())
     stops = LIMITS[: LIMITS.index(writing.fail_on) + 1] if writing.fail_on is not None else ()
     if set(result.extra["numbers"]["verdict"]) & set(stops):
         raise typer.Exit(1)
+
+
+def _path(name: str) -> Path:
+    """A file, or a table that ships by its name."""
+    from conjury.inference.tables.files import PUBLISHED
+
+    ships = PUBLISHED / f"{name}.csv"
+    return ships if not Path(name).exists() and ships.is_file() else Path(name)
 
 
 def _write(out: Path, result: Result, files: list[Path], seconds: float, quiet: bool) -> None:

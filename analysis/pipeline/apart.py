@@ -26,12 +26,8 @@ def write_checked_tables(
 ) -> None:
     """Write checks of published tables, in place of earlier ones of the folder."""
     named = Named(TABLES_PART, "Published numbers checked against each other", result, seconds)
-    rows = result.extra["numbers"].groupby("file").size()
-    counts = [int(rows.get(file.name, 0)) for file in files]
-    data = [
-        describe_file(file, count, "", count, "published table")
-        for file, count in zip(files, counts, strict=True)
-    ]
+    rows = result.settings["rows"]
+    data = [describe_file(file, rows[file.name], "", rows[file.name], "published table") for file in files]
     described = {"study": "published_tables", "title": "Published tables"}
     _write(folder, named, described, {"data": data}, draw)
 

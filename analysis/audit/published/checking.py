@@ -84,23 +84,25 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     known, file, notes = _described(path, tables, description)
     place = Place(path, file)
     checked: list[Checked] = []
-    skipped: dict[str, int] = {}
+    skipped: dict[tuple[str, str], int] = {}
     for described in known.groups:
         for taken in groups_of(tables, described, place):
             lacking = [role for role in REGISTERED[described.check].needs if role not in taken.group.numbers]
             if lacking or not taken.group.numbers:
-                what = f"{described.check} without {listed(lacking) or 'a number'}"
-                skipped[what] = skipped.get(what, 0) + 1
+                missing = (REGISTERED[described.check].title, listed(lacking) or "every number")
+                skipped[missing] = skipped.get(missing, 0) + 1
                 continue
             checked += [Checked(taken, finding) for finding in _run(described, taken, file)]
     notes += [
-        f"{counted(number, 'group')} of {path.name} not checked: {what}." for what, number in skipped.items()
+        f"{title}: {counted(number, 'group')} of {path.name} not checked, since {what} is missing."
+        for (title, what), number in skipped.items()
     ]
     frame = _frame(path, tables, checked)
     settings = {
         "files": [path.name],
         "titles": {path.name: known.title or path.name},
         "sources": {path.name: known.source},
+        "rows": {path.name: sum(len(table.rows) for table in tables)},
         "checks": {name: REGISTERED[name].title for name in frame["check"].unique()},
     }
     extra = {"numbers": _numbers(frame), "pairs": _pairs(path, checked)}
@@ -148,7 +150,7 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
         "files": [name for result in results for name in result.settings["files"]],
         **{
             name: {key: text for result in results for key, text in result.settings[name].items()}
-            for name in ("titles", "sources", "checks")
+            for name in ("titles", "sources", "rows", "checks")
         },
     }
     return Result(

@@ -49,7 +49,9 @@ def test_numbers_have_the_verdicts_of_their_groups(tmp_path: Path) -> None:
     assert frame.loc[frame["place"] == "ratings, B", "published"].unique().tolist() == ["2.35", "0.82"]
     assert frame.loc[frame["place"] == "ratings, B", "row"].unique().tolist() == [3]
     assert frame["n_definitions"].min() >= 1
-    assert result.notes == ("1 group of table.csv not checked: mean_sd without mean.",)
+    assert result.notes == (
+        "Means and standard deviations of ratings: 1 group of table.csv not checked, since mean is missing.",
+    )
     assert (result.settings["titles"], result.settings["files"]) == ({"table.csv": "Ratings"}, ["table.csv"])
 
 

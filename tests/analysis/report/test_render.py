@@ -25,7 +25,7 @@ from conjury.inference.tables.files import QUARTO
 
 SOURCES = pytest.mark.parametrize("source", sorted(QUARTO.glob("[!_]*.qmd")), ids=lambda path: path.stem)
 ORDER = ["moderation", "conjoint", "correction", "estimators", "trials", "diagnostics", "oogiri", "raters"]
-ORDER += ["multiturn", "harm_or_humor", "benchmark"]
+ORDER += ["multiturn", "harm_or_humor", "benchmark", "published"]
 
 
 @pytest.fixture(scope="module")

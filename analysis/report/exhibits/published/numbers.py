@@ -118,11 +118,11 @@ def reading(result: Result) -> str:
     if known.empty:
         return text
     weak = int((known > 0.5).sum())
+    above = f"for {whole(weak)} it is above one half, so that their consistency says little" if weak else ""
     return (
         f"{text} To be consistent says more, the less likely random numbers of as many digits are to pass. "
         f"For {whole(len(known))} of the numbers consistent as printed this probability is known; its median "
-        f"is {number(known.median(), 2)}, and for {whole(weak)} it is above one half, so that their "
-        "consistency says little."
+        f"is {number(known.median(), 2)}{', and ' if above else ''}{above}."
     )
 
 
