@@ -44,6 +44,11 @@ def verdict_colors(look: Theme) -> dict[str, str]:
     }
 
 
+def marker_of(verdict: str, look: Theme) -> str:
+    """The marker of a verdict."""
+    return look.marker(list(VERDICTS).index(verdict))
+
+
 @dataclass(frozen=True)
 class Bars:
     """Shares of published numbers by verdict: a panel for each file, a bar for each check."""
@@ -193,8 +198,8 @@ class Umbrellas:
             if place % across == 0:
                 axes.set_ylabel("Standard deviation")
         handles = [
-            Line2D([], [], linestyle="none", marker=look.marker(k), color=colors[name], markersize=4.5)
-            for k, name in enumerate(shown)
+            Line2D([], [], linestyle="none", marker=marker_of(name, look), color=colors[name], markersize=4.5)
+            for name in shown
         ]
         add_legend(drawn, handles, [VERDICTS[name] for name in shown], columns, title, look)
         return drawn
@@ -213,7 +218,7 @@ class Umbrellas:
             axes.plot(
                 here["mean"],
                 here["sd"],
-                look.marker(place),
+                marker_of(name, look),
                 color=colors[name],
                 markersize=3.2 if name != "inconsistent" else 4.5,
                 markeredgecolor=look.background,
