@@ -3,6 +3,7 @@
 from .checking import check_table, check_tables, write_description
 from .description import Description, read_description
 from .grid import Table
+from .shipped import shipped_checks
 from .tables import read_tables
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "check_tables",
     "read_description",
     "read_tables",
+    "shipped_checks",
     "write_description",
 ]

@@ -22,6 +22,7 @@ from .guessing import guess
 from .tables import read_tables
 
 KIND = "published_numbers"
+EXTRA = ("numbers", "pairs")  # further tables
 COLUMNS = [
     *("file", "table", "place", "row", "column", "quantity", "published", "check", "verdict", "under"),
     *("nearest", "n_definitions", "chance", "reason", "finding"),
@@ -158,10 +159,7 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
         KIND,
         tuple(note for result in results for note in result.notes),
         settings,
-        {
-            part: pd.concat([result.extra[part] for result in results], ignore_index=True)
-            for part in ("numbers", "pairs")
-        },
+        {part: pd.concat([result.extra[part] for result in results], ignore_index=True) for part in EXTRA},
     )
 
 

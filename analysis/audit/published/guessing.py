@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from conjury.inference.errors import InputError, listed
 
 from ..arithmetic.findings import REGISTERED
-from .cells import parts_of
+from .cells import is_missing, parts_of
 from .description import Described, Description, Number, as_yaml
 from .grid import Table
 
@@ -72,18 +72,16 @@ def guess(tables: Sequence[Table], path: Path) -> Guess:
     groups: list[Described] = []
     sentences: list[str] = []
     for number, table in enumerate(tables, 1):
-        numbers = dict(_numbers(table))
-        checks = [
-            check
-            for check in (REGISTERED[name] for name in GUESSED if name in REGISTERED)
-            if check.needs and all(role in numbers for role in check.needs)
-        ]
+        numbers, by = dict(_numbers(table)), None
+        if not any(_applies(name, numbers) for name in GUESSED):
+            numbers, by = _long(table)
+        checks = [REGISTERED[name] for name in GUESSED if _applies(name, numbers)]
         for check in checks:
             used = {role: known for role, known in numbers.items() if role in (*check.needs, *check.uses)}
             if check.name == "counts":
-                used |= dict(_count_columns(table, numbers))
+                used |= dict(_parts_of_total(table, numbers["total"]))
             groups.append(
-                Described(check=check.name, tables=[number] if len(tables) > 1 else [], numbers=used)
+                Described(check=check.name, tables=[number] if len(tables) > 1 else [], by=by, numbers=used)
             )
             sentences += [_sentence(role, one) for role, one in used.items()]
     if not groups:
@@ -93,6 +91,39 @@ def guess(tables: Sequence[Table], path: Path) -> Guess:
             f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml or name a description with --columns."
         )
     return Guess(Description(groups=groups), tuple(dict.fromkeys(sentences)))
+
+
+def _applies(name: str, numbers: Mapping[str, Number]) -> bool:
+    """Whether a check that can be guessed is there and has the roles that it needs."""
+    check = REGISTERED.get(name)
+    if check is None or not set(numbers) & {*check.needs, *check.uses}:
+        return False
+    return all(role in numbers for role in check.needs) and bool(check.needs)
+
+
+def _long(table: Table) -> tuple[dict[str, Number], list[str]]:
+    """Roles that the values of one column name, with the numbers in another; columns before it are keys."""
+    for position, column in enumerate(table.columns):
+        if _plain(column) not in _LONG:
+            continue
+        values = list(dict.fromkeys(row[position] for row in table.rows))
+        roles = {role: value for value in values if (role := _role(value)) is not None}
+        numeric = [
+            at
+            for at in range(position + 1, len(table.columns))
+            if all(parts_of(row[at]) or is_missing(row[at]) for row in table.rows)
+        ]
+        if not roles or not numeric:
+            continue
+        at = numeric[0]
+        name = table.columns[at]
+        percent = "percent" in _plain(name).split() or "%" in name
+        numbers = {
+            role: Number(column=[name], where={column: [value]}, percent=percent)
+            for role, value in roles.items()
+        }
+        return numbers, [key for key in table.columns[:at] if key != column]
+    return {}, []
 
 
 def _numbers(table: Table) -> Iterator[tuple[str, Number]]:
@@ -122,12 +153,16 @@ def _numbers(table: Table) -> Iterator[tuple[str, Number]]:
     yield from found.items()
 
 
-def _count_columns(table: Table, numbers: dict[str, Number]) -> Iterator[tuple[str, Number]]:
-    """Every other column of whole numbers, as parts of a total."""
-    total = numbers["total"].column[0]
+def _parts_of_total(table: Table, total: Number) -> Iterator[tuple[str, Number]]:
+    """Every other column of whole numbers as a part of the total; in a long table every other name."""
+    for column, (name,) in total.where.items():
+        at = table.columns.index(column)
+        others = list(dict.fromkeys(row[at] for row in table.rows if row[at] != name))
+        yield f"{{{column}}}", Number(column=total.column, where={column: others})
+        return
     for position, column in enumerate(table.columns):
         cells = [parts_of(row[position]).get("value", "") for row in table.rows]
-        if column != total and cells and all(re.fullmatch(r"[\d,]+", cell) for cell in cells):
+        if column != total.column[0] and all(re.fullmatch(r"[\d,]+", cell) for cell in cells):
             yield column, Number(column=[column])
 
 
@@ -154,4 +189,5 @@ def _two(column: str) -> tuple[str | None, str | None]:
 def _sentence(role: str, number: Number) -> str:
     meaning = _ROLES[role][1] if role in _ROLES else "a part of the total"
     of = "" if number.part == "value" else f", {number.part.replace('_', '-')},"
-    return f"Guessed: column '{number.column[0]}'{of} is {meaning}"
+    where = "".join(f" where '{name}' is {' or '.join(values)}" for name, values in number.where.items())
+    return f"Guessed: column '{number.column[0]}'{where}{of} is {meaning}"

@@ -251,3 +251,18 @@ def test_a_description_elsewhere_takes_the_place_of_the_one_beside_the_table(tmp
     other: Any = tmp_path / "other.yaml"
     other.write_text(DESCRIBED, encoding="utf-8")
     assert check_table(path, other).frame.equals(check_table(path, read_description(other)).frame)
+
+
+def test_roles_in_a_column_of_names_are_guessed(tmp_path: Path) -> None:
+    table = "judge,statistic,value\nA,mean,2.30\nA,std,0.82\nB,mean,2.35\nB,std,-\n"
+    result = check_table(written(tmp_path, table))
+    guessed = "Guessed: column 'value' where 'statistic' is std is the standard deviation; "
+    assert any(note.startswith(guessed) for note in result.notes)
+    assert sorted(verdicts(result)) == [("A", "mean"), ("A", "sd"), ("B", "mean")]
+
+
+def test_parts_of_a_total_are_guessed_in_long_tables(tmp_path: Path) -> None:
+    table = "language,label,count\nen,yes,3\nen,no,4\nen,total,7\nes,yes,1\nes,no,1\nes,total,3\n"
+    found = verdicts(check_table(written(tmp_path, table)))
+    assert found["en", "yes"] == found["en", "total"] == "consistent"
+    assert found["es", "no"] == found["es", "total"] == "conditional"
