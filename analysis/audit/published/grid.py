@@ -66,12 +66,14 @@ def laid_out(grid: Grid, source: object) -> Table | None:
     becomes the first column; rows of parentheses alone belong to the numbers above them.
     """
     texts = _filled(grid.rows, source)
-    heads = sum(row.is_head for row in grid.rows)
-    if not texts or heads >= len(texts):
+    heads = max(sum(row.is_head for row in grid.rows), 1)
+    if heads == 1:
+        heads = _heads(texts)
+        texts[: heads - 1] = map(_filled_right, texts[: heads - 1])
+    if heads >= len(texts):
         return None
-    head, body = texts[: max(heads, 1)], texts[max(heads, 1) :]
-    columns = _names(head)
-    rows, sections, lines = _body(body, grid.rows[max(heads, 1) :])
+    columns = _names(texts[:heads])
+    rows, sections, lines = _body(texts[heads:], grid.rows[heads:])
     if not rows:
         return None
     if any(sections):
@@ -114,11 +116,26 @@ def _filled(rows: Sequence[Row], source: object) -> list[list[str]]:
     return [[taken.get((at, column), "") for column in range(width)] for at in range(len(rows))]
 
 
+def _heads(texts: Sequence[Sequence[str]]) -> int:
+    """How many rows the head has where one is marked: also the next, if they only name columns."""
+    heads = 1
+    for row in texts[1:]:
+        if row[0] or sum(map(bool, row)) < 2 or any(map(parts_of, row)):
+            break
+        heads += 1
+    return heads
+
+
+def _filled_right(row: Sequence[str]) -> list[str]:
+    """A row of a head in which an empty cell belongs to the name on its left."""
+    filled = [row[0]]
+    for position, text in enumerate(row[1:], 1):
+        filled.append(text or (filled[-1] if position > 1 else ""))
+    return filled
+
+
 def _names(head: Sequence[Sequence[str]]) -> list[str]:
-    names = []
-    for parts in zip(*head, strict=True):
-        names.append(": ".join(dict.fromkeys(part for part in parts if part)))
-    return names
+    return [": ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*head, strict=True)]
 
 
 def _body(

@@ -54,7 +54,9 @@ class Place:
 
 def groups_of(tables: Sequence[Table], described: Described, place: Place) -> Iterator[Taken]:
     """Every group that a description defines, in the order of the table."""
-    for at in _tables(tables, described, place):
+    chosen = _tables(tables, described, place)
+    _refuse_unknown_values([tables[at] for at in chosen], described, place)
+    for at in chosen:
         table = tables[at]
         index = {column: position for position, column in enumerate(table.columns)}
         rows = _filled_down(table, [index[name] for name in described.by or ()])
@@ -100,6 +102,19 @@ def _tables(tables: Sequence[Table], described: Described, place: Place) -> list
             f"are {listed(tables[at].columns, 20)}."
         )
     return having
+
+
+def _refuse_unknown_values(tables: Sequence[Table], described: Described, place: Place) -> None:
+    """Refuse values of ``rows`` and ``where`` that no row has."""
+    filters = [described.rows, *(number.where for number in described.numbers.values())]
+    for column, values in ((column, values) for one in filters for column, values in one.items()):
+        known = {row[table.columns.index(column)] for table in tables for row in table.rows}
+        unknown = next((value for value in values if value not in known), None)
+        if unknown is not None:
+            raise place.error(
+                f"no row of {place.file} has '{unknown}' in the column '{column}'"
+                f"{did_you_mean(unknown, known)}; correct the description."
+            )
 
 
 def _filled_down(table: Table, columns: Sequence[int]) -> list[tuple[str, ...]]:
@@ -210,7 +225,7 @@ class _Rows:
             found = list(dict.fromkeys(_part(text, setting) for text in texts))
         else:
             keys = dict.fromkeys(", ".join(row[self.index[n]] for n in setting.by) for row in rows)
-            found = list(dict.fromkeys(map(_hashable, (_looked_up(setting, key) for key in keys))))
+            found = list(dict.fromkeys(_hashable(self._looked_up(name, setting, key)) for key in keys))
         if len(found) > 1:
             raise self.place.error(
                 f"{place or 'a group'} has several values of the setting '{name}' ({listed(found, 3)}); "
@@ -219,6 +234,14 @@ class _Rows:
         if not found:
             return None
         return found[0].value if isinstance(found[0], _Held) else found[0]
+
+    def _looked_up(self, name: str, setting: Setting, key: str) -> Any:
+        texts = {str(one): value for one, value in setting.values.items()}
+        if key not in texts and OTHER not in texts:
+            raise self.place.error(
+                f"the setting '{name}' has no value for '{key}'; add one to values, or one for '{OTHER}'."
+            )
+        return texts.get(key, texts.get(OTHER))
 
 
 @dataclass(frozen=True)
@@ -240,11 +263,6 @@ class _Held:
 
 def _hashable(value: Any) -> _Held:
     return _Held(repr(value), value)
-
-
-def _looked_up(setting: Setting, key: str) -> Any:
-    texts = {str(name): value for name, value in setting.values.items()}
-    return texts.get(key, texts.get(OTHER))
 
 
 def _part(text: str, setting: Setting) -> str:

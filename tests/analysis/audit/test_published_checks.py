@@ -141,8 +141,8 @@ def test_alternatives_leave_consistent_numbers_and_count_what_was_tried() -> Non
     assert (still[0].verdict, still[0].under, still[0].chance) == ("inconsistent", (), 1.0)
 
 
-def test_a_result_without_groups_is_empty(tmp_path: Path) -> None:
-    description = DESCRIBED.replace("    by: group\n", "    rows: {group: D}\n")
+def test_a_result_without_a_group_that_can_be_checked_is_empty(tmp_path: Path) -> None:
+    description = DESCRIBED.replace("    by: group\n", "    rows: {group: C}\n")
     result = check_table(written(tmp_path, RATINGS, description))
     assert (len(result.frame), len(result.extra["numbers"])) == (0, 0)
 
@@ -200,6 +200,8 @@ def test_columns_that_say_nothing_are_refused(tmp_path: Path) -> None:
         ("title: Ratings", "titel: Ratings", r"table.yaml:2: titel: 'titel' is unknown here; did you"),
         ("groups:", "groups: []\nx:", "table.yaml"),
         ("by: group", "by: []\n    rows: {group: [A, B]}", "has two numbers for 'mean'"),
+        ("by: group", "by: group\n    rows: {group: [A, b]}", r"no row of .* has 'b' in the column 'group' \(did you"),
+        ("n: {column: n}", "n: {by: group, values: {A: 3, B: 4}}", r"the setting 'n' has no value for 'C'; add one"),
         ("n: {column: n}", "n: {column: n, where: {group: [A, B]}}", None),
     ],
 )  # fmt: skip

@@ -167,3 +167,30 @@ def test_text_that_is_not_utf_8_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="this is a folder"):
         read_tables(tmp_path / "folder.csv")
+
+
+def test_rows_below_a_head_that_only_name_columns_belong_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "table.md"
+    lines = [
+        "| Model | English | | Arabic | |",
+        "|-|-|-|-|-|",
+        "| | Acc | F1 | Acc | F1 |",
+        "| A | 1.0 | 2.0 | 3.0 | 4.0 |",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    table = one(path)
+    assert table.columns == ("Model", "English: Acc", "English: F1", "Arabic: Acc", "Arabic: F1")
+    assert table.rows == (("A", "1.0", "2.0", "3.0", "4.0"),)
+    path.write_text("\n".join([*lines[:2], "| | Acc | 2.0 | Acc | F1 |"]), encoding="utf-8")
+    assert one(path).columns == ("Model", "English", "column 3", "Arabic", "column 5")
+
+
+@pytest.mark.shared
+def test_tables_of_a_real_publication_are_read(tmp_path: Path, shared: Path) -> None:
+    path = tmp_path / "paper.md"
+    path.write_bytes((shared / "papers" / "harm_or_humor.txt").read_bytes())
+    tables = {table.columns: table for table in read_tables(path)}
+    counts = next(table for columns, table in tables.items() if columns[-1] == "Total")
+    assert counts.rows[0] == ("Textual", "Arabic", "546", "274", "180", "1,000")
+    agreed = next(columns for columns in tables if "Harmful vs. Safe: \u03ba" in columns)
+    assert len(agreed) == 7
