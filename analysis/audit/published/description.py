@@ -170,6 +170,11 @@ def _problem(group: Described) -> tuple[tuple[str, ...], str] | None:
     lacking = [role for role in check.needs if role not in group.numbers]
     if lacking:
         return ("numbers",), f"the check {check.name} needs {listed(lacking)}; add it to numbers."
+    roles = [*check.needs, *check.uses]
+    if roles and "parts" not in check.settings:
+        other = next((role for role in group.numbers if role.partition(":")[0] not in roles), None)
+        if other is not None:
+            return ("numbers", other), suggestion(other, roles)
     for at, settings in _settings(group):
         unknown = [name for name in settings if name not in check.settings]
         if unknown:
