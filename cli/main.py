@@ -11,6 +11,7 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
+from .checking_tables import check_table
 from .commands.agreement import agreement, alt_test
 from .commands.check import check
 from .commands.collect import collect
@@ -30,9 +31,12 @@ from .import_command import import_
 from .perturbing import perturb
 from .rendering import render
 
-READERS = tuple(
-    f"conjury.inference.{name}"
-    for name in ("tables", "study.yaml", "simulation.truth_table", "humans", "stimuli", "design.stimuli")
+READERS = (
+    *(
+        f"conjury.inference.{name}"
+        for name in ("tables", "study.yaml", "simulation.truth_table", "humans", "stimuli", "design.stimuli")
+    ),
+    "conjury.analysis.audit.published",
 )
 LONGEST = 4_000  # characters of a message
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
@@ -62,6 +66,7 @@ app.command()(report)
 app.command()(power)
 app.command()(diagnose)
 app.command()(check)
+app.command("check-table")(check_table)
 app.command()(trial)
 app.command()(doctor)
 app.command("agreement")(agreement)

@@ -15,7 +15,9 @@ from fakes.studies import change_study, towns, write_study
 from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
 from made_up_results import manifest, record, write_results
 
+from conjury.analysis.audit.published import Description, check_table
 from conjury.analysis.figures.labels import Names
+from conjury.analysis.pipeline.apart import write_checked_tables
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.report import Report
@@ -234,3 +236,21 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
     report = Report(tmp_path, "items")
     report.show(result.kind)
     check_markdown("\n\n".join([report.opening(), report.notes(), capsys.readouterr().out]))
+
+
+@pytest.mark.long
+def test_checked_tables_show_hostile_text(
+    texts: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names, lines = list(texts.values()), in_lines(texts)
+    table = pd.DataFrame({"group": [*names, "A"], "mean": ["9.00"] * len(names) + ["2.30"], "sd": "0.82"})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    group = {"check": "mean_sd", "name": lines, "by": ["group"], "numbers": {"mean": "mean", "sd": "sd"}}
+    group |= {"settings": {"scale": [1, 5], "n": 10}, "alternatives": {lines: {"n": 20}, names[0]: {"n": 77}}}
+    described = Description.model_validate({"title": lines, "source": lines, "groups": [group]})
+    result = check_table(tmp_path / "x.csv", described)
+    write_checked_tables(tmp_path / "results", result, [tmp_path / "x.csv"], 1.0, lambda folder, part: [])
+    report = Report(tmp_path / "results", "published_numbers")
+    report.show("published_numbers")
+    assert set(result.frame["verdict"]) >= {"inconsistent", "consistent"}
+    check_markdown("\n\n".join([report.opening(), report.methods(), report.notes(), capsys.readouterr().out]))

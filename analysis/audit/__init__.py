@@ -5,8 +5,11 @@ from .harm_or_humor import compare_harm, harm_checks
 from .moderation import compare_moderation
 from .multiturn import compare_multiturn, published
 from .oogiri import compare_oogiri, published_checks
+from .published import check_table, check_tables
 
 __all__ = [
+    "check_table",
+    "check_tables",
     "compare",
     "compare_harm",
     "compare_moderation",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
@@ -71,9 +70,3 @@ def refuse_empty(compared: pd.DataFrame, study: str, about: str) -> None:
     """Refuse a comparison without a number in common."""
     if compared.empty:
         raise InputError(f"{study}: no published number is about these {about}.")
-
-
-def whole_counts(mean: np.ndarray, n: int) -> np.ndarray:
-    """Whether means, rounded to three digits, can be those of n whole numbers, shape of ``mean``."""
-    # The GRIM test: Brown and Heathers (2017), doi:10.1177/1948550616673876.
-    return np.asarray(np.abs(np.round(mean * n) / n - mean) <= ROUNDING + 1e-9)

@@ -68,7 +68,7 @@ def _options(result: Result) -> dict[str, Any]:
 OF_CONJOINTS, OF_ITEMS = "prediction_powered", "prediction_powered_items"
 CORRECTIONS = (OF_CONJOINTS, OF_ITEMS)  # estimates among people that models make more precise
 TRIAL = "trial"
-APART = ("compared", "diagnosed", "checked")  # runs with documents of their own
+APART = ("compared", "diagnosed", "checked", "published_numbers")  # runs with documents of their own
 TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
 CONJOINT = (
     *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
@@ -101,6 +101,11 @@ class ReportData:
             raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
         if self.about == "checked" and "checked" not in runs:
             raise InputError(f"{self.path} has no checks; run `conjury check WHAT --out FOLDER` first.")
+        if self.about == "published_numbers" and "published_numbers" not in runs:
+            raise InputError(
+                f"{self.path} has no checks of published tables; run `conjury check-table FILE --out FOLDER` "
+                "first."
+            )
         if self.about == "corrected" and not self.of_kind(*CORRECTIONS):
             raise InputError(
                 f"{self.path} has no estimates that models make more precise; run `conjury fit` with "

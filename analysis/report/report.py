@@ -65,7 +65,7 @@ class Report(ReportData):
     ----------
     path : str or Path
         A folder written by ``conjury fit`` or by a command that adds to results.
-    about : {"fit", "items", "corrected", "compared", "diagnosed", "checked", "tried"}
+    about : {"fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"}
         The run that the document is about; ``"items"`` are ratings and labels, ``"corrected"`` the estimates
         that models make more precise, ``"tried"`` simulation studies of estimators.
 
@@ -382,6 +382,8 @@ def _how_to_compute(results: str, about: str, error: str) -> str:
             f"There are no results in {code(results)} yet; write them with "
             f"{code(f'conjury check WHAT --out {results}')}. {other}"
         )
+    if about == "published_numbers":
+        commands = [f"conjury check-table FILE --out {results}"]
     commands += [f"{THEN[about]} STUDY --results {results}"] if about in THEN else []
     run = " and then ".join(code(command) for command in commands)
     return f"There are no results in {code(results)} yet; compute them with {run}. {other}"

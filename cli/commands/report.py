@@ -18,7 +18,7 @@ Name = Annotated[
     typer.Argument(
         help="moderation, oogiri, multiturn, harm_or_humor, conjoint (any other conjoint), correction "
         "(estimates by --correct), raters (any judgments), benchmark (any labels with gold), diagnostics, "
-        "checks, estimators or trials."
+        "checks, estimators, trials or published (checks of published tables)."
     ),
 ]
 

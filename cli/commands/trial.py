@@ -45,7 +45,7 @@ class Run:
 @grouped
 def trial(file: File, run: Run) -> None:
     """Compare estimators on simulated data with known true values: bias, coverage, power and more."""
-    from conjury.analysis.pipeline.trials import write_trial
+    from conjury.analysis.pipeline.apart import write_trial
     from conjury.analysis.trial import load_trial, run_trial
     from conjury.analysis.trial.running import expected_in_words
 

@@ -21,6 +21,9 @@ from ..errors import InputError
 TABLE_BYTES = 2**30  # a CSV of choices or judgments, unpacked
 EXPORT_BYTES = 2**28  # an export of another program, or any other JSON or text, unpacked
 YAML_BYTES = 2**20
+PUBLISHED_BYTES = 2**24  # of a file of published tables
+PUBLISHED_CELLS = 200_000  # of a published table
+PUBLISHED_TABLES = 1_000  # of one file
 LINE_BYTES = 2**26  # bytes of a CSV without a line break
 CELL_CHARACTERS = 2**24
 COLUMNS = 10_000

@@ -13,6 +13,7 @@ import made_up_few_labels as few
 import made_up_trials as trials
 import numpy as np
 import pandas as pd
+from made_up_checked_tables import checked_numbers
 from made_up_instrument import INSTRUMENT
 from made_up_results import (
     ATTRIBUTES,
@@ -610,6 +611,10 @@ TRIALS: dict[str, Made] = {
     "trial": trials.result,
     **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
 }
+PUBLISHED: dict[str, Made] = {
+    "published_numbers": checked_numbers,
+    "published_numbers, means": (checked_numbers, {"part": "means"}),
+}
 EXAMPLES = {
     **CONJOINT,
     **PREFERENCES,
@@ -619,6 +624,7 @@ EXAMPLES = {
     **BENCHMARK,
     **TRIALS,
     **INSTRUMENT,
+    **PUBLISHED,
 }
 
 

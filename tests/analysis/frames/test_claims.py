@@ -18,7 +18,7 @@ DESCRIPTIONS = {
     *("answers", "both_answers", "cards", "checks", "cj_table", "coverage", "diagnosis", "distributions"),
     *("engines", "errors", "estimates_by_engine", "prompts", "rating_lines", "readings", "recovery"),
     *("published", "published_checks", "published_correlations", "published_means", "published_scores"),
-    *("standard_errors",),
+    *("published_numbers", "standard_errors"),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # few clusters
 CHOICES = pd.DataFrame(

@@ -14,6 +14,7 @@ import made_up_trials as trials
 import pandas as pd
 import pytest
 import snapshots
+from made_up_checked_tables import checked_numbers
 from made_up_results import (
     SOFTWARE,
     amce_frame,
@@ -27,7 +28,7 @@ from made_up_results import (
     write_simulated_results,
 )
 
-from conjury.analysis.pipeline.trials import write_trial
+from conjury.analysis.pipeline.apart import write_checked_tables, write_trial
 from conjury.analysis.raters import agreement, correlations, coverage
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
@@ -139,6 +140,20 @@ def tried(folder: Path) -> Path:
     return folder
 
 
+def checked_tables(folder: Path) -> Path:
+    found = checked_numbers()
+    sources = [folder.parent / name for name in found.settings["files"]]
+    for source in sources:
+        source.write_text("mean\n2.3\n", encoding="utf-8")
+    write_checked_tables(folder, found, sources, 1.0, lambda folder, part: [])
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text(encoding="utf-8"))
+    run = {**SOFTWARE, "command": "conjury check-table ratings.csv scores.csv --out results"}
+    parts = {"published_numbers": manifest["parts"]["published_numbers"] | run}
+    file.write_text(json.dumps(manifest | run | {"parts": parts}), encoding="utf-8")
+    return folder
+
+
 DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "moderation": ("moderation", write_results),
     "conjoint_simulated": ("conjoint", write_simulated_results),
@@ -155,6 +170,7 @@ DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "conjoint_unanswered": ("conjoint", unanswered_choices),
     "raters_unanswered": ("raters", unanswered_ratings),
     "trials": ("trials", tried),
+    "published": ("published", checked_tables),
     "benchmark_unanswered": ("benchmark", unanswered_labels),
 }
 

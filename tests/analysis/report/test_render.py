@@ -35,7 +35,7 @@ ORDER = [
     "oogiri",
     "raters",
 ]
-ORDER += ["multiturn", "harm_or_humor", "benchmark"]
+ORDER += ["multiturn", "harm_or_humor", "benchmark", "published"]
 
 
 @pytest.fixture(scope="module")

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ...audit.compare import HARM, STUDIES
-from ...audit.harm_or_humor import harm_checks
-from ...audit.moderation import compare_moderation
-from ...audit.oogiri import STUDY, published_checks
-from ...figures.benchmark.answers import printed_metric
-from ...figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
-from ...figures.labels import CORRELATIONS, Labels, Names, words
-from ...frames.vocabulary import OVERALL
-from ...results import Result
-from ..data import ReportData
-from ..methods import plain
-from ..tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole
-from .registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
+from ....audit.compare import HARM, STUDIES
+from ....audit.moderation import compare_moderation
+from ....audit.oogiri import STUDY, published_checks
+from ....audit.published import shipped_checks
+from ....figures.benchmark.answers import printed_metric
+from ....figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
+from ....figures.labels import CORRELATIONS, Labels, Names, words
+from ....frames.vocabulary import OVERALL
+from ....results import Result
+from ...data import ReportData
+from ...methods import plain
+from ...tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole
+from ..registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
+from .numbers import published_numbers
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 CONJOINT = "moderation"
+TABLES = {  # published tables of studies, which are checked against each other
+    HARM: ("harm_or_humor_counts", "harm_or_humor_agreement", "harm_or_humor_metrics"),
+    STUDY: ("oogiri_means", "oogiri_correlations"),
+}
 ABOUT = {"published_means": "Means and standard deviations", "published_correlations": "Correlations"}
 PARTS = ("Published", "Ours", "Difference")
 CLOSE = 0.00051  # half a unit of the last published digit
@@ -229,13 +235,15 @@ def set_in_words(name: str, names: Names) -> str:
 def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Checks of the published numbers of a study against each other; no data are needed for them."""
     study = str(report.manifest.get("study"))
-    if study not in (HARM, STUDY):
+    if study not in TABLES:
         return Exhibit()
-    found = harm_checks() if study == HARM else published_checks()
+    shown = published_numbers(shipped_checks(TABLES[study]), record, report)
+    if study != STUDY:
+        return shown
     listed = [
         f"- **{plain(in_words(capitalised(row['check']), report.labels))}.** "
         f"{plain(in_words(row['finding'], report.labels))}"
-        for row in found.to_dict("records")
+        for row in published_checks().to_dict("records")
     ]
-    lead = "The published numbers can be checked against each other, without data."
-    return Exhibit(f"{lead}\n\n" + "\n".join(listed))
+    lead = "The text of the publication can be compared with its tables, too."
+    return replace(shown, further=[Exhibit(f"{lead}\n\n" + "\n".join(listed))])

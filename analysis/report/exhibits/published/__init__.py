@@ -1,0 +1,1 @@
+"""Exhibits of published numbers: compared with ours, and checked against each other."""

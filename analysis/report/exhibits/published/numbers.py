@@ -1,0 +1,187 @@
+"""The exhibit of published numbers checked against each other by exact arithmetic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from conjury.inference.errors import counted
+
+from ....figures.registry import parts
+from ....results import Result
+from ...data import ReportData
+from ...methods import plain
+from ...tables import number, styled_table, whole
+from ..registry import Drawn, Exhibit, Laid, exhibit
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ....pipeline.manifest import Recorded
+
+HEADS = {
+    "consistent": "Consistent as printed",
+    "conditional": "Only under another definition",
+    "inconsistent": "Inconsistent as printed",
+    "untested": "Cannot be tested",
+}
+COUNTED = {
+    "consistent": ("is consistent as printed", "are consistent as printed"),
+    "conditional": ("is consistent only under {}", "are consistent only under {}"),
+    "inconsistent": ("is inconsistent as printed", "are inconsistent as printed"),
+    "untested": ("cannot be tested", "cannot be tested"),
+}
+OTHERWISE = "another definition, rounding or sample size"
+MOST_FINDINGS = 60  # rows of a table of findings; the results folder has all
+MOST_UNDER = 6  # definitions for each check
+CAPTION = "Shares of published numbers by verdict, for each check."
+MEANS = (
+    "Published means and standard deviations. Shaded: all pairs that ratings on the scale can have, whatever "
+    "their number; within it the sample size decides which pairs are possible."
+)
+
+
+def _method(record: Recorded, report: ReportData) -> str:
+    checks = record.settings.get("checks") or {}
+    listed = "; ".join(f"{plain(str(title))} (`{name}`)" for name, title in checks.items())
+    sources = [str(text) for text in (record.settings.get("sources") or {}).values() if text]
+    cited = f" Sources: {'; '.join(plain(text) for text in dict.fromkeys(sources))}." if sources else ""
+    return (
+        f"Checks: {listed}. All arithmetic is exact, on integers and fractions; a published number stands "
+        f"for every value that is rounded to it. The method follows [@brown2017].{cited}"
+    )
+
+
+def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+    return counts_in_words(result.extra["numbers"])
+
+
+@exhibit("published_numbers", method=_method, headline=_headline)
+def published_numbers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Verdicts by file and check, the findings that are not consistent as printed, and how to read them."""
+    frame = result.frame
+    drawn = [Drawn(result, CAPTION)]
+    if "means" in parts(result):
+        drawn.append(Drawn(result, MEANS, "means", "means"))
+    tables = [Laid([verdicts_table(result)], "Published numbers by file and verdict.")]
+    inconsistent = findings(frame, "inconsistent")
+    if len(inconsistent):
+        tables.append(
+            Laid(
+                [inconsistent_table(inconsistent, result)], "Numbers inconsistent as printed.", "inconsistent"
+            )
+        )
+    if (frame["verdict"] == "conditional").any():
+        tables.append(
+            Laid([conditional_table(result)], "Definitions under which numbers are consistent.", "under")
+        )
+    lead = (
+        "Published numbers that describe the same data have to fit each other: the mean of whole ratings is "
+        "a whole number divided by the sample size, and accuracy, recall and F1 come from one table of "
+        "counts. "
+        "The verdicts are in {figure} and {table}."
+    )
+    return Exhibit(lead, drawn, tables, reading(result))
+
+
+def findings(frame: pd.DataFrame, verdict: str) -> pd.DataFrame:
+    """One row for each finding with a verdict; its numbers are joined."""
+    own = frame[frame["verdict"] == verdict]
+    texts = own.groupby("finding", sort=False)["published"].agg(", ".join)
+    once = own.drop_duplicates("finding")
+    return once.assign(numbers=once["finding"].map(texts)).reset_index(drop=True)
+
+
+def counts_in_words(numbers: pd.DataFrame) -> str:
+    """How many numbers have each verdict, in a sentence."""
+    counts = {name: int((numbers["verdict"] == name).sum()) for name in COUNTED}
+    texts = [
+        f"{whole(counts[name])} {forms[counts[name] != 1].format(OTHERWISE)}"
+        for name, forms in COUNTED.items()
+        if counts[name]
+    ]
+    joined = f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else "".join(texts)
+    return f"Of {counted(len(numbers), 'published number')}, {joined}."
+
+
+def reading(result: Result) -> str:
+    """What the verdicts mean, with how likely random numbers were to pass."""
+    numbers = result.extra["numbers"]
+    passed = numbers[numbers["verdict"] == "consistent"]
+    known = passed["chance"].dropna()
+    text = (
+        f"{counts_in_words(numbers)} A number is inconsistent if no data can give it together with the "
+        "numbers and facts that were published with it. The reason may be an error of the number, a stated "
+        "fact that is not that of the table, or a definition that was not tried."
+    )
+    if known.empty:
+        return text
+    weak = int((known > 0.5).sum())
+    above = f"for {whole(weak)} it is above one half, so that their consistency says little" if weak else ""
+    return (
+        f"{text} To be consistent says more, the less likely random numbers of as many digits are to pass. "
+        f"For {whole(len(known))} of the numbers consistent as printed this probability is known; its median "
+        f"is {number(known.median(), 2)}{', and ' if above else ''}{above}."
+    )
+
+
+def verdicts_table(result: Result) -> GT:
+    """Numbers by file and verdict."""
+    titles = result.settings.get("titles") or {}
+    rows = []
+    for file, own in result.extra["numbers"].groupby("file", sort=False):
+        counts = own["verdict"].value_counts()
+        row = {"Table": f"{titles.get(file, file)} ({file})", "Numbers": whole(len(own))}
+        row |= {head: whole(counts.get(name, 0)) for name, head in HEADS.items()}
+        chances = own.loc[own["verdict"] == "consistent", "chance"]
+        row["Chance to pass"] = number(chances.median(), 2) if chances.notna().any() else ""
+        rows.append(row)
+    note = (
+        "Chance to pass: the probability that random numbers of as many digits would be consistent as "
+        "printed; median over the numbers that are. Empty: not known."
+    )
+    return styled_table(pd.DataFrame(rows), note=note)
+
+
+def inconsistent_table(found: pd.DataFrame, result: Result) -> GT:
+    """Findings that are inconsistent, with the nearest possible values."""
+    titles = result.settings.get("titles") or {}
+    shown = found.head(MOST_FINDINGS)
+    rows = pd.DataFrame(
+        {
+            "file": [titles.get(name, name) for name in shown["file"]],
+            "Where": [
+                f"{place} (row {row})" for place, row in zip(shown["place"], shown["row"], strict=True)
+            ],
+            "Published": shown["numbers"],
+            "Finding": shown["reason"],
+            "Nearest possible": shown["nearest"],
+            "Definitions tried": shown["n_definitions"].map(whole),
+            "Chance to pass": shown["chance"].map(lambda value: number(value, 2)),
+        }
+    )
+    rest = len(found) - len(shown)
+    note = f"{counted(rest, 'more finding')} in the results folder." if rest else ""
+    return styled_table(rows, groups="file", left=4, note=note)
+
+
+def conditional_table(result: Result) -> GT:
+    """How many numbers of each file and check are consistent under which single definition."""
+    titles, checks = result.settings.get("titles") or {}, result.settings.get("checks") or {}
+    own = findings(result.frame, "conditional")
+    split = own.assign(under=own["under"].str.split("; ")).explode("under")
+    rows = []
+    for (file, check), here in split.groupby(["file", "check"], sort=False):  # type: ignore[misc]
+        total = here["finding"].nunique()
+        counts = here["under"].value_counts()  # the most frequent first
+        rows += [
+            {
+                "what": f"{titles.get(file, file)}: {checks.get(check, check)}",
+                "Consistent under": under,
+                "Findings": f"{whole(count)} of {whole(total)}",
+            }
+            for under, count in counts.head(MOST_UNDER).items()
+        ]
+    note = "A finding that is consistent under several definitions is counted for each."
+    return styled_table(pd.DataFrame(rows), groups="what", left=2, note=note)

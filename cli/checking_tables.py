@@ -1,0 +1,163 @@
+"""The command ``conjury check-table``: published numbers checked against each other."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError, counted, listed
+
+from .options import grouped
+from .printing import console, draw_figures, print_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.results import Result
+
+LIMITS = ("inconsistent", "conditional")  # of --fail-on, the gravest first
+SHOWN = 20  # findings that are printed; all are in the results folder
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        help="Tables (.csv, .tsv, .html, .md, .tex) with NAME.yaml beside them, or names of those that ship."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How tables are read."""
+
+    columns: Annotated[
+        Path | None,
+        typer.Option(
+            "--columns", help="Description of the columns (.yaml) in place of those beside the files."
+        ),
+    ] = None
+    write: Annotated[
+        bool,
+        typer.Option("--write-description", help="Write the guessed description beside each file and stop."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where the findings go."""
+
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Results folder for tables and figures, for a report.")
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    fail_on: Annotated[
+        str | None,
+        typer.Option(help="Exit with 1 if a number is inconsistent, or conditional (which includes both)."),
+    ] = None
+
+
+@grouped
+def check_table(files: Files, reading: Reading, writing: Writing) -> None:
+    """Check whether the numbers of published tables can be true together.
+
+    Exit code 0: done; 1: something at or above --fail-on; 2: a table or description cannot be read.
+    """
+    from conjury.analysis.audit.published import check_tables, write_description
+
+    if writing.fail_on is not None and writing.fail_on not in LIMITS:
+        raise InputError(f"--fail-on {writing.fail_on!r} is unknown; use {listed(LIMITS)}.")
+    paths = [_path(name) for name in files]
+    if reading.write:
+        for file in paths:
+            console.print(f"{write_description(file)}: correct what was guessed, and run the command again.")
+        return
+    begun = time.monotonic()
+    result = check_tables(paths, reading.columns)
+    seconds = time.monotonic() - begun
+    if writing.as_json:
+        sys.stdout.write(as_json(result))
+    else:
+        for line in summary(result):
+            console.print(line)
+    if writing.out is not None:
+        _write(writing.out, result, paths, seconds, quiet=writing.as_json)
+    elif not writing.as_json:
+        print_notes(result.notes, Path())
+    stops = LIMITS[: LIMITS.index(writing.fail_on) + 1] if writing.fail_on is not None else ()
+    if set(result.extra["numbers"]["verdict"]) & set(stops):
+        raise typer.Exit(1)
+
+
+def _path(name: str) -> Path:
+    """A file, or a table that ships by its name."""
+    from conjury.inference.tables.files import PUBLISHED
+
+    ships = PUBLISHED / f"{name}.csv"
+    return ships if not Path(name).exists() and ships.is_file() else Path(name)
+
+
+def _write(out: Path, result: Result, files: list[Path], seconds: float, quiet: bool) -> None:
+    from conjury.analysis.pipeline.apart import write_checked_tables
+
+    write_checked_tables(out, result, files, seconds, (lambda folder, part: []) if quiet else draw_figures)
+    if not quiet:
+        print_notes(result.notes, out)
+        console.print(f"Results in {out}; render them with `conjury report published --results {out}`.")
+
+
+def as_json(result: Result) -> str:
+    """Every number and every finding, for programs."""
+    tables = {"numbers": result.extra["numbers"], "findings": result.frame}
+    content: dict[str, Any] = {"files": result.settings["files"], "notes": list(result.notes)}
+    content |= {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def summary(result: Result) -> Iterator[str]:
+    """Numbers by verdict, then the findings that are not consistent as printed."""
+    from conjury.analysis.audit.arithmetic.findings import IN_WORDS
+
+    numbers, frame = result.extra["numbers"], result.frame
+    files = counted(len(result.settings["files"]), "file")
+    yield f"{counted(len(numbers), 'published number')} of {files}, {frame['finding'].nunique():,} findings:"
+    for verdict, text in IN_WORDS.items():
+        count = int((numbers["verdict"] == verdict).sum())
+        if count:
+            yield f"  {count:>6,}  {text}"
+    texts = frame.groupby("finding")["published"].agg(", ".join)
+    each = frame.drop_duplicates("finding")
+    each = each.assign(numbers=each["finding"].map(texts))
+    yield from _inconsistent(each[each["verdict"] == "inconsistent"])
+    yield from _conditional(frame[frame["verdict"] == "conditional"])
+
+
+def _inconsistent(found: pd.DataFrame) -> Iterator[str]:
+    if len(found):
+        yield "Inconsistent as printed:"
+    for row in found.head(SHOWN).to_dict("records"):
+        yield f"  {row['file']}, row {row['row']}: {row['place']}: {row['numbers']} ({row['check']})"
+        nearest = f" Nearest possible: {row['nearest']}." if row["nearest"] else ""
+        tried = counted(row["n_definitions"], "definition")
+        chance = row["chance"]
+        passing = f"; random numbers pass with probability {chance:.2g}" if chance == chance else ""
+        yield f"    {row['reason']}{nearest} {tried} tried{passing}."
+    if len(found) > SHOWN:
+        yield f"  and {len(found) - SHOWN:,} more findings; --out FOLDER or --json gives all."
+
+
+def _conditional(frame: pd.DataFrame) -> Iterator[str]:
+    if frame.empty:
+        return
+    yield "Consistent only under another definition (numbers, check, definitions):"
+    groups = frame.groupby(["file", "check", "under"], sort=False).size().sort_values(ascending=False)
+    for (file, check, under), count in list(groups.items())[:SHOWN]:  # type: ignore[misc]
+        yield f"  {count:>6,}  {file}, {check}: {under}"
+    if len(groups) > SHOWN:
+        yield f"  and {len(groups) - SHOWN:,} more combinations; --out FOLDER or --json gives all."

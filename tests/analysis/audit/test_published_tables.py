@@ -1,0 +1,196 @@
+"""Published tables as text: cells taken apart, four formats that give the same table, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from published_formats import WRITERS, to_csv, to_markdown
+
+from conjury.analysis.audit.published import Table, read_tables
+from conjury.analysis.audit.published.cells import is_missing, parts_of
+from conjury.inference.errors import InputError
+
+COLUMNS = ("Model", "Mean (SD)", "r", "95% CI")
+ROWS = (
+    ("GPT & Co", "2.630 (0.578)", "-0.12**", "[0.51, 0.55]"),
+    ("B_2", "3.0 \u00b1 0.58", "0.10", "[-0.05, 0.20]"),
+    ("<C>", "1,203.50", "-", ""),
+)
+
+
+def one(path: Path) -> Table:
+    (table,) = read_tables(path)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("2.630", {"value": "2.630"}),
+        ("-.50", {"value": "-.50"}),
+        ("\u22120.12", {"value": "\u22120.12"}),
+        ("92.1%", {"value": "92.1%"}),
+        ("1,203.50", {"value": "1,203.50"}),
+        ("3.0 (0.58)", {"value": "3.0", "parenthesis": "0.58"}),
+        ("3.0 (SD = 0.58)", {"value": "3.0", "parenthesis": "0.58"}),
+        ("3.0 \u00b1 0.58", {"value": "3.0", "plus_minus": "0.58"}),
+        ("-0.12***", {"value": "-0.12", "stars": "***"}),
+        ("0.43** (0.02) [0.39, 0.47]\u2020", {
+            "value": "0.43", "stars": "**", "parenthesis": "0.02", "lower": "0.39", "upper": "0.47",
+        }),
+        ("[0.51; 0.55]", {"lower": "0.51", "upper": "0.55"}),
+        ("(95% CI: -0.05 to 0.20)", {"lower": "-0.05", "upper": "0.20"}),
+        ("[0.51\u20130.55]", {"lower": "0.51", "upper": "0.55"}),
+        ("0.10^a", {"value": "0.10"}),
+        ("<.001", {"below": "<", "value": ".001"}),
+        ("(0.03)", {"parenthesis": "0.03"}),
+        ("GPT-4.1", {}),
+        ("4th", {}),
+        ("3/5", {}),
+        ("2024-01-02", {}),
+        ("", {}),
+        ("1" * 500, {}),
+    ],
+)  # fmt: skip
+def test_cells_are_taken_apart_into_numbers_with_roles(text: str, parts: dict[str, str]) -> None:
+    assert parts_of(text) == parts
+
+
+def test_dashes_and_abbreviations_state_that_a_number_is_missing() -> None:
+    assert all(is_missing(text) for text in ("", "-", "\u2013", "NA", "n/a", " "))
+    assert not any(is_missing(text) for text in ("0", "-1", "none of them"))
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_each_format_gives_the_cells_as_they_were_written(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table.{kind}"
+    path.write_text(WRITERS[kind](COLUMNS, ROWS), encoding="utf-8")
+    table = one(path)
+    assert (table.columns, table.rows) == (COLUMNS, ROWS)
+
+
+def test_packed_and_tab_separated_files_are_read(tmp_path: Path) -> None:
+    packed = tmp_path / "table.csv.gz"
+    packed.write_bytes(gzip.compress(to_csv(COLUMNS, ROWS).encode()))
+    tabs = tmp_path / "table.tsv"
+    tabs.write_text("a\tb\n1.50\t2,0\n", encoding="utf-8")
+    assert one(packed).rows == ROWS
+    assert one(tabs).rows == (("1.50", "2,0"),)
+
+
+SPANNING = {
+    "html": "<table><caption>Both <i>languages</i></caption>"
+    "<tr><th rowspan=2>Model</th><th colspan=2>English</th><th>Arabic</th></tr>"
+    "<tr><th>Acc</th><th>F1</th><th>Acc</th></tr>"
+    "<tr><td colspan=4>Open models</td></tr>"
+    "<tr><td rowspan=2>A</td><td>1.0</td><td>2.0</td><td>3.0</td></tr>"
+    "<tr><td>1.1</td><td>2.1</td><td>3.1</td></tr></table>",
+    "tex": r"""
+\begin{table}\caption{Both \emph{languages}}
+\begin{tabularx}{\textwidth}{lccc} \hline
+\multirow{2}{*}{Model} & \multicolumn{2}{c}{English} & Arabic \\ \cmidrule(lr){2-3}
+ & Acc & F1 & Acc \\ \hline
+\multicolumn{4}{l}{\textit{Open models}} \\[2pt]
+\multirow{2}{1cm}{A} & 1.0 & 2.0 & 3.0 \\
+ & 1.1 & $2.1$ & 3.1 \\ \hline
+\end{tabularx}\end{table}""",
+}
+
+
+@pytest.mark.parametrize("kind", SPANNING)
+def test_spanning_cells_are_repeated_and_sections_become_a_column(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table.{kind}"
+    path.write_text(SPANNING[kind], encoding="utf-8")
+    table = one(path)
+    assert table.name == "Both languages"
+    assert table.columns == ("section", "Model", "English: Acc", "English: F1", "Arabic: Acc")
+    assert table.rows == (
+        ("Open models", "A", "1.0", "2.0", "3.0"),
+        ("Open models", "A", "1.1", "2.1", "3.1"),
+    )
+
+
+def test_standard_errors_on_a_row_of_their_own_belong_to_the_numbers_above(tmp_path: Path) -> None:
+    path = tmp_path / "table.md"
+    path.write_text("| x | A | B |\n|-|-|-|\n| a | 0.10** | 0.2 |\n| | (0.03) | (0.04) |\n", encoding="utf-8")
+    assert one(path).rows == (("a", "0.10** (0.03)", "0.2 (0.04)"),)
+
+
+def test_several_tables_of_a_file_are_read_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "tables.md"
+    two = to_markdown(COLUMNS, ROWS) + "\n\n" + to_markdown(("a", "b"), [("1", "2")])
+    path.write_text(two, encoding="utf-8")
+    assert [table.columns for table in read_tables(path)] == [COLUMNS, ("a", "b")]
+
+
+def test_equations_of_pages_are_read_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "table.html"
+    math = '<math alttext="-0.12^{**}"><mi>junk</mi></math>'
+    path.write_text(
+        f"<table><tr><th>r</th><th>m</th></tr><tr><td>{math}</td><td>\\(2.0 \\pm 0.1\\)</td></tr></table>"
+    )
+    assert one(path).rows == (("-0.12**", "2.0 \u00b1 0.1"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("table.xlsx", "x", "tables are read from files that end in .csv"),
+        ("table.csv", "a,b\n1\n", "table.csv:2: the row has 1 cells and the head 2"),
+        ("table.csv", 'a,b\n1,"2\n', "the CSV is damaged"),
+        ("table.csv", "a,b\n", "contains no table with a head and a row"),
+        ("table.html", "<p>nothing</p>", "contains no table"),
+        ("table.md", "| a | b |\n|---|---|\n| 1 |\n", "1 of 1 tables has a row with more or fewer cells"),
+        ("table.tex", "x\n\\begin{tabular}{l}\na \\\\", r"table.tex:2: \\begin{tabular} has no \\end"),
+        ("table.html", "<table>" + "<tr><td colspan=9999>a</td></tr>" * 200, "the limit"),
+        ("table.html", "<table><tr><td rowspan=9999 colspan=9999>a</td></tr></table>", "contains no table"),
+        ("table.tex", "\\begin{tabular}{l}a\\\\ b\\\\\\end{tabular}" * 1001, "more than 1,000 tables"),
+        ("table.html", "<div>" * 40_000 + "<table><tr><td>a</td></tr></table>", "nested too deeply|no table"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_table_are_refused_in_one_sentence(
+    name: str, content: str, sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=sentence):
+        read_tables(path)
+
+
+def test_text_that_is_not_utf_8_and_folders_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a\xff,b\n1,2\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_tables(path)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="this is a folder"):
+        read_tables(tmp_path / "folder.csv")
+
+
+def test_rows_below_a_head_that_only_name_columns_belong_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "table.md"
+    lines = [
+        "| Model | English | | Arabic | |",
+        "|-|-|-|-|-|",
+        "| | Acc | F1 | Acc | F1 |",
+        "| A | 1.0 | 2.0 | 3.0 | 4.0 |",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    table = one(path)
+    assert table.columns == ("Model", "English: Acc", "English: F1", "Arabic: Acc", "Arabic: F1")
+    assert table.rows == (("A", "1.0", "2.0", "3.0", "4.0"),)
+    path.write_text("\n".join([*lines[:2], "| | Acc | 2.0 | Acc | F1 |"]), encoding="utf-8")
+    assert one(path).columns == ("Model", "English", "column 3", "Arabic", "column 5")
+
+
+@pytest.mark.shared
+def test_tables_of_a_real_publication_are_read(tmp_path: Path, shared: Path) -> None:
+    path = tmp_path / "paper.md"
+    path.write_bytes((shared / "papers" / "harm_or_humor.txt").read_bytes())
+    tables = {table.columns: table for table in read_tables(path)}
+    counts = next(table for columns, table in tables.items() if columns[-1] == "Total")
+    assert counts.rows[0] == ("Textual", "Arabic", "546", "274", "180", "1,000")
+    agreed = next(columns for columns in tables if "Harmful vs. Safe: \u03ba" in columns)
+    assert len(agreed) == 7
