@@ -1,0 +1,175 @@
+"""The battery as a whole: which checks are run, one error rate for all that test, suppression."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.checks import Check, run_checks
+from conjury.analysis.checks.registry import CHECKS, Question, Verdict, check, exceeds
+from conjury.analysis.checks.running import CODES, OF_CONJOINTS, Content, check_collected, chosen, controlled
+from conjury.inference.errors import InputError
+from conjury.inference.readers.collected import Collected
+from conjury.inference.simulation import simulate
+from conjury.inference.study import Study, load_any_study
+
+ASK = Question("CJ199", "made_up", "Made up", "Is it?", "It follows.", "Do it.", "test")
+
+
+def answer(p: float | None, verdict: Verdict = "warning", least: Verdict = "pass") -> Check:
+    table = pd.DataFrame({"judge": ["a"], "prompt": ["b"], "estimate": [0.1]})
+    return ASK.answer(table, verdict, "It was found.", p=p, least=least)
+
+
+def verdicts(*checks: Check) -> list[str]:
+    return [one.verdict for one in controlled(checks, 0.05)]
+
+
+def test_an_alarm_that_does_not_survive_all_tests_passes_and_says_so() -> None:
+    alarm, *rest = controlled([answer(0.02), answer(0.4, "pass"), answer(0.9, "pass")], 0.05)
+    assert (alarm.verdict, alarm.consequence, alarm.remedy) == ("pass", "", "")
+    assert alarm.finding == "It was found. Adjusted over all checks, p = 0.060, so the test passes."
+    assert [one.verdict for one in rest] == ["pass", "pass"]
+
+
+def test_alarms_are_rejected_step_by_step() -> None:
+    assert verdicts(answer(0.012), answer(0.024), answer(0.04)) == ["warning"] * 3
+    assert verdicts(answer(0.012), answer(0.026), answer(0.04)) == ["warning", "pass", "pass"]
+
+
+def test_checks_without_a_p_value_neither_change_nor_cost_power() -> None:
+    rules = [answer(None, "error"), answer(np.nan, "warning")]
+    assert verdicts(answer(0.04), *rules) == ["warning", "error", "warning"]
+
+
+def test_what_a_rule_gives_without_the_test_remains() -> None:
+    tests = [answer(0.04, "pass"), answer(0.9, "pass")]
+    [kept, *_] = controlled([answer(0.04, "error", "warning"), *tests], 0.05)
+    assert (kept.verdict, kept.remedy) == ("warning", "Do it.")
+    assert "so the test passes" in kept.finding
+    [only, *_] = controlled([answer(0.5, "warning", "warning"), *tests], 0.05)
+    assert (only.verdict, only.finding) == ("warning", "It was found.")
+
+
+def test_true_nulls_raise_any_alarm_at_the_level_of_the_battery() -> None:
+    p, one = np.random.default_rng(1).random((1_000, 12)), answer(0.5)
+    studies = [[replace(one, p=float(each)) for each in row] for row in p]
+    alarms = ["warning" in verdicts(*checks) for checks in studies]
+    assert np.mean(alarms) == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("selectors", "first", "last"),
+    [(["CJ102"], "CJ102", "CJ102"), (["CJ1"], "CJ101", None), (["design_card", "CJ3"], "CJ101", None)],
+)
+def test_checks_are_chosen_by_code_beginning_or_name(selectors, first, last) -> None:
+    found = chosen(selectors)
+    assert found[0] == first
+    assert last is None or found == (last,)
+    assert set(found) <= set(CODES)
+    assert list(found) == sorted(found)
+
+
+@pytest.mark.parametrize("selector", ["CJ999", "desing_card", "", "C", "cj101"])
+def test_unknown_checks_are_refused(selector: str) -> None:
+    with pytest.raises(InputError, match=f"--select: there is no check '{selector}'"):
+        chosen([selector], "--select")
+
+
+def test_a_share_among_few_does_not_exceed_a_limit_by_a_single_case() -> None:
+    assert not exceeds(1, 50, 0.01)
+    assert exceeds(4, 50, 0.01)
+    assert not exceeds(0, 0, 0.01)
+    assert exceeds(5, 5, 0.01)
+
+
+def test_two_checks_cannot_have_one_code() -> None:
+    with pytest.raises(ValueError, match="have one code, CJ101"):
+        check(Question("CJ101", "another", "A", "A?", "B.", "C.", "rule"))(lambda: answer(None))
+    assert "another" not in CHECKS
+
+
+def test_a_check_without_what_it_needs_does_not_apply() -> None:
+    found = run_checks(Collected())
+    assert {one.verdict for one in found} <= {"not_applicable", "pass"}
+    position = next(one for one in found if one.name == "position_share")
+    assert (position.verdict, position.finding) == ("not_applicable", "There are no choices of a conjoint.")
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(InputError, match="alpha is 2"):
+        run_checks(Collected(), alpha=2)
+    with pytest.raises(InputError, match="seed is -1"):
+        run_checks(Collected(), seed=-1)
+
+
+def test_content_knows_the_kind_of_a_study(study: Study) -> None:
+    conjoint = Content(Collected(study=study), 0.05, 1, None)
+    items = Content(Collected(study=load_any_study("multiturn")), 0.05, 1, None)
+    assert (conjoint.get("conjoint"), conjoint.get("item_study")) == (study, None)
+    assert (items.get("conjoint"), items.get("judged")) == (None, None)
+    assert items.get("item_study").name == "multiturn"
+    assert items.get("alpha") == 0.05
+
+
+def test_checks_of_conjoints_are_those_that_need_choices() -> None:
+    assert {"CJ101", "CJ303"} <= set(OF_CONJOINTS)
+
+
+@pytest.fixture
+def with_checks(tmp_path: Path, study: Study):
+    """Write a study file with a section about checks."""
+
+    def write(section: str) -> Path:
+        folder = tmp_path / "suppressing"
+        shutil.copytree(study.folder, folder, dirs_exist_ok=True)
+        text = (study.folder / "study.yaml").read_text(encoding="utf-8")
+        (folder / "study.yaml").write_text(f"{text}\n{section}\n", encoding="utf-8")
+        return folder / "study.yaml"
+
+    return write
+
+
+def test_a_suppressed_check_is_run_and_carries_its_reason(with_checks, study: Study) -> None:
+    file = with_checks('checks: {ignore: [{code: CJ108, because: "Ten texts are all there are."}]}')
+    choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=200, truth=False).choices
+    [found] = run_checks(Collected(study=load_any_study(file), choices=choices), checks=["CJ108"])
+    assert found.verdict == "warning"
+    assert found.suppressed == "Ten texts are all there are."
+    assert not found.alarming
+    [again] = run_checks(
+        Collected(study=study, choices=choices), checks=["CJ108"], ignore={"CJ108": "Known."}
+    )
+    assert (again.verdict, again.suppressed) == ("warning", "Known.")
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("checks: {ignore: [{code: CJ108}]}", r"because is missing; add it"),
+        ('checks: {ignore: [{code: CJ108, because: "  "}]}', r"checks.ignore.0.because"),
+        ("checks: {ignore: [{code: stimuli, because: x}]}", r"checks.ignore.0.code"),
+        (
+            "checks: {ignore: [{code: CJ108, because: x}, {code: CJ108, because: y}]}",
+            r"check 'CJ108' is given twice",
+        ),
+        ("checks: {skip: [CJ108]}", r"'skip' is unknown here; .*ignore"),
+    ],
+)
+def test_a_bad_suppression_is_refused_with_its_line(with_checks, section: str, message: str) -> None:
+    file = with_checks(section)
+    line = len(file.read_text(encoding="utf-8").splitlines())
+    with pytest.raises(InputError, match=rf"study.yaml:{line}: .*{message}"):
+        load_any_study(file)
+
+
+def test_suppressing_a_check_that_does_not_exist_is_refused_with_its_line(with_checks) -> None:
+    file = with_checks("checks:\n  ignore:\n    - {code: CJ101, because: x}\n    - {code: CJ198, because: y}")
+    line = len(file.read_text(encoding="utf-8").splitlines())
+    with pytest.raises(InputError, match=rf"study.yaml:{line}: there is no check CJ198"):
+        check_collected(file)
