@@ -1,6 +1,25 @@
-"""Checks of what was collected: design, people, answers, files, provenance."""
+"""Checks of what was collected: design, people, answers, files, provenance.
 
-from .registry import Check
-from .running import diagnose, run_checks
+Examples
+--------
+>>> from conjury.analysis.checks import check_collected
+>>> [found] = check_collected("multiturn", checks=["CJ404"])
+>>> found.name, found.verdict
+('mangled_text', 'pass')
+"""
 
-__all__ = ["Check", "diagnose", "run_checks"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .registry import Check
+    from .running import check_collected, diagnose, run_checks
+
+__all__ = ["Check", "check_collected", "diagnose", "run_checks"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import names on demand: other rooms use `effects.py` without all checks."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(".registry" if name == "Check" else ".running", __name__), name)

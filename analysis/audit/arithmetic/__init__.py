@@ -1,6 +1,7 @@
 """Exact arithmetic on published numbers: whether they can be true together."""
 
-from . import correlations, differences, effects, matrices, means, totals, weights  # noqa: F401  (each registers its checks)
+from . import agreement, correlations, differences, effects, matrices, means, totals, weights  # noqa: F401  (each registers its checks)
+from .agreement import agreement_is_possible
 from .correlations import p_interval, third_correlation
 from .findings import Finding, Group, arithmetic, decide
 from .matrices import Box, matrix_exists
@@ -13,6 +14,7 @@ __all__ = [
     "Group",
     "Interval",
     "Printed",
+    "agreement_is_possible",
     "arithmetic",
     "common_sample_sizes",
     "decide",

@@ -135,6 +135,8 @@ def _best(
     found = linprog(
         np.append(np.zeros(len(rows)), -1.0), A_ub=a, b_ub=(x**2).sum(axis=1), bounds=bounds, method="highs"
     )
+    if found.x is None:
+        raise ArithmeticError(found.message)
     matrix = np.eye(len(low))
     matrix[rows, columns] = matrix[columns, rows] = found.x[:-1]
     return matrix, float(found.x[-1]), -np.asarray(found.ineqlin.marginals)

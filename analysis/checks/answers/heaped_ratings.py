@@ -21,8 +21,8 @@ HEAPED_RATINGS = Question(
     "Heaped ratings",
     "Does every judge use all points of a scale between those that it uses often?",
     "Heaped ratings have fewer points than the scale; means are those of another scale.",
-    "Show the distribution of ratings beside means; describe every point of the scale in the prompt, and look "
-    "for a parser or a form that skips points.",
+    "Show the distribution of ratings beside means; describe every point of the scale in the prompt, and "
+    "look for a parser or a form that skips points.",
     "rule",
 )
 POINTS = 5  # a scale with fewer points has no gaps
