@@ -1,12 +1,13 @@
 """Exact arithmetic on published numbers: whether they can be true together."""
 
-from . import agreement, correlations, differences, effects, matrices, means, totals, weights  # noqa: F401  (each registers its checks)
+from . import agreement, correlations, differences, effects, matrices, means, scores, totals, weights  # noqa: F401  (each registers its checks)
 from .agreement import agreement_is_possible
 from .correlations import p_interval, third_correlation
 from .findings import Finding, Group, arithmetic, decide
 from .matrices import Box, matrix_exists
 from .numbers import Interval, Printed
 from .possible import common_sample_sizes, mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
+from .scores import confusion_matrices
 
 __all__ = [
     "Box",
@@ -17,6 +18,7 @@ __all__ = [
     "agreement_is_possible",
     "arithmetic",
     "common_sample_sizes",
+    "confusion_matrices",
     "decide",
     "matrix_exists",
     "mean_is_possible",

@@ -1,0 +1,155 @@
+"""Published scores: tables of counts are never called inconsistent, and what no table gives is."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from conjury.analysis.audit.arithmetic import Group, Printed, confusion_matrices
+from conjury.analysis.audit.arithmetic.findings import REGISTERED
+from conjury.analysis.audit.arithmetic.scores import SCORES, exact_score
+from conjury.inference.errors import InputError
+
+COUNTS = {"safe": 400, "implicit": 350, "explicit": 250}
+SETTINGS = {"counts": COUNTS, "classes": {"harmful": ["implicit", "explicit"]}, "positive": "harmful"}
+
+
+def findings(numbers: dict[str, str], percent: bool = False, **settings):
+    return list(
+        REGISTERED["scores"].run(
+            Group({role: Printed.read(text, percent) for role, text in numbers.items()}, settings)
+        )
+    )
+
+
+def scores_of(tp: int, tn: int, p: int, n: int) -> dict[str, float]:
+    gold = np.repeat([1, 0], [p, n])
+    given = np.concatenate([np.repeat([1, 0], [tp, p - tp]), np.repeat([1, 0], [n - tn, tn])])
+    return {
+        "accuracy": metrics.accuracy_score(gold, given),
+        "balanced_accuracy": metrics.balanced_accuracy_score(gold, given),
+        "recall": metrics.recall_score(gold, given, zero_division=0),
+        "specificity": metrics.recall_score(gold, given, pos_label=0, zero_division=0),
+        "precision": metrics.precision_score(gold, given, zero_division=0),
+        "f1": metrics.f1_score(gold, given, zero_division=0),
+        "macro_f1": metrics.f1_score(gold, given, average="macro", zero_division=0),
+        "weighted_f1": metrics.f1_score(gold, given, average="weighted", zero_division=0),
+        "kappa": metrics.cohen_kappa_score(gold, given),
+        "mcc": metrics.matthews_corrcoef(gold, given),
+    }
+
+
+def test_exact_scores_are_those_of_scikit_learn():
+    rng = np.random.default_rng(1)
+    for p, n in ((5, 7), (1, 9), (30, 20)):
+        for _ in range(15):
+            tp, tn = int(rng.integers(0, p + 1)), int(rng.integers(0, n + 1))
+            for name, value in scores_of(tp, tn, p, n).items():
+                exact = float(exact_score(name, tp, tn, p, n))
+                exact = np.sign(exact) * abs(exact) ** 0.5 if name == "mcc" else exact
+                assert exact == pytest.approx(0.0 if np.isnan(value) else value, abs=1e-12), name
+
+
+@pytest.mark.parametrize("n_tables", [60, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("digits", [2, 3])
+def test_scores_of_real_tables_are_never_inconsistent(digits, n_tables):
+    rng = np.random.default_rng(digits)
+    for _ in range(n_tables):
+        p, n = int(rng.integers(1, 300)), int(rng.integers(1, 300))
+        tp, tn = int(rng.integers(0, p + 1)), int(rng.integers(0, n + 1))
+        found = scores_of(tp, tn, p, n)
+        names = rng.choice(list(found), 4, replace=False)
+        numbers = {
+            str(name): f"{found[str(name)]:.{digits}f}" for name in names if not np.isnan(found[str(name)])
+        }
+        [verdict] = findings(numbers, counts={"negative": n, "positive": p})
+        assert verdict.verdict == "consistent", (numbers, p, n)
+
+
+def test_verdicts_equal_enumeration_of_all_tables():
+    p, n = 6, 8
+    possible = {
+        tuple(f"{exact_score(name, tp, tn, p, n):.2f}" for name in ("accuracy", "f1"))
+        for tp, tn in product(range(p + 1), range(n + 1))
+    }
+    grid = [f"{k / 100:.2f}" for k in range(0, 101, 2)]
+    for accuracy, f1 in product(grid, grid):
+        exists = bool(confusion_matrices({"accuracy": accuracy, "f1": f1}, p, n, limit=1))
+        if (accuracy, f1) in possible:
+            assert exists
+        elif exists:  # a tie of rounding, which may go either way
+            near = [(tp, tn) for tp, tn in product(range(p + 1), range(n + 1))]
+            assert any(
+                abs(float(exact_score("accuracy", *t, p, n)) - float(accuracy)) <= 0.005 + 1e-12
+                and abs(float(exact_score("f1", *t, p, n)) - float(f1)) <= 0.005 + 1e-12
+                for t in near
+            )
+
+
+def printed_table(tp_parts: dict[str, int], tn: int) -> dict[str, str]:
+    p, n = 600, 400
+    tp = sum(tp_parts.values())
+    found = scores_of(tp, tn, p, n)
+    numbers = {name: f"{100 * found[name]:.1f}" for name in ("accuracy", "macro_f1")}
+    return numbers | {f"recall:{label}": f"{100 * k / COUNTS[label]:.1f}" for label, k in tp_parts.items()}
+
+
+def test_subclasses_share_one_table_and_another_f1_is_named():
+    numbers = printed_table({"implicit": 200, "explicit": 230}, 310)
+    [found] = findings(numbers, percent=True, **SETTINGS)
+    assert found.verdict == "consistent"
+    assert found.chance is not None
+    assert found.chance < 0.05
+    f1 = scores_of(430, 310, 600, 400)["f1"]
+    [other] = findings(numbers | {"macro_f1": f"{100 * f1:.1f}"}, percent=True, **SETTINGS)
+    assert other.verdict == "conditional"
+    assert other.under == ("macro_f1: F1 of the positive class",)
+    [wrong] = findings(numbers | {"accuracy": "99.0"}, percent=True, **SETTINGS)
+    assert wrong.verdict == "inconsistent"
+    assert "units of the last digit" in wrong.nearest
+
+
+def test_a_mean_over_runs_is_no_confusion_matrix():
+    rng = np.random.default_rng(4)
+    tables = [(int(rng.integers(20, 41)), int(rng.integers(30, 61))) for _ in range(5)]
+    means = {
+        name: np.mean([scores_of(tp, tn, 40, 60)[name] for tp, tn in tables])
+        for name in ("accuracy", "macro_f1", "recall")
+    }
+    numbers = {name: f"{value:.4f}" for name, value in means.items()}
+    counts = {"negative": 60, "positive": 40}
+    assert findings(numbers, counts=counts, runs=5)[0].verdict == "consistent"
+    pooled = scores_of(sum(tp for tp, _ in tables), sum(tn for _, tn in tables), 200, 300)
+    numbers = {name: f"{pooled[name]:.4f}" for name in means}
+    assert findings(numbers, counts=counts, runs=5, pooled=True)[0].verdict == "consistent"
+
+
+def test_shares_of_few_items_lie_on_their_grid():
+    [found] = findings({"accuracy": "0.52"}, n=20)
+    assert found.verdict == "conditional"
+    assert all(name.startswith("n = ") or name in ("truncated", "rounded up") for name in found.under)
+    assert findings({"accuracy": "0.55"}, n=20)[0].verdict == "consistent"
+    assert findings({"accuracy": "0.510"}, n=20, runs=5)[0].verdict == "consistent"
+
+
+def test_f1_is_the_harmonic_mean_without_any_counts():
+    assert findings({"precision": "0.60", "recall": "0.40", "f1": "0.48"})[0].verdict == "consistent"
+    assert findings({"precision": "0.60", "recall": "0.40", "f1": "0.52"})[0].verdict == "conditional"
+
+
+@pytest.mark.parametrize("counts", [{"a": 0, "b": 5}, {"a": 5, "b": 0}])
+def test_empty_classes_are_answered(counts):
+    assert findings({"accuracy": "1.00"}, counts=counts)[0].verdict == "consistent"
+
+
+def test_contradictory_counts_are_refused():
+    with pytest.raises(InputError, match="n is 999, and the counts sum to 1000"):
+        findings({"accuracy": "0.5"}, counts=COUNTS, n=999)
+    with pytest.raises(InputError, match="has no label 'harmful'"):
+        findings({"accuracy": "0.5"}, counts=COUNTS, positive="harmful")
+    with pytest.raises(InputError, match="is no score"):
+        confusion_matrices({"acc": "0.5"}, 1, 1)
+    assert "accuracy" in SCORES
