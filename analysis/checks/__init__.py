@@ -1,6 +1,6 @@
 """Checks of what was collected: design, people, answers, files, provenance."""
 
 from .registry import Check
-from .running import diagnose, run_checks
+from .running import check_collected, diagnose, run_checks
 
-__all__ = ["Check", "diagnose", "run_checks"]
+__all__ = ["Check", "check_collected", "diagnose", "run_checks"]
