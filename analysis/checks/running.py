@@ -263,7 +263,35 @@ def diagnose(
     filters: Sequence[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Check]:
-    """Check design, respondents and answers of a conjoint's choices: the checks that need nothing else."""
+    """Check design, respondents and answers of a conjoint's choices: the checks that read choices.
+
+    Parameters
+    ----------
+    study : Study
+        A conjoint.
+    choices : DataFrame
+        Its choices, as ``tables/schema.py`` describes them.
+    alpha, seed, filters, progress
+        As in `run_checks`.
+
+    Returns
+    -------
+    list of Check
+
+    Raises
+    ------
+    InputError
+        As in `run_checks`.
+
+    Examples
+    --------
+    >>> from conjury.inference.simulation import simulate
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=100, truth=False).choices
+    >>> {check.code: check.verdict for check in diagnose(study, choices)}["CJ301"]
+    'pass'
+    """
     return run_checks(
         Collected(study=study, choices=choices),
         checks=OF_CONJOINTS,

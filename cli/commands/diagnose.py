@@ -83,7 +83,9 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     record = {**settings, "checks": [check.name for check in checks]}
     added = Addition("diagnosed", loaded, fitted, tables, source, record)
     add_results(folder, added, partial(_draw, known, checks))
-    findings = Findings(checks, known.title, rows={"choices": len(rows)}, **settings)
+    findings = Findings(
+        checks, known.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
+    )
     for line in lines(findings, verbose=True):
         console.print(line)
     for name, table in reach.items():

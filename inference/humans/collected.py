@@ -27,7 +27,7 @@ def read_export(
     judge: str | None = None,
     people: bool = False,
 ) -> Collected:
-    """Read an export by its format, as `conjury import` does with the same options.
+    r"""Read an export by its format, as `conjury import` does with the same options.
 
     Parameters
     ----------
@@ -52,10 +52,12 @@ def read_export(
 
     Examples
     --------
-    >>> from conjury.inference.tables.files import ROOT
-    >>> file = ROOT / "data" / "examples" / "conjoint" / "qualtrics.csv"
-    >>> if file.is_file():
-    ...     assert read_export(file, "qualtrics").choices is not None
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "ratings.csv"
+    >>> _ = file.write_text("who,what,score\na,joke,1\nb,joke,2\n")
+    >>> columns = {"value": {"score": "score"}, "judge": "who", "item": "what", "people": True}
+    >>> read_export(file, "csv", **columns).judgments["value"].tolist()
+    [1, 2]
     """
     known = find_format(form, with_ratings=bool(ratings or value))
     if known.content == JOINED:

@@ -370,14 +370,13 @@ def requests_of(ledger: Path, study: Study | ItemStudy | None) -> pd.DataFrame:
                 row["max_tokens"] = body.get("max_completion_tokens")
             for name, values in columns.items():
                 values.append(row[name])
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype=REQUESTS[name]) for name, values in columns.items()}  # type: ignore[call-overload]
-    )
+    return pd.DataFrame({name: pd.Series(values, dtype=REQUESTS[name]) for name, values in columns.items()})
 
 
 def texts_of(body: Mapping[str, Any]) -> tuple[str, str]:
     """Text of the system's messages of a request, and of all others."""
-    system, rest = [], []
+    system: list[str] = []
+    rest: list[str] = []
     for message in body.get("messages") or []:
         target = system if message.get("role") in ("system", "developer") else rest
         target += list(_texts(message.get("content")))

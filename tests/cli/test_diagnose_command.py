@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check
-from conjury.analysis.checks.running import CHECKS, OF_CONJOINTS
+from conjury.analysis.checks.running import OF_CONJOINTS, ORDERED
 from conjury.analysis.pipeline import robustness
 from conjury.analysis.pipeline.run import Fitted
 from conjury.inference.study import Study
@@ -20,7 +20,7 @@ from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
 
-NAMES = tuple(question.name for question, _ in CHECKS.values() if question.code in OF_CONJOINTS)
+NAMES = tuple(question.name for question, _ in ORDERED if question.code in OF_CONJOINTS)
 Told = Callable[..., str]
 FILE = "--data choices.parquet"
 

@@ -30,7 +30,7 @@ def to_page(findings: Findings) -> str:
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(in_words(findings))}. {escape(of_battery(findings.alpha))}</p>",
         *(f'<p class="note">{escape(printable(note))}</p>' for note in findings.notes),
-        *(_alarm(check) for verdict in ("error", "warning") for check in findings.with_verdict(verdict)),  # type: ignore[arg-type]
+        *(_alarm(check) for verdict in ("error", "warning") for check in findings.with_verdict(verdict)),
     ]
     if findings.suppressed:
         body += ["<h2>Suppressed</h2>", *(_alarm(check) for check in findings.suppressed)]

@@ -25,7 +25,7 @@ def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
         yield f"  {printable(note)}"
     yield f"{in_words(findings)}."
     for verdict in ("error", "warning"):
-        for check in findings.with_verdict(verdict):  # type: ignore[arg-type]
+        for check in findings.with_verdict(verdict):
             yield ""
             yield from _alarm(check, VERDICTS[verdict])
     for check in findings.suppressed:

@@ -108,7 +108,7 @@ def _check(check: dict[Any, Any], report: ReportData, alpha: float, prefix: str)
     if check["figure"] and not report.has(f"{prefix}{name}"):
         lead += "\n\n*The table of its figure is not in the results folder.*"
     elif check["figure"] and not only_zeros(name, table := report.table(f"{prefix}{name}")):
-        settings = {"name": name, "finding": plain(check["finding"]), "axis": axis}
+        settings: dict[str, Any] = {"name": name, "finding": plain(check["finding"]), "axis": axis}
         settings["percent"] = bool(check.get("percent"))
         text = plain(caption(name, title, alpha, axis))
         figures = [Drawn(Result(table, "check", settings=settings), text, slug(name))]

@@ -239,7 +239,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     out = tmp_path / "reports"
     run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
     for report, folder, to, error, message in (
-        ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, conjoint, corr"),
+        ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, checks, conjoint"),
         ("moderation", results, "docx", InputError, "html or pdf"),
         ("moderation", results, "pdf", MissingDependency, "PDF reports need Quarto"),
         ("moderation", tmp_path, "html", InputError, r"manifest.json is missing"),

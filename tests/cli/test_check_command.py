@@ -1,0 +1,136 @@
+"""``conjury check``: what it reads, prints and writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conjury.inference.simulation import simulate
+from conjury.inference.study import load_study
+from conjury.inference.tables import read_table, write_table
+
+Run = Callable[..., tuple[int, str, str]]
+CHECK = "check choices.csv --study moderation"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Choices of a model: as many as are needed, and of a judge that always answers A."""
+    folder = tmp_path_factory.mktemp("checked")
+    study = load_study("moderation")
+    made = simulate(study, 3, judges=["gpt4o"], prompts=["baseline"], pairs=200, truth=False).choices
+    write_table(made, folder / "choices.csv")
+    always = made.assign(chosen=(made["position"] == "A").astype("Int8"))
+    write_table(always, folder / "always.csv")
+    return folder
+
+
+def test_sound_choices_end_with_0_and_an_error_with_1(place: Path, conjury: Run) -> None:
+    code, out, err = conjury(f"{CHECK} --select CJ3", cwd=place)
+    assert (code, err) == (0, "")
+    assert "0 errors, 0 warnings, 4 pass, " in out
+    code, out, err = conjury("check always.csv --study moderation --select CJ303", cwd=place)
+    assert (code, err) == (1, "")
+    assert "ERROR    CJ303 Preference for a position" in out
+    assert "What to do: Show every pair in both orders" in out
+
+
+def test_a_warning_ends_with_1_only_on_request(place: Path, conjury: Run) -> None:
+    assert conjury(f"{CHECK} --select CJ108", cwd=place)[0] == 0
+    assert conjury(f"{CHECK} --select CJ108 --fail-on warning", cwd=place)[0] == 1
+    code, out, _ = conjury(f"{CHECK} --select CJ108 --fail-on warning --ignore stimuli", cwd=place)
+    assert code == 0
+    assert "Suppressed because: ignored on the command line" in out
+
+
+def test_a_study_file_suppresses_with_its_reason_in_every_output(place: Path, conjury: Run) -> None:
+    folder = place / "own"
+    shutil.copytree(load_study("moderation").folder, folder)
+    with (folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write('\nchecks: {ignore: [{code: CJ303, because: "A comes first by design."}]}\n')
+    for output in ("text", "json", "sarif"):
+        command = f"check always.csv --study own/study.yaml --select CJ303 --output {output} --page page.html"
+        code, out, _ = conjury(command, cwd=place)
+        assert code == 0
+        assert "A comes first by design." in out
+        assert "A comes first by design." in (place / "page.html").read_text(encoding="utf-8")
+
+
+def test_output_for_programs_is_json_alone(place: Path, conjury: Run) -> None:
+    code, out, _ = conjury("check always.csv --study moderation --select CJ3 --output json", cwd=place)
+    made = json.loads(out)
+    assert code == 1
+    assert (made["counts"]["error"], made["files"]) == (1, {"choices": "always.csv"})
+    code, out, _ = conjury("check always.csv --study moderation --select CJ3 --output sarif", cwd=place)
+    [run] = json.loads(out)["runs"]
+    assert code == 1
+    assert [result["ruleId"] for result in run["results"] if result["level"] == "error"] == ["CJ303"]
+    assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "always.csv"
+
+
+@pytest.mark.long
+def test_results_get_tables_figures_and_a_part_of_the_manifest(place: Path, conjury: Run) -> None:
+    command = "check always.csv --study moderation --select CJ303,CJ204 --out results"
+    code, out, err = conjury(command, cwd=place)
+    assert (code, err) == (1, "")
+    assert "conjury report checks --results results" in out
+    results = place / "results"
+    table = read_table(results / "tables" / "battery.parquet")
+    assert table[["code", "verdict"]].to_numpy().tolist() == [["CJ204", "not_applicable"], ["CJ303", "error"]]
+    assert (results / "tables" / "checked_position_share.csv").is_file()
+    assert {path.name for path in (results / "figures").iterdir()} >= {
+        "battery.svg",
+        "checked_position_share.svg",
+    }
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    part = manifest["parts"]["checked"]
+    assert (part["checks"], part["data"][0]["file"]) == (["CJ204", "CJ303"], "always.csv")
+    assert any("simulated" in note for note in part["notes"])
+    code, _, _ = conjury("check always.csv --study moderation --select CJ303 --out results", cwd=place)
+    assert len(read_table(results / "tables" / "battery.parquet")) == 1
+
+
+def test_results_of_a_study_without_answers_can_be_kept(place: Path, conjury: Run) -> None:
+    code, _, err = conjury("check multiturn --out of_a_study --select CJ1", cwd=place, figures=())
+    assert (code, err) == (0, "")
+    assert (place / "of_a_study" / "manifest.json").is_file()
+    tables = pd.DataFrame({"item_id": ["a"], "text": ["Hello."]})
+    tables.to_csv(place / "items.csv", index=False)
+    code, _, err = conjury("check items.csv --out of_items --select CJ1", cwd=place, figures=())
+    assert (code, err) == (0, "")
+
+
+def test_an_export_is_checked_by_its_format(place: Path, conjury: Run) -> None:
+    rows = pd.DataFrame({"who": ["a", "b", "a"], "what": ["i", "i", "k"], "score": [1, 2, 3]})
+    rows.to_csv(place / "export.csv", index=False)
+    command = "check export.csv --format csv --value score --judge who --item what --people"
+    code, out, err = conjury(f"{command} --select CJ1", cwd=place)
+    assert (code, err) == (0, "")
+    assert "judgments (3 rows)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("nowhere", "nowhere: there is no such file, folder or study"),
+        ("moderation --select CJ9", "--select: there is no check 'CJ9'"),
+        ("moderation --ignore desing_card", "--ignore: there is no check 'desing_card' (did you mean"),
+        ("moderation --output xml", "--output 'xml' is unknown; use text, json, sarif"),
+        ("moderation --fail-on pass", "--fail-on 'pass' is unknown"),
+        ("moderation --alpha 0", "alpha is 0"),
+        ("moderation --filter awake", "--filter awake: there is no such column in choices"),
+        ("moderation --value score", "--value is about an export; add --format"),
+        ("moderation oogiri --format csv", "--format reads one export"),
+        ("moderation oogiri", "are two studies"),
+        ("moderation --study nothing", "There is no study 'nothing'"),
+    ],
+)
+def test_bad_input_ends_with_one_sentence(
+    arguments: str, complaint: str, refused: Callable[..., str]
+) -> None:
+    assert complaint in refused(f"check {arguments}")
