@@ -1,0 +1,107 @@
+"""Perturbed items that are the same as their originals."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import UNPERTURBED, as_text
+
+from ..judged import NotApplicableError
+from ..registry import Check, Question, Verdict, check, highest
+from ..texts import bases, conditions, squeezed, texts_of
+
+UNCHANGED_COPIES = Question(
+    "CJ402",
+    "unchanged_copies",
+    "Unchanged copies",
+    "Do perturbed items differ from their originals in more than white space?",
+    "Scores under such a condition are scores of originals asked twice, so the effect of the perturbation is "
+    "underestimated, and where all copies are unchanged it is not estimated at all.",
+    "Exclude these copies, or make them again (`conjury perturb` refuses copies without a change).",
+    "rule",
+)
+NO_COPIES = "There are no perturbed items (columns base_item_id and condition, or perturbed texts)."
+NO_ORIGINALS = "The originals of the perturbed items are not in the table of items."
+SAME, SPACE = "identical", "white space"
+SOME, MANY = 0.02, 0.1
+PERTURBED = "perturbed"  # begins the names of columns that contain perturbed texts of the same row
+
+
+@check(UNCHANGED_COPIES)
+def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -> Check:
+    """Compare each perturbed item with its original, by condition."""
+    pairs = pairs_of(items, item_study)
+    pairs["difference"] = [
+        difference(one, other) for one, other in zip(pairs["original"], pairs["text"], strict=True)
+    ]
+    unchanged = pairs["difference"].ne("")
+    counts = pairs.assign(n=1, identical=pairs["difference"].eq(SAME), unchanged=unchanged)
+    table = counts.groupby("condition", sort=False)[["n", "identical", "unchanged"]].sum().reset_index()
+    table = table.assign(
+        judge="", prompt="", label=table["condition"], estimate=table["unchanged"] / table["n"]
+    )
+    table = table[["judge", "prompt", "condition", "n", "identical", "unchanged", "label", "estimate"]]
+    worst = highest(table, table["estimate"])
+    if not unchanged.any():
+        finding = f"All {counted(len(pairs), 'perturbed item')} differ from their originals in their words."
+        return UNCHANGED_COPIES.answer(table, "pass", finding)
+    space = int(worst["unchanged"] - worst["identical"])
+    finding = (
+        f"{int(worst['unchanged']):,} of {counted(int(worst['n']), 'item')} under condition "
+        f"{worst['condition']} ({100 * worst['estimate']:.1f}%) do not differ from their originals in their "
+        f"words: {int(worst['identical']):,} are identical and {space:,} differ in white space or invisible "
+        "characters only."
+    )
+    if len(table) > 1:
+        finding += f" Over all {len(table)} conditions it is {int(unchanged.sum()):,} of {len(pairs):,}."
+    few = worst["estimate"] <= SOME or worst["unchanged"] < 2
+    verdict: Verdict = "pass" if few else "error" if worst["estimate"] > MANY else "warning"
+    rows = pairs.loc[unchanged, ["item_id", "base_item_id", "condition", "difference"]]
+    return UNCHANGED_COPIES.answer(table, verdict, finding, rows=rows.reset_index(drop=True))
+
+
+def pairs_of(items: pd.DataFrame, study: ItemStudy | None) -> pd.DataFrame:
+    """Pairs of a perturbed item and its original: ``item_id, base_item_id, condition, original, text``."""
+    names = as_text(items["item_id"])
+    columns = [str(name) for name in items if str(name).startswith(f"{PERTURBED}_") and "text" in items]
+    condition, base = conditions(items), bases(items)
+    copies = condition.ne(UNPERTURBED) & base.ne(names)
+    if not columns and not copies.any():
+        raise NotApplicableError(NO_COPIES)
+    parts = []
+    if copies.any():
+        shown = texts_of(items, study).fillna("").agg("\x1f".join, axis=1)
+        originals = pd.Series(shown.to_numpy(), index=names.to_numpy())
+        frame = pd.DataFrame(
+            {"item_id": names, "base_item_id": base, "condition": condition, "text": shown}, index=items.index
+        )[copies]
+        frame["original"] = frame["base_item_id"].map(originals)
+        parts.append(frame[frame["original"].notna()])
+        if parts[0].empty and not columns:
+            raise NotApplicableError(NO_ORIGINALS)
+    for name in columns:
+        both = items[items["text"].notna() & items[name].notna()]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "item_id": as_text(both["item_id"]),
+                    "base_item_id": as_text(both["item_id"]),
+                    "condition": name.removeprefix(f"{PERTURBED}_"),
+                    "text": as_text(both[name]),
+                    "original": as_text(both["text"]),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def difference(original: str, text: str) -> str:
+    """Say how little a text differs from its original; empty where its words do."""
+    if original == text:
+        return SAME
+    one, other = ("".join(squeezed(unicodedata.normalize("NFKC", t)).split()) for t in (original, text))
+    return SPACE if one == other else ""

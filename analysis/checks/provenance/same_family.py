@@ -1,0 +1,90 @@
+"""Judges of the family of the models that wrote the items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import counted, listed
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text
+
+from ..judged import NotApplicableError
+from ..registry import Check, Question, check
+from .naming import asked_models, family_of
+
+SAME_FAMILY = Question(
+    "CJ504",
+    "same_family",
+    "Judges and generators of one family",
+    "Do models judge texts of their own family?",
+    "Models tend to prefer texts of their own family, so these judges' comparisons of who wrote what are biased "
+    "in favour of it.",
+    "Report comparisons of generators without judges of the same family, or estimate the preference for their own "
+    "texts (`self_preference`).",
+    "rule",
+)
+COLUMNS = ("generator", "author_model", "source_model", "model")  # of items, where no study names it
+NO_GENERATORS = "The table of items does not state which model wrote them (column generator)."
+NO_MODELS = "There are no models among the judges."
+
+
+@check(SAME_FAMILY)
+def same_family(
+    items: pd.DataFrame,
+    item_study: ItemStudy | None = None,
+    judgments: pd.DataFrame | None = None,
+    responses: pd.DataFrame | None = None,
+    asked: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Check:
+    """Count the items that models judge of their own family, by judge and generator."""
+    named = (item_study.generator,) if item_study is not None else COLUMNS
+    column = next((name for name in named if name is not None and name in items), None)
+    if column is None:
+        raise NotApplicableError(NO_GENERATORS)
+    models = asked_models(None, asked)
+    wrote = as_text(items[column])
+    authors = {str(name): family_of(models.get(str(name), str(name))) for name in wrote.dropna().unique()}
+    judged = _judged(items, judgments, responses, list(asked or {}))
+    if judged.empty:
+        raise NotApplicableError(NO_MODELS)
+    families = {judge: family_of(models.get(judge, judge)) for judge in judged["judge"].unique()}
+    generator = pd.Series(wrote.to_numpy(), index=as_text(items["item_id"]).to_numpy())
+    frame = judged.assign(generator=judged["item_id"].map(generator), family=judged["judge"].map(families))
+    frame["author_family"] = frame["generator"].map(authors)
+    same = frame[frame["family"].notna() & frame["family"].eq(frame["author_family"])]
+    n = frame.groupby("judge", sort=False).size()
+    table = same.groupby(["judge", "generator", "family"], sort=False).size().rename("n_same").reset_index()
+    table = table.assign(prompt="", n=table["judge"].map(n), label=table["generator"])
+    table["estimate"] = table["n_same"] / table["n"]
+    table = table[["judge", "prompt", "generator", "family", "n", "n_same", "label", "estimate"]]
+    unknown = sorted(judge for judge, family in families.items() if family is None)
+    notes = [f"The family is not known of {listed(unknown, 5)}."] if unknown else []
+    if same.empty:
+        return SAME_FAMILY.answer(
+            table, "pass", f"None of {counted(len(families), 'model')} judges texts of its own family.", notes
+        )
+    most = table.loc[table["estimate"].idxmax()]
+    finding = (
+        f"{counted(table['judge'].nunique(), 'model')} of {len(families):,} judge{'s' * (table['judge'].nunique() == 1)} "
+        f"texts of {'its' if table['judge'].nunique() == 1 else 'their'} own family; {most['judge']} has the largest "
+        f"share, {int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} ({most['family']})."
+    )
+    return SAME_FAMILY.answer(table, "warning", finding, notes)
+
+
+def _judged(
+    items: pd.DataFrame, judgments: pd.DataFrame | None, responses: pd.DataFrame | None, judges: list[str]
+) -> pd.DataFrame:
+    """Pairs of models and items: those judged, else those that the study's models are to judge."""
+    table = judgments if judgments is not None else responses
+    if table is None:
+        names = as_text(items["item_id"])
+        return pd.DataFrame(
+            [(judge, item) for judge in judges for item in names], columns=["judge", "item_id"]
+        )
+    model = table[(as_text(table["judge_kind"]) == "model").to_numpy(dtype=bool)]
+    pairs = pd.DataFrame({"judge": as_text(model["judge_id"]), "item_id": as_text(model["item_id"])})
+    return pairs.drop_duplicates()

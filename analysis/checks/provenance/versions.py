@@ -1,0 +1,85 @@
+"""Versions of models and servers, and dates of answers, within a run."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from conjury.inference.errors import counted, listed
+from conjury.inference.study.models import AnyStudy
+from conjury.inference.tables.columns import as_text
+
+from ..judged import NotApplicableError
+from ..registry import Check, Question, Verdict, check, worst
+from .naming import MADE_HERE, of_models
+
+VERSIONS = Question(
+    "CJ505",
+    "versions",
+    "Versions and dates",
+    "Did a model or its server change while answers were collected?",
+    "Answers before and after a change are of different models, so differences between prompts or strata that "
+    "were asked at different times may be due to the change.",
+    "Compare answers before and after (ask some questions again), report the versions, and ask all that is "
+    "compared within one version.",
+    "rule",
+)
+NOTHING = "No response has a date or the fingerprint of a server."
+GAP = 14  # days without an answer
+
+
+@check(VERSIONS)
+def versions(responses: pd.DataFrame, study: AnyStudy | None = None) -> Check:
+    """Count fingerprints and names of models by judge, in the order of dates, and days between answers."""
+    answered = of_models(responses)
+    if "model_returned" in answered:
+        answered = answered[~as_text(answered["model_returned"]).str.casefold().isin(MADE_HERE).fillna(False)]
+    known = [n for n in ("system_fingerprint", "created") if n in answered and answered[n].notna().any()]
+    if not known or answered.empty:
+        raise NotApplicableError(NOTHING)
+    later = study is not None and study.instrument is not None  # anchors are asked again on purpose
+    judges = answered.groupby(as_text(answered["judge_id"]), sort=False)
+    parts = [_of_judge(str(judge), mine, later) for judge, mine in judges]
+    table = pd.DataFrame([row for row, _, _ in parts])
+    table = table.assign(estimate=table["largest_share"])
+    verdict = worst(verdict for _, verdict, _ in parts)
+    finding = " ".join(sentence for _, _, sentence in parts if sentence)
+    if not finding:
+        finding = (
+            f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')} have one version each."
+        )
+    return VERSIONS.answer(table, verdict, finding)
+
+
+def _of_judge(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, object], Verdict, str]:
+    ordered = mine.sort_values("created", kind="stable") if "created" in mine else mine
+    prints = (
+        as_text(ordered["system_fingerprint"]).dropna()
+        if "system_fingerprint" in ordered
+        else pd.Series(dtype=str)
+    )
+    counts = prints.value_counts()
+    dates = (
+        pd.to_datetime(ordered["created"], utc=True).dropna()
+        if "created" in ordered
+        else pd.Series(dtype=object)
+    )
+    days = (dates.iloc[-1] - dates.iloc[0]).total_seconds() / 86_400 if len(dates) else float("nan")
+    gap = float(dates.diff().dt.total_seconds().max()) / 86_400 if len(dates) > 1 else 0.0
+    sentences: list[str] = []
+    if len(counts) > 1:
+        named = listed((f"{name} ({n:,})" for name, n in counts.items()), 4)
+        changes = int((prints.to_numpy()[1:] != prints.to_numpy()[:-1]).sum())
+        how = "one after another" if changes < len(counts) else f"with {changes:,} changes between them"
+        sentences.append(f"Answers of {judge} have {len(counts)} fingerprints of servers, {how}: {named}.")
+    if gap > GAP and not later:
+        sentences.append(f"Answers of {judge} pause for {gap:,.0f} days and span {days:,.0f} days.")
+    row: dict[str, object] = {
+        "judge": judge,
+        "prompt": "",
+        "n": len(mine),
+        "fingerprints": len(counts),
+        "largest_share": float(counts.iloc[0] / counts.sum()) if len(counts) else 1.0,
+        "days": days,
+        "longest_pause": gap,
+    }
+    return row, "warning" if sentences else "pass", " ".join(sentences)
