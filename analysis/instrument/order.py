@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ..conjoint import amce
 from ..conjoint.reliability.agreement import sign_test
-from ..diagnostics.effects import GroupEffects, errors_of, group_effects
+from ..checks.effects import GroupEffects, errors_of, group_effects
 from ..frames.cells import is_repeat
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result, tidy

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 
 from ..conjoint.comparisons.multiplicity import normal_ratios, romano_wolf
-from ..diagnostics.effects import GroupEffects, group_effects, hotelling_test
+from ..checks.effects import GroupEffects, group_effects, hotelling_test
 from ..figures.labels import display_order
 from ..frames.cells import is_repeat
 from ..numerics.intervals import check_alpha, check_draws, inference

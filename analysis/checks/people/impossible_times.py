@@ -97,8 +97,8 @@ def tasks_of(table: pd.DataFrame) -> pd.DataFrame:
         {
             "judge": as_text(people["judge_id"]),
             "subject": subject,
-            "sample": people["sample"] if "sample" in people else 1,
-            "repeat": people["repeat"] if "repeat" in people else False,
+            "sample": people.get("sample", 1),
+            "repeat": people.get("repeat", False),
             "seconds": seconds.to_numpy(dtype=float, na_value=np.nan),
             "started": started,
             "ended": ended,

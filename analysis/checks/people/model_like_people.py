@@ -232,7 +232,7 @@ def stratified_p(hit: np.ndarray, exposed: np.ndarray, stratum: np.ndarray) -> f
         here = stratum == one
         n, k, m = int(here.sum()), int(hit[here].sum()), int(exposed[here].sum())
         x += int((hit & exposed)[here].sum())
-        if 0 < k and 0 < m:
+        if k > 0 and m > 0:
             distribution = np.convolve(distribution, _hypergeometric(n, k, m))
     return float(min(1.0, distribution[x:].sum()))
 

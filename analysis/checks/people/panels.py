@@ -42,7 +42,7 @@ def _answers(judgments: pd.DataFrame, kind: str, otherwise: str) -> pd.DataFrame
         {
             "judge": as_text(rows["judge_id"]),
             "item": as_text(rows["item_id"]),
-            "sample": rows["sample"] if "sample" in rows else 1,
+            "sample": rows.get("sample", 1),
             "dimension": as_text(rows["dimension"]) if "dimension" in rows else "rating",
             "value": as_text(rows["value"]),
         }
