@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
@@ -47,7 +48,9 @@ def assignment(
     by_item = items.set_index(as_text(items["item_id"]).rename("item"))
     by_item = by_item[~by_item.index.duplicated()]
     by_item = by_item.assign(condition=conditions(by_item.reset_index(drop=True)).to_numpy())
-    cluster = item_study.cluster if item_study is not None and item_study.cluster in by_item else None
+    base = bases(items)
+    base.index = as_text(items["item_id"])
+    base = base[~base.index.duplicated()]
     columns = [*dict.fromkeys([*strata_columns(items, item_study), "condition"])]
     rng = np.random.default_rng(seed)
     rows = []
@@ -55,13 +58,7 @@ def assignment(
         stratum = as_text(by_item[column])
         if stratum.nunique() < 2:
             continue
-        unit = bases(
-            by_item.reset_index().rename(columns={"item": "item_id"}) if "item_id" not in by_item else by_item
-        )
-        unit.index = by_item.index
-        if cluster is not None and as_text(by_item[cluster]).groupby(unit.to_numpy()).nunique().max() == 1:
-            unit = as_text(by_item[cluster]).fillna(unit)
-        rows += list(_of_people(frame, str(column), stratum, unit, rng))
+        rows += list(_of_people(frame, str(column), stratum, base, rng))
         rows += list(_of_models(frame, str(column), stratum, rng))
     if not rows:
         raise NotApplicableError(NOTHING)
@@ -128,8 +125,6 @@ def batches(judge: np.ndarray, item: np.ndarray, unit: np.ndarray) -> np.ndarray
     edges = np.flatnonzero(np.diff(item[order], prepend=-1))
     signature = pd.Series([tuple(part) for part in np.split(judge[order], edges[1:])])
     same_judges = pd.factorize(signature)[0]
-    from scipy.sparse.csgraph import connected_components
-
     n = len(unit)
     rows = np.concatenate([np.arange(n), np.arange(n)])
     columns = np.concatenate([n + same_judges, n + same_judges.max() + 1 + unit])
@@ -191,21 +186,23 @@ def _of_models(
             continue
         for judge, of_judge in mine.groupby("judge", sort=False):
             lost = ~np.isin(names, of_judge["item"].to_numpy())
-            if not lost.any():
+            whole = np.array([lost[level == one].mean() for one in range(len(levels))])
+            given = (whole < 1)[level]  # strata that a judge was not asked about at all are no loss
+            if not lost[given].any():
                 continue
-            incidence = csr_array(np.vstack([lost, ~lost]).astype(float))
-            statistic, p = imbalance_p(incidence, level, np.arange(len(names)), rng)
-            shares = np.array([lost[level == one].mean() for one in range(len(levels))])
+            incidence = csr_array(np.vstack([lost[given], ~lost[given]]).astype(float))
+            statistic, p = imbalance_p(incidence, level[given], np.arange(int(given.sum())), rng)
+            shares = np.where(whole < 1, whole, np.nan)
             yield {
                 "judge": str(judge),
                 "prompt": str(prompt),
                 "what": LOST,
                 "stratum": column,
-                "level": str(levels[int(shares.argmax())]),
-                "n": len(names),
-                "least": float(shares.min()),
-                "most": float(shares.max()),
+                "level": str(levels[int(np.nanargmax(shares))]),
+                "n": int(given.sum()),
+                "least": float(np.nanmin(shares)),
+                "most": float(np.nanmax(shares)),
                 "statistic": statistic,
                 "p": p,
-                "estimate": float(lost.mean()),
+                "estimate": float(lost[given].mean()),
             }

@@ -41,7 +41,7 @@ def items_in_strata(
     ).assign(text=contents(items, item_study))
     strata = strata_columns(items, item_study)
     frame["stratum"] = items[strata].astype("string").fillna("").agg(" / ".join, axis=1) if strata else ""
-    frame["labels"] = frame["item_id"].map(_gold(labels)).fillna("")
+    frame["labels"] = frame["item_id"].map(_gold(labels)).astype("string").fillna("")
     frame = frame[frame["text"].notna()].reset_index(drop=True)
     pairs = pairs_of(frame)
     template = pairs.loc[pairs["what"] == NEARLY, ["first", "second"]].stack().nunique() > TEMPLATE * len(

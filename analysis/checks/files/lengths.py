@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -51,7 +53,7 @@ def lengths(
         *_answered_lines(items, labels, judgments, item_study),
         *_unknown(items, labels, judgments),
         *_without(items, labels, judgments, item_study),
-        *_sets(judgments),
+        *_sets(judgments, items),
     ]
     if not parts:
         raise NotApplicableError(NOTHING)
@@ -179,12 +181,13 @@ def _answered_lines(
         answers = frame.groupby(["judge", "prompt", "item_id", "sample"], as_index=False)["line"].max()
         answers = answers.rename(columns={"line": "given"}).assign(wanted=answers["item_id"].map(wanted))
     known = answers[answers["wanted"].notna() & answers["given"].notna() & answers["given"].gt(0)]
-    parts = []
+    parts, shares = [], []
     for (judge, prompt), mine in known.groupby(["judge", "prompt"], sort=False):
         differ = mine[mine["given"].ne(mine["wanted"])].rename(
             columns={"judge": "judge_id", "prompt": "prompt_id", "given": "n_labels", "wanted": "n_lines"}
         )
         share = len(differ) / len(mine)
+        shares.append(share)
         sentence = (
             f"{judge} gave another number of labels than there are lines in {len(differ):,} of "
             f"{counted(len(mine), 'answer')} ({100 * share:.1f}%)."
@@ -195,7 +198,10 @@ def _answered_lines(
                 "labels of answers and lines", len(mine), differ, verdict, sentence, str(judge), str(prompt)
             )
         )
-    return parts
+    worst_place = int(np.argmax(shares)) if shares else 0  # one sentence is enough, the table has the others
+    return [
+        part if place == worst_place else (part[0], part[1], "", part[3]) for place, part in enumerate(parts)
+    ]
 
 
 def _unknown(
@@ -229,6 +235,9 @@ def _without(
     judged = set(as_text(judgments["item_id"]))
     if items is not None:
         names = _taken(items, study)
+        if "modality" in items:  # judges that take no pictures are not asked about any
+            modality = as_text(items["modality"]).reindex(names.index)
+            names = names[modality.isin(modality[names.isin(judged)]) | modality.isna()]
         lost = names[~names.isin(judged)]
         parts.append(_lost("items without judgments", "have no judgment", names, lost))
     if labels is not None:
@@ -268,7 +277,7 @@ def _taken(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[str]:
     return names[np.array(taken, dtype=bool)]
 
 
-def _sets(judgments: pd.DataFrame | None) -> list[Part]:
+def _sets(judgments: pd.DataFrame | None, items: pd.DataFrame | None) -> list[Part]:
     """Items that some runs of models have and others under the same prompt have not."""
     if judgments is None:
         return []
@@ -279,32 +288,40 @@ def _sets(judgments: pd.DataFrame | None) -> list[Part]:
     if "condition" in model:  # copies may be asked once, and originals several times
         frame["prompt"] = frame["prompt"] + "\x1f" + as_text(model["condition"]).fillna("")
     frame = frame.drop_duplicates()
+    modality = pd.Series("", index=frame["item_id"].unique())
+    if items is not None and "modality" in items:
+        known = pd.Series(as_text(items["modality"]).to_numpy(), index=as_text(items["item_id"]).to_numpy())
+        modality = known[~known.index.duplicated()].reindex(modality.index).fillna("")
     parts = []
     for prompt, mine in frame.groupby("prompt", sort=False):
         runs = mine.groupby(["judge", "sample"], sort=False)["item_id"].agg(frozenset)
-        n_items = mine["item_id"].nunique()
         if len(runs) < 2:
             continue
-        missing = [
-            {
-                "judge_id": judge,
-                "prompt_id": str(prompt).partition("\x1f")[0],
-                "sample": sample,
-                "item_id": item,
-            }
-            for (judge, sample), have in runs.items()
-            if len(have) < n_items
-            for item in sorted(set(mine["item_id"]) - have)
-        ]
-        differ = pd.DataFrame(missing)
-        fewer = int((runs.map(len) < n_items).sum())
+        asked = mine["item_id"].unique()
+        differ = pd.DataFrame(_lacking(runs, asked, modality, str(prompt).partition("\x1f")[0]))
+        lacking = differ.groupby(["judge_id", "sample"]).size() if len(differ) else pd.Series(dtype=int)
         name = str(prompt).replace("\x1f", " ").strip()
         of = f" under {name}" if name else ""
         sentence = (
-            f"{fewer:,} of {len(runs):,} runs{of} lack items that others have "
-            f"(the least has {int(runs.map(len).min()):,} of {n_items:,})."
+            f"{len(lacking):,} of {len(runs):,} runs{of} lack items that others have (at most "
+            f"{int(lacking.max()) if len(lacking) else 0:,} of {len(asked):,})."
         )
         parts.append(
-            _part(f"items of runs{of}", len(runs) * n_items, differ, "warning", sentence, prompt=name)
+            _part(f"items of runs{of}", len(runs) * len(asked), differ, "warning", sentence, prompt=name)
         )
     return parts
+
+
+def _lacking(
+    runs: pd.Series[Any], asked: np.ndarray, modality: pd.Series[str], prompt: str
+) -> list[dict[str, object]]:
+    """Items that a run lacks, of the modalities that its judge takes."""
+    found = []
+    for (judge, sample), have in runs.items():  # type: ignore[misc]
+        takes_them = set(modality[list(have)])
+        found += [
+            {"judge_id": judge, "prompt_id": prompt, "sample": sample, "item_id": item}
+            for item in asked
+            if item not in have and modality[item] in takes_them
+        ]
+    return found
