@@ -46,10 +46,15 @@ def same_family(
         raise NotApplicableError(NO_GENERATORS)
     models = asked_models(None, asked)
     wrote = as_text(items[column])
-    authors = {str(name): family_of(models.get(str(name), str(name))) for name in wrote.dropna().unique()}
+    authors = {
+        name: family_of(models.get(name, name))
+        for name in map(str, wrote.dropna().unique())
+        if name != "human"
+    }
     judged = _judged(items, judgments, responses, list(asked or {}))
     if judged.empty:
         raise NotApplicableError(NO_MODELS)
+    declared = item_study is not None and item_study.generator == column
     families = {judge: family_of(models.get(judge, judge)) for judge in judged["judge"].unique()}
     generator = pd.Series(wrote.to_numpy(), index=as_text(items["item_id"]).to_numpy())
     frame = judged.assign(generator=judged["item_id"].map(generator), family=judged["judge"].map(families))
@@ -58,7 +63,7 @@ def same_family(
     n = frame.groupby("judge", sort=False).size()
     table = same.groupby(["judge", "generator", "family"], sort=False).size().rename("n_same").reset_index()
     table = table.assign(prompt="", n=table["judge"].map(n), label=table["generator"])
-    table["estimate"] = table["n_same"] / table["n"]
+    table["estimate"] = table["n_same"] / table["n"].astype(float)
     table = table[["judge", "prompt", "generator", "family", "n", "n_same", "label", "estimate"]]
     unknown = sorted(judge for judge, family in families.items() if family is None)
     notes = [f"The family is not known of {listed(unknown, 5)}."] if unknown else []
@@ -66,13 +71,25 @@ def same_family(
         return SAME_FAMILY.answer(
             table, "pass", f"None of {counted(len(families), 'model')} judges texts of its own family.", notes
         )
-    most = table.loc[table["estimate"].idxmax()]
+    most, n_judges = table.loc[table["estimate"].idxmax()], table["judge"].nunique()
     finding = (
-        f"{counted(table['judge'].nunique(), 'model')} of {len(families):,} judge{'s' * (table['judge'].nunique() == 1)} "
-        f"texts of {'its' if table['judge'].nunique() == 1 else 'their'} own family; {most['judge']} has the largest "
-        f"share, {int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} ({most['family']})."
+        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} texts of "
+        f"{'its' if n_judges == 1 else 'their'} own family; {most['judge']} has the largest share, "
+        f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} ({most['family']})."
     )
+    if declared and (_people(item_study, judgments) or n_judges < len(families)):
+        notes.append(
+            "The study names who wrote the items and has other judges, too, so the preference can be estimated."
+        )
+        return SAME_FAMILY.answer(table, "pass", finding, notes)
     return SAME_FAMILY.answer(table, "warning", finding, notes)
+
+
+def _people(study: ItemStudy | None, judgments: pd.DataFrame | None) -> bool:
+    """Whether there are people among the judges."""
+    if judgments is not None:
+        return bool((as_text(judgments["judge_kind"]) == "human").any())
+    return study is not None and any(judge.kind == "human" for judge in study.judges)
 
 
 def _judged(
