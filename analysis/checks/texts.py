@@ -70,8 +70,7 @@ def contents(items: pd.DataFrame, study: AnyStudy | None) -> pd.Series[str]:
     for name in media:
         shown[name] = as_text(items[name])
     parts = shown.fillna("").map(folded)
-    joined = parts.agg("\x1f".join, axis=1)
-    return joined.where(parts.ne("").any(axis=1)).astype("string")
+    return joined(parts, "\x1f").where(parts.ne("").any(axis=1))
 
 
 def bases(items: pd.DataFrame) -> pd.Series[str]:
@@ -93,7 +92,7 @@ def strata_columns(items: pd.DataFrame, study: AnyStudy | None) -> list[str]:
     """Columns of strata: those of the study, else columns of items with few values that repeat."""
     if study is not None and hasattr(study, "strata"):
         return [stratum.id for stratum in study.strata if stratum.id in items]
-    known = {"item_id", "base_item_id", *TEXTS, *MEDIA}
+    known = {"item_id", "base_item_id", "text", "lines", *MEDIA}
     plain = [str(name) for name in items if name not in known]
     return [name for name in plain if 1 < as_text(items[name]).nunique() <= min(10, len(items) // 5)]
 
@@ -110,31 +109,40 @@ def near_duplicates(texts: Sequence[str], similar: float = SIMILAR) -> np.ndarra
     sets of three successive words. Two sets can only be as similar as this if they share one of their rarest
     shingles, so only such pairs are compared.
     """
-    known: dict[tuple[str, ...], int] = {}
-    sets = [_shingles(text, known) for text in texts]
-    frequency: dict[int, int] = {}
-    for one in sets:
-        for shingle in one:
-            frequency[shingle] = frequency.get(shingle, 0) + 1
-    rare: dict[int, list[int]] = {}
-    for place, one in enumerate(sets):
-        n = len(one) - int(np.ceil(similar * len(one))) + 1 if one else 0
-        for shingle in sorted(one, key=lambda s: (frequency[s], s))[:n]:
-            rare.setdefault(shingle, []).append(place)
-    pairs = {pair for places in rare.values() for pair in _candidates(places)}
-    found = [
-        (a, b) for a, b in sorted(pairs) if texts[a] != texts[b] and _jaccard(sets[a], sets[b]) >= similar
-    ]
+    place, shingle = _shingles(texts)
+    sizes = np.bincount(place, minlength=len(texts))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    frequency = np.bincount(shingle) if len(shingle) else np.zeros(0, dtype=np.int64)
+    order = np.lexsort((shingle, frequency[shingle], place))  # rarest first within each text
+    rank = np.arange(len(place)) - starts[place]
+    prefix = order[rank < (sizes - np.ceil(similar * sizes - 1e-9) + 1)[place]]
+    prefix = prefix[np.argsort(shingle[prefix], kind="stable")]
+    groups = np.split(place[prefix], np.flatnonzero(np.diff(shingle[prefix])) + 1)
+    pairs = {pair for group in groups if len(group) > 1 for pair in _candidates(group.tolist())}
+    found = []
+    for one, other in sorted(pairs):
+        both = len(np.intersect1d(*(shingle[starts[k] : starts[k + 1]] for k in (one, other))))
+        if texts[one] != texts[other] and both >= similar * (sizes[one] + sizes[other] - both):
+            found.append((one, other))
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _shingles(text: str, known: dict[tuple[str, ...], int]) -> set[int]:
-    """Numbers of the shingles of a text; ``known`` numbers all shingles as they appear."""
-    words = words_of(text)
-    if len(words) < FEWEST_WORDS:
-        return set()
-    runs = (tuple(words[k : k + SHINGLE]) for k in range(len(words) - SHINGLE + 1))
-    return {known.setdefault(run, len(known)) for run in runs}
+def _shingles(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct shingles of all texts: the place of the text, ascending, and the number of the shingle."""
+    known: dict[str, int] = {}
+    split = [words_of(text) for text in texts]
+    long = [k for k, words in enumerate(split) if len(words) >= FEWEST_WORDS]
+    words = np.array([known.setdefault(w, len(known)) for k in long for w in split[k]], dtype=np.int64)
+    owner = np.repeat(np.array(long, dtype=np.int64), [len(split[k]) for k in long])
+    if not len(words):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    n = len(words) - SHINGLE + 1
+    number = words[:n]
+    for step in range(1, SHINGLE):
+        number = np.unique(number * len(known) + words[step : step + n], return_inverse=True)[1]
+    whole = owner[:n] == owner[SHINGLE - 1 :]
+    both = np.unique(owner[:n][whole] * len(words) + number[whole])
+    return both // len(words), both % len(words)
 
 
 def _candidates(places: list[int]) -> Iterable[tuple[int, int]]:
@@ -143,9 +151,10 @@ def _candidates(places: list[int]) -> Iterable[tuple[int, int]]:
     return [(a, b) for k, a in enumerate(places) for b in places[k + 1 :]]
 
 
-def _jaccard(one: set[int], other: set[int]) -> float:
-    both = len(one & other)
-    return both / (len(one) + len(other) - both)
+def joined(frame: pd.DataFrame, mark: str) -> pd.Series[str]:
+    """The texts of each row as one text, with a mark between them; missing ones are empty."""
+    rows = frame.fillna("").itertuples(index=False, name=None)
+    return pd.Series(pd.array([mark.join(row) for row in rows], dtype="string"), index=frame.index)
 
 
 def without(text: str, values: Iterable[str], mark: str = "\u2026") -> tuple[str, bool]:

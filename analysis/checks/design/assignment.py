@@ -22,16 +22,18 @@ ASSIGNMENT = Question(
     "assignment",
     "Assignment of items",
     "Did each judge get items of all strata alike, and were tasks lost in all strata alike?",
-    "Differences between strata are partly differences between the judges who had them, and means over judges "
+    "Differences between strata are partly differences between the judges who had them, and means over "
+    "judges "
     "weight strata unequally.",
-    "Include judges (or judges and items) as effects, weight judges equally within strata, and collect the tasks "
+    "Include judges (or judges and items) as effects, weight judges equally within strata, and collect "
+    "the tasks "
     "that were lost.",
     "test",
 )
 NOTHING = "There are no strata of items by which an assignment could be unbalanced."
 PEOPLE, LOST = "items of people", "lost tasks"
 DRAWS = 4999
-ENOUGH = 20  # draws as large as the statistic after which no more are needed
+ENOUGH = 50  # draws as large as the statistic after which no more are needed
 
 
 @check(ASSIGNMENT)
@@ -85,7 +87,7 @@ def assignment(
 def _of_people(
     frame: pd.DataFrame, column: str, stratum: pd.Series, unit: pd.Series, rng: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """Whether people's items differ in their strata by more than a random assignment of batches makes them."""
+    """Whether people's items differ in their strata by more than batches that are assigned at random do."""
     mine = frame[(frame["kind"] == "human") & frame["item"].isin(stratum.dropna().index)]
     if mine["judge"].nunique() < 2:
         return
@@ -117,7 +119,7 @@ def _of_people(
 
 
 def batches(judge: np.ndarray, item: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Items that were given out together, shape (items,): those of the same judges or of one unit, transitively.
+    """Number the batches of items given out together, shape (items,): of the same judges or of one unit.
 
     ``judge`` and ``item`` have one entry per task, ``unit`` one per item.
     """
@@ -143,23 +145,20 @@ def imbalance_p(
     batch went to judges together, so batches are exchanged as wholes.
     """
     observed = _pearson(incidence, level)
-    order = np.lexsort((level, batch))
+    order = np.argsort(batch, kind="stable")
     sizes = np.bincount(batch)
     starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])[:-1]
     sizes = sizes[sizes > 0]
     groups = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
     if all(len(group) == 1 for group in groups):
         return observed, 1.0
+    within = np.arange(len(level)) - np.repeat(starts, sizes)
     reached, sorted_level = 0, level[order]
     for draw in range(1, DRAWS + 1):
         source = np.arange(len(sizes))
         for group in groups:
             source[group] = rng.permutation(group)
-        taken = (
-            np.concatenate([np.arange(starts[s], starts[s] + sizes[s]) for s in source])
-            if sizes.max() > 1
-            else starts[source]
-        )
+        taken = np.repeat(starts[source], sizes) + within
         mixed = np.empty_like(level)
         mixed[order] = sorted_level[taken]
         reached += _pearson(incidence, mixed) >= observed * (1 - 1e-12)
@@ -177,7 +176,7 @@ def _pearson(incidence: csr_array, level: np.ndarray) -> float:
 def _of_models(
     frame: pd.DataFrame, column: str, stratum: pd.Series, rng: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """Whether a model lost items of some strata more than of others, under each prompt that others have too."""
+    """Whether a model lost items of some strata more than of others, under each prompt of several models."""
     models = frame[(frame["kind"] == "model") & frame["item"].isin(stratum.dropna().index)]
     for prompt, mine in models.groupby("prompt", sort=False):
         names = mine["item"].unique()

@@ -14,7 +14,17 @@ from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
 from ..registry import Check, Question, adjusted, check, said_p
-from ..texts import bases, conditions, folded, judge_and_prompt, strata_columns, texts_of, without, words_of
+from ..texts import (
+    bases,
+    conditions,
+    folded,
+    joined,
+    judge_and_prompt,
+    strata_columns,
+    texts_of,
+    without,
+    words_of,
+)
 
 GOLD_IN_PROMPT = Question(
     "CJ111",
@@ -29,8 +39,9 @@ NOTHING = "There are no items with both a request and a gold label."
 GRAM = 5  # words of a run that items and examples share
 COVERED = 0.8  # share of an item's runs of words in the other part of a prompt, from which it is an example
 DRAWS = 4999
-ENOUGH = 20  # draws as large as the statistic after which no more are needed
-_MARK = r"(?:label|gold|answer|category|class|type|rating|score|etiqueta|respuesta|categor[ií]a|tipo)s?[\"' ]*[:=]\s*[\"']?"
+ENOUGH = 50  # draws as large as the statistic after which no more are needed
+_MARKS = "label|gold|answer|category|class|type|rating|score|etiqueta|respuesta|categor[ií]a|tipo"
+_MARK = rf"(?:{_MARKS})s?[\"' ]*[:=]\s*[\"']?"
 
 
 @check(GOLD_IN_PROMPT)
@@ -42,7 +53,7 @@ def gold_in_prompt(
     alpha: float,
     item_study: ItemStudy | None = None,
 ) -> Check:
-    """Test whether prompts name their item's gold label more often than other labels, and search for examples."""
+    """Test whether prompts name their item's gold label in excess, and search examples for test items."""
     if "item_id" not in requests:
         raise NotApplicableError(NOTHING)
     frame = judge_and_prompt(requests).assign(item=as_text(requests["item_id"]))
@@ -79,19 +90,23 @@ def gold_in_prompt(
     if len(examples):
         n = examples["item_id"].nunique()
         sentences.append(
-            f"{counted(n, 'test item')} {'is' if n == 1 else 'are'} among the examples of prompts of other items, "
+            f"{counted(n, 'test item')} {'is' if n == 1 else 'are'} among the examples of prompts of "
+            f"other items, "
             f"such as {examples['item_id'].iloc[0]} under {examples['prompt_id'].iloc[0] or 'the prompt'}."
         )
     if len(leaks):
         worst = leaks.loc[leaks["p"].idxmin()]
         sentences.append(
             f"Prompt {worst['prompt'] or 'without a name'} names the gold label of {worst['label_set']} "
-            f"{worst['where']} in {int(worst['x']):,} of {counted(int(worst['n']), 'item')} more often than it names "
-            f"this label otherwise, where {worst['expected']:.1f} are expected (adjusted {said_p(float(worst['p_adjusted']))})."
+            f"{worst['where']} in {int(worst['x']):,} of {counted(int(worst['n']), 'item')} more often "
+            f"than it names "
+            f"this label otherwise, where {worst['expected']:.1f} are expected (adjusted "
+            f"{said_p(float(worst['p_adjusted']))})."
         )
     if not sentences:
         finding = (
-            f"No prompt names gold labels beyond what its list of labels explains (least adjusted {said_p(p)}), and "
+            f"No prompt names gold labels beyond what its list of labels explains (least adjusted "
+            f"{said_p(p)}), and "
             f"none of {counted(frame['item'].nunique(), 'item')} is among the examples of another."
         )
         return GOLD_IN_PROMPT.answer(table, "pass", finding, p=p)
@@ -110,9 +125,9 @@ def _strata(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[str]:
     """What may decide on the words of a prompt: strata and condition of each item."""
     columns = strata_columns(items, study) if study is not None else []
     parts = items[columns].astype("string").fillna("").assign(condition=conditions(items))
-    joined = parts.agg("/".join, axis=1)
-    joined.index = as_text(items["item_id"])
-    return joined[~joined.index.duplicated()]
+    strata = joined(parts, "/")
+    strata.index = as_text(items["item_id"])
+    return strata[~strata.index.duplicated()]
 
 
 def _of_prompt(
@@ -210,12 +225,14 @@ def leak_p(
 
 def examples_of(frame: pd.DataFrame, texts: dict[str, str], items: pd.DataFrame) -> pd.DataFrame:
     """Items whose text is in prompts of other items: ``item_id, prompt_id, in_prompts_of`` (how many)."""
+    asked = {rest: _grams(rest) for rest in frame["rest"].unique()}
+    wanted = set().union(*asked.values())
     grams: dict[tuple[str, ...], list[str]] = {}
     sizes: dict[str, int] = {}
     for item, text in texts.items():
         mine = _grams(text)
         sizes[item] = len(mine)
-        for gram in mine:
+        for gram in mine & wanted:
             grams.setdefault(gram, []).append(item)
     base = dict(zip(as_text(items["item_id"]), bases(items), strict=True))
     found: dict[tuple[str, str], int] = {}
@@ -223,7 +240,7 @@ def examples_of(frame: pd.DataFrame, texts: dict[str, str], items: pd.DataFrame)
     for prompt, item, rest in zip(frame["prompt"], frame["item"], frame["rest"], strict=True):
         if rest not in seen:
             shared: dict[str, int] = {}
-            for gram in _grams(rest):
+            for gram in asked[rest]:
                 for other in grams.get(gram, ()):
                     shared[other] = shared.get(other, 0) + 1
             seen[rest] = [other for other, n in shared.items() if n >= COVERED * sizes[other]]

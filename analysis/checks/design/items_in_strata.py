@@ -10,7 +10,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ..registry import Check, Question, Verdict, check
-from ..texts import bases, conditions, contents, excerpt, near_duplicates, strata_columns
+from ..texts import bases, conditions, contents, excerpt, joined, near_duplicates, strata_columns
 
 ITEMS_IN_STRATA = Question(
     "CJ112",
@@ -40,7 +40,7 @@ def items_in_strata(
         {"item_id": as_text(items["item_id"]), "base": bases(items), "condition": conditions(items)}
     ).assign(text=contents(items, item_study))
     strata = strata_columns(items, item_study)
-    frame["stratum"] = items[strata].astype("string").fillna("").agg(" / ".join, axis=1) if strata else ""
+    frame["stratum"] = joined(items[strata].astype("string"), " / ") if strata else ""
     frame["labels"] = frame["item_id"].map(_gold(labels)).astype("string").fillna("")
     frame = frame[frame["text"].notna()].reset_index(drop=True)
     pairs = pairs_of(frame)
@@ -66,8 +66,10 @@ def items_in_strata(
     first = pairs.iloc[0]
     finding = (
         f"{n[SAME]:,} of {counted(len(frame), 'item')} repeat{'s' * (n[SAME] == 1)} the text of another, and "
-        f"{n[NEARLY]:,} nearly repeat{'s' * (n[NEARLY] == 1)} one; of these {n[STRATA]:,} are in another stratum"
-        f"{f' ({listed(strata, 3)})' if strata else ''} and {n[LABELS]:,} have another gold label. The first are "
+        f"{n[NEARLY]:,} nearly repeat{'s' * (n[NEARLY] == 1)} one; of these {n[STRATA]:,} are in another "
+        f"stratum"
+        f"{f' ({listed(strata, 3)})' if strata else ''} and {n[LABELS]:,} have another gold label. The "
+        f"first are "
         f"{first['first']} and {first['second']}: \u201c{excerpt(first['text'])}\u201d."
     )
     verdict: Verdict = "error" if n[STRATA] or n[LABELS] else "warning"

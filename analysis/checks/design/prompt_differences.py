@@ -23,7 +23,8 @@ PROMPT_DIFFERENCES = Question(
     "Do requests of an item under two conditions differ in the condition alone?",
     "A difference between the conditions may be due to the other words of the prompt, so the effect of the "
     "condition is not identified.",
-    "Ask both conditions under the same prompt, or report the difference as one of condition and prompt together.",
+    "Ask both conditions under the same prompt, or report the difference as one of condition and prompt "
+    "together.",
     "rule",
 )
 NO_CONDITIONS = "There are no items under several conditions, and no items asked under several prompts."
@@ -55,7 +56,8 @@ def prompt_differences(
         most = differ.loc[differ["estimate"].idxmax()]
         verdict = "error"
         sentences.append(
-            f"{int(most['n_differ']):,} of {counted(int(most['n']), 'request')} of {most['judge']} under condition "
+            f"{int(most['n_differ']):,} of {counted(int(most['n']), 'request')} of {most['judge']} under "
+            f"condition "
             f"{most['condition']} differ from those of the original in more than the item (prompt "
             f"{most['prompt'] or 'without a name'}): {most['diff']}"
         )
@@ -69,7 +71,8 @@ def prompt_differences(
     if not sentences:
         n = int(table["n"].sum()) if len(table) else 0
         finding = (
-            f"{counted(n, 'request')} of perturbed items differ from those of their originals in the item alone."
+            f"{counted(n, 'request')} of perturbed items differ from those of their originals in the "
+            f"item alone."
             if n
             else "Items of all conditions were asked under the same prompts."
         )
@@ -83,7 +86,7 @@ def prompt_differences(
 def _of_requests(
     requests: pd.DataFrame, items: pd.DataFrame, place: pd.DataFrame, study: ItemStudy | None
 ) -> Iterator[dict[str, object]]:
-    """For each judge, prompt and condition, how many requests differ from the original's in more than the item."""
+    """Count requests that differ from the original's in more than the item, by condition."""
     frame = judge_and_prompt(requests).assign(
         item=as_text(requests["item_id"]), sample=requests["sample"], row=range(len(requests))
     )
@@ -129,7 +132,7 @@ def frame_of(message: str, shown: list[str]) -> tuple[str, bool]:
 
 
 def differences(pairs: list[tuple[str, str]], removed: list[bool]) -> tuple[int, str]:
-    """How many pairs of messages differ in a line that many pairs differ in, and the most frequent such lines.
+    """Count pairs of messages with a difference that many pairs have, and name the most frequent ones.
 
     Where the item could not be removed (its text was changed on the way), its words are a difference, so
     only lines that differ in half of all pairs count.
@@ -162,7 +165,7 @@ def differences(pairs: list[tuple[str, str]], removed: list[bool]) -> tuple[int,
 
 
 def _prompts_apart(table: pd.DataFrame | None, place: pd.DataFrame) -> str | None:
-    """A sentence where perturbed items and originals were never asked under one prompt; empty where they were."""
+    """State that perturbed items and originals were never asked under one prompt; empty where they were."""
     if table is None or "prompt_id" not in table or "item_id" not in table:
         return None
     frame = judge_and_prompt(table).assign(item=as_text(table["item_id"])).drop_duplicates()
@@ -177,7 +180,8 @@ def _prompts_apart(table: pd.DataFrame | None, place: pd.DataFrame) -> str | Non
     for condition, mine in frame[frame["condition"] != UNPERTURBED].groupby("condition", sort=False):
         if original and not set(mine["prompt"]) & original:
             return (
-                f"Items under condition {condition} were asked under {', '.join(sorted(set(mine['prompt'])))} only, and "
+                f"Items under condition {condition} were asked under "
+                f"{', '.join(sorted(set(mine['prompt'])))} only, and "
                 f"originals under {', '.join(sorted(original))} only."
             )
     return ""

@@ -88,7 +88,8 @@ def hidden_instructions(items: pd.DataFrame, item_study: ItemStudy | None = None
     parts = "; ".join(f"{row['kind']} in {int(row['n']):,}" for _, row in table[table["n"] > 0].iterrows())
     first = rows.iloc[0]
     finding = (
-        f"{counted(rows['item_id'].nunique(), 'item')} of {len(items):,} contain{'s' * (rows['item_id'].nunique() == 1)} "
+        f"{counted(rows['item_id'].nunique(), 'item')} of {len(items):,} "
+        f"contain{'s' * (rows['item_id'].nunique() == 1)} "
         f"instructions or text that readers do not see ({parts}). The first is item {first['item_id']}: "
         f"{first['kind']} \u201c{first['text']}\u201d."
     )
@@ -101,7 +102,7 @@ def hidden_instructions(items: pd.DataFrame, item_study: ItemStudy | None = None
 
 
 def _of_few_items(rows: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Markers of chats in more than half of all items are how the items are written, such as conversations."""
+    """Drop markers of chats that more than half of all items have: such items are conversations."""
     usual = rows["kind"].eq(MARKER) & (rows.loc[rows["kind"].eq(MARKER), "item_id"].nunique() > n / 2)
     return rows[~usual].reset_index(drop=True)
 

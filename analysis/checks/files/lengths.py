@@ -23,7 +23,8 @@ LENGTHS = Question(
     "lengths",
     "Lengths and counts",
     "Do items, lines, gold labels and judgments agree in number, and did all judges have the same items?",
-    "Where numbers differ, answers are compared with labels of something else, or answers are lost: scores of "
+    "Where numbers differ, answers are compared with labels of something else, or answers are lost: "
+    "scores of "
     "lines are too low, and judges are compared on different items.",
     "Correct the files so that each item has a gold label per line and each judge the same items; until then "
     "exclude the items listed, and report how many.",

@@ -20,9 +20,11 @@ MANGLED_TEXT = Question(
     "mangled_text",
     "Mangled text",
     "Were texts, labels or ids changed by an encoding, a spreadsheet or an export?",
-    "Models judge another text than its author wrote, and labels or ids that were rewritten match nothing, so "
+    "Models judge another text than its author wrote, and labels or ids that were rewritten match "
+    "nothing, so "
     "their rows count as wrong or are lost.",
-    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore cells that were "
+    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore cells "
+    "that were "
     "cut or rewritten from their source.",
     "rule",
 )

@@ -16,7 +16,8 @@ REPEATED_KEYS = Question(
     "CJ405",
     "repeated_keys",
     "Repeated rows",
-    "Are there rows of the same judge, item, prompt and sample twice, under the same or nearly the same names?",
+    "Are there rows of the same judge, item, prompt and sample twice, under the same or nearly the same "
+    "names?",
     "Such rows count twice, so standard errors are too small, and where their values differ, one of them is "
     "wrong.",
     "Keep one row for each, number true repetitions in the column sample, and write each name in one way.",
@@ -70,9 +71,11 @@ def repeated_keys(
     first = rows[rows["table"] == worst["table"]].iloc[0]
     conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())
     finding = (
-        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier row, most "
+        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier "
+        f"row, most "
         f"of them in {worst['table']}, {int(worst['repeated']):,} of {int(worst['n']):,} "
-        f"({100 * worst['estimate']:.1f}%); {conflict:,} of them have another value than the earlier row, and "
+        f"({100 * worst['estimate']:.1f}%); {conflict:,} of them have another value than the earlier "
+        f"row, and "
         f"{spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
         f"{int(first['earlier']):,}."
     )

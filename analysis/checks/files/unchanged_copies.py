@@ -12,7 +12,7 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest
-from ..texts import bases, conditions, squeezed, texts_of
+from ..texts import bases, conditions, joined, squeezed, texts_of
 
 UNCHANGED_COPIES = Question(
     "CJ402",
@@ -74,7 +74,7 @@ def pairs_of(items: pd.DataFrame, study: ItemStudy | None) -> pd.DataFrame:
         raise NotApplicableError(NO_COPIES)
     parts = []
     if copies.any():
-        shown = texts_of(items, study).fillna("").agg("\x1f".join, axis=1)
+        shown = joined(texts_of(items, study), "\x1f")
         originals = pd.Series(shown.to_numpy(), index=names.to_numpy())
         frame = pd.DataFrame(
             {"item_id": names, "base_item_id": base, "condition": condition, "text": shown}, index=items.index

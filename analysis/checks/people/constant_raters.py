@@ -22,7 +22,8 @@ CONSTANT_RATERS = Question(
     "Do some people give the same answer throughout, the same on all dimensions, or answers in a pattern?",
     "Answers that do not depend on the item lower the reliability of people's means and labels, and pull the "
     "agreement of models with people towards zero.",
-    "Report results with and without these people; decide which is the main analysis by a plan made beforehand. "
+    "Report results with and without these people; decide which is the main analysis by a plan made "
+    "beforehand. "
     "Look at the order of their answers and at how long they took.",
     "test",
 )
@@ -63,7 +64,8 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     flagged = table[table["p_adjusted"] < alpha]
     if flagged.empty:
         finding = (
-            f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern beyond "
+            f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern "
+            f"beyond "
             f"what the others' answers and an order by chance explain (least adjusted {said_p(p)})."
         )
         return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
@@ -71,7 +73,8 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     share = float(answers["judge"].isin(who).mean())
     first = flagged.iloc[0]
     finding = (
-        f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {100 * share:.1f}% of all answers, "
+        f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {100 * share:.1f}% of all "
+        f"answers, "
         f"answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is {first['judge']}: "
         f"{_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
     )
@@ -106,7 +109,7 @@ def _constant(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
             value = counts.loc[person].idxmax()
             x = int(counts.loc[person, value])
             p = 1.0
-            if x == n:
+            if x == n and len(counts) > 2:
                 own = mine.loc[mine["judge"] == person, "item"].value_counts()
                 others = item_totals[own.index] - own
                 given = by_item.loc[own.index, value] - own
@@ -153,7 +156,7 @@ def _patterns(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def _usual(mine: pd.DataFrame) -> np.ndarray:
-    """The most frequent answer of the other people to each row's item, shape (rows,), -1 where there is none."""
+    """The other people's most frequent answer to each row's item, shape (rows,), -1 where there is none."""
     counts = mine.groupby(["item", "code"]).size().unstack(fill_value=0)
     others = counts.loc[mine["item"]].to_numpy().astype(float)
     others[np.arange(len(mine)), pd.Index(counts.columns).get_indexer(mine["code"])] -= 1
@@ -190,7 +193,7 @@ def expected(values: np.ndarray, length: int, period: int) -> float:
 
 
 def longest(values: np.ndarray, period: int) -> int:
-    """Length of the longest stretch of values, shape (n,), that repeats with a period (and no shorter one)."""
+    """Length of the longest stretch of values, shape (n,), that repeats with a period and no shorter one."""
     same = values[period:] == values[:-period]
     edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
     runs = zip(edges[::2], edges[1::2], strict=True)
@@ -205,9 +208,9 @@ def longest(values: np.ndarray, period: int) -> int:
 def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: int) -> float:
     """Sum over stretches of a length of the probability that each repeats with the period.
 
-    ``values`` and ``usual`` have shape (n,). Within the n_s items of stratum s (those of one usual answer), of
-    which n_sv have value v, an order by chance puts value v on m given places with probability
-    n_sv (n_sv - 1) ... / n_s (n_s - 1) ...
+    ``values`` and ``usual`` have shape (n,). Within the n_s items of stratum s (of one usual answer), of
+    which n_sv have value v, an order by chance puts v on m given places with probability
+    n_sv (n_sv - 1) ... / n_s (n_s - 1) ..., with m factors above and below.
     """
     _, v = np.unique(values, return_inverse=True)
     _, s = np.unique(usual, return_inverse=True)

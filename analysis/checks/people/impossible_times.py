@@ -11,7 +11,7 @@ from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
-from ..texts import texts_of, words_of
+from ..texts import joined, texts_of, words_of
 
 IMPOSSIBLE_TIMES = Question(
     "CJ206",
@@ -58,7 +58,8 @@ def impossible_times(
     ).assign(estimate=lambda frame: frame["n"] / len(tasks))
     wrong = flags.any(axis=1)
     if not wrong.any():
-        finding = f"None of {counted(len(tasks), 'time')} of {counted(tasks['judge'].nunique(), 'person', 'people')}"
+        people = counted(tasks["judge"].nunique(), "person", "people")
+        finding = f"None of {counted(len(tasks), 'time')} of {people}"
         return IMPOSSIBLE_TIMES.answer(table, "pass", f"{finding} is impossible.")
     parts = [
         f"{row['label']}: {int(row['n']):,} ({counted(int(row['people']), 'person', 'people')})"
@@ -118,7 +119,7 @@ def _words(items: pd.DataFrame | None, study: ItemStudy | None) -> pd.Series:
     if items is None:
         return pd.Series(dtype=float)
     try:
-        texts = texts_of(items, study).fillna("").agg(" ".join, axis=1)
+        texts = joined(texts_of(items, study), " ")
     except NotApplicableError:
         return pd.Series(dtype=float)
     return pd.Series(
@@ -145,7 +146,7 @@ def flags_of(tasks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _overlapping(tasks: pd.DataFrame) -> pd.Series[bool]:
-    """Tasks that begin before an earlier one of the same person ends, of people with more than a few of these."""
+    """Tasks that begin before an earlier one of the same person ends, of people with several such tasks."""
     order = tasks.sort_values(["judge", "started"], kind="stable")
     before = order.groupby("judge")["ended"].cummax().groupby(order["judge"]).shift()
     starts = order["started"]

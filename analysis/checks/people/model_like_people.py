@@ -22,7 +22,8 @@ MODEL_LIKE_PEOPLE = Question(
     "model_like_people",
     "People who answer like a model",
     "Are texts or judgments of people those of a model?",
-    "Agreement of this model with people is overestimated, and people's answers are no independent standard for "
+    "Agreement of this model with people is overestimated, and people's answers are no independent "
+    "standard for "
     "any model.",
     "Read the texts listed, ask these people how they worked, and report results with and without them.",
     "test",
@@ -30,11 +31,14 @@ MODEL_LIKE_PEOPLE = Question(
 NOTHING = "There are no texts of people, and no items that several people and a model judged."
 TEXT_COLUMNS = ("text", "comment", "comments", "reason", "reasoning", "explanation", "rationale", "feedback")
 PHRASES = (
-    r"\bas an? (?:ai|artificial intelligence)(?: language)? (?:model|assistant)\b|\bas a (?:large )?language model\b"
+    r"\bas an? (?:ai|artificial intelligence)(?: language)? (?:model|assistant)\b"
+    r"|\bas a (?:large )?language model\b"
     r"|\bi(?:'m| am) (?:just )?an? (?:ai|language model)\b|\bmy knowledge cut-?off\b|\bmy training data\b"
     r"|^(?:certainly|of course|sure|absolutely)[!,.] (?:here(?:'s| is| are)|i(?:'d| would) be happy)\b"
-    r"|\bi hope this helps\b|\blet me know if you(?:'d| would) like (?:me to|any)\b|\bis there anything else i can help\b"
-    r"|\bregenerate response\b|\bcomo (?:un )?modelo de lenguaje\b|\bals (?:ki|sprachmodell)\b|\ben tant qu(?:e|')(?: ?ia| modèle de langage)\b"
+    r"|\bi hope this helps\b|\blet me know if you(?:'d| would) like (?:me to|any)\b"
+    r"|\bis there anything else i can help\b"
+    r"|\bregenerate response\b|\bcomo (?:un )?modelo de lenguaje\b|\bals (?:ki|sprachmodell)\b"
+    r"|\ben tant qu(?:e|')(?: ?ia| modèle de langage)\b"
     r"|作为(?:一个)?(?:人工智能|ai|语言模型)|(?:ai|言語モデル)として"
 )
 _PHRASE = re.compile(PHRASES)
@@ -84,16 +88,20 @@ def model_like_people(
         kinds = counted_rows["what"].value_counts(sort=False)
         first = counted_rows.iloc[0]
         sentences.append(
-            f"{counted(len(counted_rows), 'text')} of {counted(counted_rows['judge_id'].nunique(), 'person', 'people')} "
+            f"{counted(len(counted_rows), 'text')} of "
+            f"{counted(counted_rows['judge_id'].nunique(), 'person', 'people')} "
             f"look{'s' * (len(counted_rows) == 1)} like a model's "
-            f"({'; '.join(f'{kind}: {n}' for kind, n in kinds.items())}). The first is by {first['judge_id']}: "
+            f"({'; '.join(f'{kind}: {n}' for kind, n in kinds.items())}). The first is by "
+            f"{first['judge_id']}: "
             f"\u201c{first['text']}\u201d."
         )
     if len(flagged):
         best = flagged.loc[flagged["p"].idxmin()]
         sentences.append(
-            f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer where it deviates "
-            f"from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} of {int(best['n'])} "
+            f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer "
+            f"where it deviates "
+            f"from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} of "
+            f"{int(best['n'])} "
             f"such answers, and deviates in {100 * best['otherwise']:.0f}% of the others (adjusted "
             f"{said_p(float(best['p_adjusted']))})."
         )
@@ -172,7 +180,7 @@ def suspicious(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreement(judgments: pd.DataFrame | None) -> Iterator[dict[str, object]]:
-    """For each person and model, a test of whether the person deviates from other people where the model does."""
+    """Test for each person and model whether the person deviates from others where the model does."""
     if judgments is None:
         return
     try:

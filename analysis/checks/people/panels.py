@@ -15,12 +15,12 @@ LEAST_SPREAD = 0.1  # intraclass correlation of people's habits that is assumed 
 
 
 def answers_of_people(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Answers of people in their order: ``judge, item, sample, dimension, value``; NotApplicableError if none."""
+    """Answers of people in their order: ``judge, item, sample, dimension, value``."""
     return _answers(judgments, "human", NO_PEOPLE)
 
 
 def answers_of_models(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Answers of models: ``judge, item, sample, dimension, value``; NotApplicableError where there are none."""
+    """Answers of models: ``judge, item, sample, dimension, value``."""
     return _answers(judgments, "model", "There are no judgments of models.")
 
 
@@ -50,7 +50,7 @@ def _answers(judgments: pd.DataFrame, kind: str, otherwise: str) -> pd.DataFrame
 
 
 def spread_of(x: np.ndarray, n: np.ndarray) -> float:
-    """Intraclass correlation of counts x of n by person, shape (people,), by the analysis of variance; below 1.
+    """Intraclass correlation of counts x of n by person, shape (people,), by the analysis of variance.
 
     At least ``LEAST_SPREAD``: people differ in how they use a scale, and few people say little about it.
     """

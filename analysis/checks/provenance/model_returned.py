@@ -70,7 +70,7 @@ def model_returned(
     if not finding:
         finding = f"All {counted(len(answered), 'answer')} name the model that was asked."
         if not table["asked"].ne("").any():
-            finding = f"All {counted(len(answered), 'answer')} of a judge name one model; which was asked is not known."
+            finding = "All answers of a judge name one model; which was asked is not known."
     strange = frame[frame["judge"].isin(table.loc[table["other"], "judge"])]
     pairs = set(table.loc[table["other"], ["judge", "returned"]].itertuples(index=False, name=None))
     strange = strange[[pair in pairs for pair in zip(strange["judge"], strange["returned"], strict=True)]]
@@ -98,7 +98,8 @@ def _judge(judge: str, table: pd.DataFrame) -> tuple[Verdict, str]:
         n, total = int(others["n"].sum()), int(table["n"].sum())
         return "error", (
             f"{n:,} of {counted(total, 'answer')} of {judge} ({100 * n / total:.1f}%) name "
-            f"{listed(others['returned'].unique(), 3)}, where {listed(others['asked'].unique(), 3)} was asked."
+            f"{listed(others['returned'].unique(), 3)}, where {listed(others['asked'].unique(), 3)} was "
+            f"asked."
         )
     if table["versions"].iloc[0] > 1:
         shares = [f"{row['returned']} ({int(row['n']):,})" for _, row in table.iterrows()]

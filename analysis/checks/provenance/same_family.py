@@ -20,9 +20,11 @@ SAME_FAMILY = Question(
     "same_family",
     "Judges and generators of one family",
     "Do models judge texts of their own family?",
-    "Models tend to prefer texts of their own family, so these judges' comparisons of who wrote what are biased "
+    "Models tend to prefer texts of their own family, so these judges' comparisons of who wrote what are "
+    "biased "
     "in favour of it.",
-    "Report comparisons of generators without judges of the same family, or estimate the preference for their own "
+    "Report comparisons of generators without judges of the same family, or estimate the preference for "
+    "their own "
     "texts (`self_preference`).",
     "rule",
 )
@@ -73,13 +75,16 @@ def same_family(
         )
     most, n_judges = table.loc[table["estimate"].idxmax()], table["judge"].nunique()
     finding = (
-        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} texts of "
+        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} "
+        f"texts of "
         f"{'its' if n_judges == 1 else 'their'} own family; {most['judge']} has the largest share, "
-        f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} ({most['family']})."
+        f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} "
+        f"({most['family']})."
     )
     if declared and (_people(item_study, judgments) or n_judges < len(families)):
         notes.append(
-            "The study names who wrote the items and has other judges, too, so the preference can be estimated."
+            "The study names who wrote the items and has other judges, too, so the preference can be "
+            "estimated."
         )
         return SAME_FAMILY.answer(table, "pass", finding, notes)
     return SAME_FAMILY.answer(table, "warning", finding, notes)

@@ -16,9 +16,11 @@ SAME_SEED = Question(
     "same_seed",
     "Seeds of samples",
     "Do the samples of one question have different seeds?",
-    "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors that count "
+    "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors "
+    "that count "
     "them as repetitions are too small, and pass@k equals pass@1.",
-    "Ask the samples again, each with a seed of its own or with none; until then use one sample per question.",
+    "Ask the samples again, each with a seed of its own or with none; until then use one sample per "
+    "question.",
     "never",
 )
 NO_SEEDS = "No request has a seed."
@@ -54,7 +56,8 @@ def same_seed(requests: pd.DataFrame, responses: pd.DataFrame | None = None) -> 
         finding = f"The samples of one question have different seeds in all {counted(len(frame), 'request')}."
         return SAME_SEED.answer(table, "pass", finding)
     finding = (
-        f"{counted(len(shared), 'request')} of {len(frame):,} ({100 * len(shared) / len(frame):.1f}%) share their "
+        f"{counted(len(shared), 'request')} of {len(frame):,} ({100 * len(shared) / len(frame):.1f}%) "
+        f"share their "
         f"seed with another sample of the same question."
     )
     verdict: Verdict = "warning"

@@ -21,9 +21,11 @@ SETTINGS_SENT = Question(
     "settings_sent",
     "Settings that were sent",
     "Were requests sent with the settings that the study states, and all of a judge with the same?",
-    "Answers depend on these settings, so the study describes other answers than those collected, and answers "
+    "Answers depend on these settings, so the study describes other answers than those collected, and "
+    "answers "
     "under different settings are mixed.",
-    "State the settings that were sent, or ask again with those of the study (`conjury collect` keeps one set "
+    "State the settings that were sent, or ask again with those of the study (`conjury collect` keeps "
+    "one set "
     "of settings per judge).",
     "never",
 )
@@ -60,7 +62,8 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     verdict = worst("error" if name in GRAVE else "warning" for name in alarms["setting"])
     if not sentences:
         known = "that the study states" if table["asked"].ne("").any() else "of one value per judge"
-        finding = f"All {counted(len(requests), 'request')} have settings {known} ({listed(table['setting'].unique())})."
+        names = listed(table["setting"].unique())
+        finding = f"All {counted(len(requests), 'request')} have settings {known} ({names})."
         return SETTINGS_SENT.answer(table, "pass", finding)
     rows = _rows(requests, alarms, asked or {})
     return SETTINGS_SENT.answer(table, verdict, " ".join(sentences[:6]), rows=rows)

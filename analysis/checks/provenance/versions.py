@@ -17,7 +17,8 @@ VERSIONS = Question(
     "versions",
     "Versions and dates",
     "Did a model or its server change while answers were collected?",
-    "Answers before and after a change are of different models, so differences between prompts or strata that "
+    "Answers before and after a change are of different models, so differences between prompts or strata "
+    "that "
     "were asked at different times may be due to the change.",
     "Compare answers before and after (ask some questions again), report the versions, and ask all that is "
     "compared within one version.",

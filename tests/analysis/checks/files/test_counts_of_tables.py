@@ -44,7 +44,10 @@ def test_items_with_another_number_of_gold_labels_than_lines_are_an_error() -> N
     assert check.verdict == "error"
     assert "differs from the number of lines in 2 of 20 items (10.0%)" in check.finding
     assert check.rows is not None
-    assert check.rows[["item_id", "n_lines", "n_labels"]].to_numpy().tolist() == [["j18", 3, 4], ["j19", 3, 2]]
+    assert check.rows[["item_id", "n_lines", "n_labels"]].to_numpy().tolist() == [
+        ["j18", 3, 4],
+        ["j19", 3, 2],
+    ]
     assert lengths(items(100), gold([3] * 99 + [4])).verdict == "warning"
 
 
@@ -52,7 +55,9 @@ def test_answers_with_another_number_of_labels_are_counted_by_judge() -> None:
     answers = pd.concat([judgments({"m": 20}), judgments({"k": 20}, n_lines=2)])
     check = lengths(items(), None, answers)
     assert check.verdict == "warning"
-    assert "k gave another number of labels than there are lines in 20 of 20 answers (100.0%)" in check.finding
+    assert (
+        "k gave another number of labels than there are lines in 20 of 20 answers (100.0%)" in check.finding
+    )
     table = check.table.set_index(["label", "judge"])
     assert table.loc[("labels of answers and lines", "m"), "n_differ"] == 0
     assert table.loc[("labels of answers and lines", "k"), "estimate"] == 1
@@ -121,7 +126,9 @@ def test_samples_lines_and_conditions_are_no_repetitions() -> None:
 
 
 @pytest.mark.shared
-def test_the_public_jokes_have_173_items_with_other_numbers_of_labels_than_lines_and_two_repeated_texts() -> None:
+def test_the_public_jokes_have_173_items_with_other_numbers_of_labels_than_lines_and_two_repeated_texts() -> (
+    None
+):
     import multiturn_tables as public
 
     from conjury.analysis.checks.design.items_in_strata import items_in_strata

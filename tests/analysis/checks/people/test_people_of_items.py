@@ -96,7 +96,9 @@ def test_the_same_value_on_all_dimensions_stands_out_only_beyond_what_others_giv
     lined = answers.assign(value=answers["value"].where(~one, answers["item_id"].map(first)))
     check = constant_raters(lined, 0.05)
     assert check.rows is not None
-    assert check.rows[["judge_id", "what", "x", "n"]].to_numpy().tolist() == [["r3", "all dimensions", ITEMS, ITEMS]]
+    assert check.rows[["judge_id", "what", "x", "n"]].to_numpy().tolist() == [
+        ["r3", "all dimensions", ITEMS, ITEMS]
+    ]
     halo = answers.assign(value=answers["item_id"].map(first))  # everybody rates all dimensions alike
     assert constant_raters(halo, 0.05).verdict == "pass"
 
@@ -151,7 +153,9 @@ def test_the_upper_tail_is_that_of_draws(spread: float) -> None:
 
 @pytest.mark.long
 def test_sound_panels_alarm_at_most_at_the_stated_rate() -> None:
-    alarms = sum(constant_raters(panel(seed, people=5, items=60), 0.05).verdict != "pass" for seed in range(200))
+    alarms = sum(
+        constant_raters(panel(seed, people=5, items=60), 0.05).verdict != "pass" for seed in range(200)
+    )
     assert alarms <= 10
 
 
@@ -213,7 +217,9 @@ def test_the_time_of_a_whole_survey_in_each_row_is_one_time() -> None:
 
 def test_two_people_with_the_same_times_are_found() -> None:
     usual = np.random.default_rng(2).lognormal(2, 0.5, (3, 20)).round(3)
-    check = impossible_times(timed({"r1": usual[0].tolist(), "r2": usual[1].tolist(), "r3": usual[0].tolist()}))
+    check = impossible_times(
+        timed({"r1": usual[0].tolist(), "r2": usual[1].tolist(), "r3": usual[0].tolist()})
+    )
     assert check.table.set_index("label").loc["same as another person", "people"] == 2
     assert impossible_times(panel()).verdict == "not_applicable"
 
@@ -263,7 +269,9 @@ def with_model(table: pd.DataFrame, seed: int = 9) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     first = table[table["judge_id"] == "r0"]
     answers = rng.choice(list("abc"), len(first))
-    return pd.concat([table, first.assign(judge_id="m1", judge_kind="model", value=answers)], ignore_index=True)
+    return pd.concat(
+        [table, first.assign(judge_id="m1", judge_kind="model", value=answers)], ignore_index=True
+    )
 
 
 def test_a_person_who_copies_a_model_is_found() -> None:
@@ -274,7 +282,10 @@ def test_a_person_who_copies_a_model_is_found() -> None:
     assert check.verdict == "error"
     assert check.p is not None
     assert check.p < 0.001
-    assert "1 person gives a model's answer where it deviates from most people: r2 gives that of m1" in check.finding
+    assert (
+        "1 person gives a model's answer where it deviates from most people: r2 gives that of m1"
+        in check.finding
+    )
 
 
 def test_a_careless_person_is_not_like_a_model() -> None:

@@ -97,7 +97,9 @@ def test_two_versions_under_one_name_are_a_warning() -> None:
 
 
 def test_simulated_answers_name_no_model() -> None:
-    assert model_returned(responses(model_returned="simulated"), requests(), ASKED).verdict == "not_applicable"
+    assert (
+        model_returned(responses(model_returned="simulated"), requests(), ASKED).verdict == "not_applicable"
+    )
     assert model_returned(responses(model_returned=None)).verdict == "not_applicable"
 
 
@@ -191,7 +193,9 @@ def test_all_models_of_the_shipped_studies_have_a_family() -> None:
 
 
 def texts_by(*authors: str) -> pd.DataFrame:
-    return pd.DataFrame({"item_id": [f"j{k}" for k in range(len(authors))], "text": "x", "generator": authors})
+    return pd.DataFrame(
+        {"item_id": [f"j{k}" for k in range(len(authors))], "text": "x", "generator": authors}
+    )
 
 
 def test_a_judge_of_texts_of_its_family_is_a_warning_where_no_study_names_who_wrote_them() -> None:
@@ -200,11 +204,12 @@ def test_a_judge_of_texts_of_its_family_is_a_warning_where_no_study_names_who_wr
     check = same_family(items, asked=asked)
     assert check.verdict == "warning"
     assert check.finding == (
-        "1 model of 2 judges texts of its own family; m has the largest share, 1 of 4 items by GPT 4o (GPT)."
+        "1 model of 2 judges texts of its own family; m has the largest share, 1 of 4 items by "
+        "gpt-4.1-2025-04-14 (GPT)."
     )
     assert check.table[["judge", "generator", "n", "n_same"]].to_numpy().tolist() == [
-        ["m", "GPT 4o", 4, 1],
         ["m", "gpt-4.1-2025-04-14", 4, 1],
+        ["m", "GPT 4o", 4, 1],
     ]
     assert same_family(items.assign(generator="human"), asked=asked).verdict == "pass"
 
