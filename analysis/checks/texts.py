@@ -70,7 +70,7 @@ def contents(items: pd.DataFrame, study: AnyStudy | None) -> pd.Series[str]:
     for name in media:
         shown[name] = as_text(items[name])
     parts = shown.fillna("").map(folded)
-    return joined(parts, "\x1f").where(parts.ne("").any(axis=1))
+    return joined(parts, "\x1f").where((parts != "").any(axis=1))
 
 
 def bases(items: pd.DataFrame) -> pd.Series[str]:

@@ -14,7 +14,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, adjusted, check, said_p
+from ..registry import Check, Question, adjusted, check, lowest, said_p
 from ..texts import bases, conditions, judge_and_prompt, strata_columns
 
 ASSIGNMENT = Question(
@@ -72,7 +72,7 @@ def assignment(
     if flagged.empty:
         finding = f"Judges had items of all strata alike, as far as chance goes (least adjusted {said_p(p)})."
         return ASSIGNMENT.answer(table, "pass", finding, p=p)
-    worst = flagged.loc[flagged["p"].idxmin()]
+    worst = lowest(flagged, flagged["p"])
     said = (
         f"The share of {worst['level']} among a person's items ranges from {100 * worst['least']:.0f}% to "
         f"{100 * worst['most']:.0f}% ({worst['stratum']}, {counted(int(worst['n']), 'person', 'people')})"

@@ -13,7 +13,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, adjusted, check, said_p
+from ..registry import Check, Question, adjusted, check, lowest, said_p
 from ..texts import (
     bases,
     conditions,
@@ -58,7 +58,7 @@ def gold_in_prompt(
         raise NotApplicableError(NOTHING)
     frame = judge_and_prompt(requests).assign(item=as_text(requests["item_id"]))
     columns = [requests[n].astype("string").fillna("") for n in ("system", "user") if n in requests]
-    frame["message"] = columns[0].str.cat(columns[1:], sep="\n")
+    frame["message"] = joined(pd.concat(columns, axis=1), "\n")
     frame = frame.drop_duplicates(["prompt", "item"])
     shown = texts_of(items, item_study).fillna("")
     shown.index = as_text(items["item_id"])
@@ -95,7 +95,7 @@ def gold_in_prompt(
             f"such as {examples['item_id'].iloc[0]} under {examples['prompt_id'].iloc[0] or 'the prompt'}."
         )
     if len(leaks):
-        worst = leaks.loc[leaks["p"].idxmin()]
+        worst = lowest(leaks, leaks["p"])
         sentences.append(
             f"Prompt {worst['prompt'] or 'without a name'} names the gold label of {worst['label_set']} "
             f"{worst['where']} in {int(worst['x']):,} of {counted(int(worst['n']), 'item')} more often "

@@ -55,7 +55,8 @@ def items_in_strata(
         pairs = pairs[pairs["what"] == SAME]
     shown = [SAME, NEARLY, STRATA, LABELS]
     n = dict.fromkeys(shown, 0)
-    n |= pairs.groupby("what")["second"].nunique().to_dict()
+    for kind in (SAME, NEARLY):
+        n[kind] = int(pairs.loc[pairs["what"] == kind, "second"].nunique())
     n[STRATA] = int(pairs.loc[pairs["across"], "second"].nunique())
     n[LABELS] = int(pairs.loc[pairs["conflict"], "second"].nunique())
     table = pd.DataFrame({"judge": "", "prompt": "", "label": shown, "n": [n[kind] for kind in shown]})

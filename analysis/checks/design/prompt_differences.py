@@ -13,8 +13,8 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, check
-from ..texts import bases, conditions, excerpt, judge_and_prompt, texts_of, without
+from ..registry import Check, Question, Verdict, check, highest
+from ..texts import bases, conditions, excerpt, joined, judge_and_prompt, texts_of, without
 
 PROMPT_DIFFERENCES = Question(
     "CJ110",
@@ -53,7 +53,7 @@ def prompt_differences(
     sentences, verdict = [], "pass"
     differ = table[table["n_differ"] > 0]
     if len(differ):
-        most = differ.loc[differ["estimate"].idxmax()]
+        most = highest(differ, differ["estimate"])
         verdict = "error"
         sentences.append(
             f"{int(most['n_differ']):,} of {counted(int(most['n']), 'request')} of {most['judge']} under "
@@ -97,7 +97,7 @@ def _of_requests(
     shown = texts_of(items, study).fillna("")
     shown.index = as_text(items["item_id"])
     columns = [requests[n].astype("string").fillna("") for n in ("system", "user") if n in requests]
-    messages = columns[0].str.cat(columns[1:], sep="\n").tolist()
+    messages = joined(pd.concat(columns, axis=1), "\n").tolist()
     frames = [
         frame_of(messages[row], [t for t in shown.loc[item] if t])
         for row, item in zip(frame["row"], frame["item"], strict=True)

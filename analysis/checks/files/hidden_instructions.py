@@ -111,7 +111,8 @@ def _of_few_items(rows: pd.DataFrame, n: int) -> pd.DataFrame:
 def patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Phrases that begin at the beginning of a word, those of languages without spaces, and markers."""
     content = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    spaced, dense = [], []
+    spaced: list[str] = []
+    dense: list[str] = []
     for language, phrases in content["phrases"].items():
         (dense if language in DENSE else spaced).extend(phrases)
     return (

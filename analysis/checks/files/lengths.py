@@ -179,7 +179,7 @@ def _answered_lines(
             wanted = gold_counts(labels)
         if wanted is None:
             return []
-        answers = frame.groupby(["judge", "prompt", "item_id", "sample"], as_index=False)["line"].max()
+        answers = frame.groupby(["judge", "prompt", "item_id", "sample"], as_index=False)[["line"]].max()
         answers = answers.rename(columns={"line": "given"}).assign(wanted=answers["item_id"].map(wanted))
     known = answers[answers["wanted"].notna() & answers["given"].notna() & answers["given"].gt(0)]
     parts, shares = [], []
@@ -318,7 +318,7 @@ def _lacking(
 ) -> list[dict[str, object]]:
     """Items that a run lacks, of the modalities that its judge takes."""
     found = []
-    for (judge, sample), have in runs.items():  # type: ignore[misc]
+    for judge, sample, have in runs.reset_index().itertuples(index=False, name=None):
         takes_them = set(modality[list(have)])
         found += [
             {"judge_id": judge, "prompt_id": prompt, "sample": sample, "item_id": item}

@@ -10,7 +10,7 @@ from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text, fold
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, PAIR_KIND
 
-from ..registry import Check, Question, check
+from ..registry import Check, Question, check, highest
 
 REPEATED_KEYS = Question(
     "CJ405",
@@ -67,7 +67,7 @@ def repeated_keys(
     rows = pd.concat(parts, ignore_index=True)
     if rows.empty:
         return REPEATED_KEYS.answer(numbers, "pass", f"No row of {listed(numbers['table'])} is there twice.")
-    worst = numbers.loc[numbers["repeated"].idxmax()]
+    worst = highest(numbers, numbers["repeated"])
     first = rows[rows["table"] == worst["table"]].iloc[0]
     conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())
     finding = (
@@ -105,7 +105,8 @@ def repeated(table: pd.DataFrame, key: list[str], value: str | None) -> pd.DataF
     first = pd.Series(range(len(table))).groupby(number).transform("first").to_numpy()
     again = first != range(len(table))
     places, earlier = again.nonzero()[0], first[again]
-    found = table.iloc[places][[name for name in ASKED if name in table]].reset_index(drop=True)
+    names = [name for name in ASKED if name in table]
+    found: pd.DataFrame = table.iloc[places][names].reset_index(drop=True)
     found.insert(0, "earlier", earlier + 1)
     found.insert(0, "row", places + 1)
     found["spelling"] = (exact.iloc[places].to_numpy() != exact.iloc[earlier].to_numpy()).any(axis=1)

@@ -159,7 +159,7 @@ def _usual(mine: pd.DataFrame) -> np.ndarray:
     """The other people's most frequent answer to each row's item, shape (rows,), -1 where there is none."""
     counts = mine.groupby(["item", "code"]).size().unstack(fill_value=0)
     others = counts.loc[mine["item"]].to_numpy().astype(float)
-    others[np.arange(len(mine)), pd.Index(counts.columns).get_indexer(mine["code"])] -= 1
+    others[np.arange(len(mine)), pd.Index(counts.columns).get_indexer(pd.Index(mine["code"]))] -= 1
     return np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)
 
 

@@ -13,7 +13,7 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, adjusted, check, said_p
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
 from ..texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
 from .panels import answers_of_models, answers_of_people
 
@@ -65,11 +65,10 @@ def model_like_people(
         raise NotApplicableError(NOTHING)
     parts: list[dict[str, object]] = []
     p: float | None = None
-    by_kind = rows.groupby("what")["judge_id"].agg(["size", "nunique"])
     for what in (PHRASE, MARKUP, COPIED, ALIKE) if people else ():
-        n, persons = by_kind.loc[what] if what in by_kind.index else (0, 0)
+        by = rows.loc[rows["what"] == what, "judge_id"]
         parts.append(
-            {"judge": "", "label": what, "panel": "Texts", "n": int(n), "estimate": persons / people}
+            {"judge": "", "label": what, "panel": "Texts", "n": len(by), "estimate": by.nunique() / people}
         )
     flagged = pd.DataFrame()
     if len(agreement):
@@ -78,7 +77,8 @@ def model_like_people(
         agreement["p_adjusted"] = adjusted(agreement["p"].to_numpy(dtype=float))
         p = float(agreement["p_adjusted"].min())
         flagged = agreement[agreement["p_adjusted"] < alpha]
-        parts += agreement.assign(label=agreement["judge"], panel=agreement["model"]).to_dict("records")
+        named = agreement.assign(label=agreement["judge"], panel=agreement["model"])
+        parts += [{str(name): value for name, value in row.items()} for row in named.to_dict("records")]
     table = pd.DataFrame(parts)
     table.insert(1, "prompt", "")
     markup = rows["what"].eq(MARKUP)
@@ -96,7 +96,7 @@ def model_like_people(
             f"\u201c{first['text']}\u201d."
         )
     if len(flagged):
-        best = flagged.loc[flagged["p"].idxmin()]
+        best = lowest(flagged, flagged["p"])
         sentences.append(
             f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer "
             f"where it deviates "
@@ -159,13 +159,14 @@ def suspicious(texts: pd.DataFrame) -> pd.DataFrame:
     human = texts[texts["kind"] == "human"]
     of_models = set(texts.loc[texts["kind"] == "model", "plain"])
     found = []
-    for row in human.itertuples(index=False):
-        if len(words_of(row.plain)) >= FEWEST_WORDS and row.plain in of_models:
-            found.append((row.judge, row.item_id, COPIED, excerpt(row.text)))
-        elif _PHRASE.search(row.plain):
-            found.append((row.judge, row.item_id, PHRASE, excerpt(row.text)))
-        elif _MARKUP.search(row.text):
-            found.append((row.judge, row.item_id, MARKUP, excerpt(row.text)))
+    columns = (human[name].tolist() for name in ("judge", "item_id", "text", "plain"))
+    for judge, item, text, plain in zip(*columns, strict=True):
+        if len(words_of(plain)) >= FEWEST_WORDS and plain in of_models:
+            found.append((judge, item, COPIED, excerpt(text)))
+        elif _PHRASE.search(plain):
+            found.append((judge, item, PHRASE, excerpt(text)))
+        elif _MARKUP.search(text):
+            found.append((judge, item, MARKUP, excerpt(text)))
     enough = np.array([len(words_of(text)) >= LONG for text in human["plain"]], dtype=bool)
     long = human[enough].reset_index(drop=True)
     unique = long.drop_duplicates("plain").reset_index(drop=True)
@@ -175,7 +176,8 @@ def suspicious(texts: pd.DataFrame) -> pd.DataFrame:
         if unique["judge"].iloc[a] != unique["judge"].iloc[b]:
             alike |= {unique["plain"].iloc[a], unique["plain"].iloc[b]}
     mine = long[long["plain"].isin(alike)]
-    found += [(r.judge, r.item_id, ALIKE, excerpt(r.text)) for r in mine.itertuples(index=False)]
+    columns = (mine[name].tolist() for name in ("judge", "item_id", "text"))
+    found += [(judge, item, ALIKE, excerpt(text)) for judge, item, text in zip(*columns, strict=True)]
     return pd.DataFrame(found, columns=["judge_id", "item_id", "what", "text"])
 
 

@@ -12,7 +12,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, check
+from ..registry import Check, Question, check, highest
 from .naming import asked_models, family_of
 
 SAME_FAMILY = Question(
@@ -73,7 +73,7 @@ def same_family(
         return SAME_FAMILY.answer(
             table, "pass", f"None of {counted(len(families), 'model')} judges texts of its own family.", notes
         )
-    most, n_judges = table.loc[table["estimate"].idxmax()], table["judge"].nunique()
+    most, n_judges = highest(table, table["estimate"]), table["judge"].nunique()
     finding = (
         f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} "
         f"texts of "

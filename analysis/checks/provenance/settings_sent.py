@@ -136,7 +136,7 @@ def differing(sent: pd.Series, setting: str, stated: Any) -> np.ndarray:
 
 def _rows(requests: pd.DataFrame, alarms: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
     names = ["judge_id", "prompt_id", "item_id", "task_id", "sample"]
-    parts = []
+    parts: list[pd.DataFrame] = []
     for _, alarm in alarms.iterrows():
         mine = requests[as_text(requests["judge_id"]) == alarm["judge"]]
         setting = str(alarm["setting"])
