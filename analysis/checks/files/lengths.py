@@ -1,149 +1,328 @@
-"""Judgments, gold labels and items that do not cover each other."""
+"""Numbers that have to agree: items, lines, gold labels, judgments, and the items of several runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from conjury.inference.design.subjects import takes
 from conjury.inference.errors import counted
+from conjury.inference.readers.judgments import lines_of, strata_of, with_texts
+from conjury.inference.study.asking import LineLabels
+from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
-from ..registry import Check, Question, Verdict, check, highest
-from ..shares import MOST
+from ..judged import NotApplicableError
+from ..registry import Check, Question, Verdict, check, worst
+from ..texts import judge_and_prompt
 
 LENGTHS = Question(
     "CJ401",
     "lengths",
-    "Numbers of items, lines and labels",
-    "Do judgments, gold labels and items cover the same items, and lines the same number of labels?",
-    "Labels are compared with other lines or items than their own, and judges are scored on different items.",
-    "Correct the tables; score only units that have both a text and a gold label, and all judges on the same "
-    "items.",
-    "never",
+    "Lengths and counts",
+    "Do items, lines, gold labels and judgments agree in number, and did all judges have the same items?",
+    "Where numbers differ, answers are compared with labels of something else, or answers are lost: "
+    "scores of "
+    "lines are too low, and judges are compared on different items.",
+    "Correct the files so that each item has a gold label per line and each judge the same items; until then "
+    "exclude the items listed, and report how many.",
+    "rule",
 )
-MANY = 0.05
+NOTHING = "There are no two tables of items, gold labels and judgments to compare."
+LINE = r"line_([1-9]\d*)"
+FEW = 0.2  # items without something are a loss up to this share, beyond it a part was never meant to have it
+SOME = 0.05  # answers with another number of labels than lines, from which a reader should know
+MANY = 0.05  # items with another number of gold labels than lines, from which conclusions can change
 
 
 @check(LENGTHS)
 def lengths(
-    judgments: pd.DataFrame | None = None,
-    labels: pd.DataFrame | None = None,
     items: pd.DataFrame | None = None,
+    labels: pd.DataFrame | None = None,
+    judgments: pd.DataFrame | None = None,
+    item_study: ItemStudy | None = None,
 ) -> Check:
-    """Count items that one table has and another lacks, and items whose lines and labels differ in number."""
-    rows = list(_differences(judgments, labels, items))
-    if not rows:
-        return LENGTHS.not_applicable(
-            "There are no two tables of items, judgments and gold labels to compare."
-        )
-    table = pd.DataFrame(rows, columns=["judge", "prompt", "label", "n", "of", "example"])
-    table = table.assign(estimate=table["n"] / table["of"].clip(lower=1)).astype(
-        {"judge": "string", "prompt": "string"}
-    )
-    if not table["n"].any():
-        return LENGTHS.answer(
-            table.drop(columns="example"), "pass", "Judgments, gold labels and items cover each other."
-        )
-    most = highest(table, table["estimate"])
-    found = table[table["n"] > 0]
-    finding = (
-        f"{counted(len(found), 'comparison finds', 'comparisons find')} a difference; the largest: "
-        f"{int(most['n']):,} of "
-        f"{int(most['of']):,} ({most['label']}, "
-        f"{' '.join(filter(None, (str(most['judge']), str(most['prompt']))))}; for "
-        f"example {most['example']})."
-    )
-    verdict: Verdict = "error" if float(most["estimate"]) > MANY else "warning"
-    return LENGTHS.answer(table.drop(columns="example"), verdict, finding, rows=found.head(MOST))
-
-
-Row = tuple[str, str, str, int, int, str]
-
-
-def _differences(
-    judgments: pd.DataFrame | None, labels: pd.DataFrame | None, items: pd.DataFrame | None
-) -> Iterator[Row]:
-    known = None if items is None else pd.Index(as_text(items["item_id"]).dropna().unique())
-    gold = None if labels is None else as_text(labels["item_id"]).dropna()
-    if known is not None and gold is not None:
-        yield _absent("gold", "", "gold labels of unknown items", pd.Index(gold.unique()), known)
-    if gold is not None and labels is not None and items is not None:
-        yield from _lines_and_labels(labels, items)
-    if judgments is None or "item_id" not in judgments:
-        return
-    answers = judgments.assign(item=as_text(judgments["item_id"])).dropna(subset=["item"])
-    models = answers[as_text(answers["judge_kind"]).ne("human").to_numpy(dtype=bool)]
-    keys = [
-        as_text(models["judge_id"]),
-        as_text(models["prompt_id"]).fillna("")
-        if "prompt_id" in models
-        else pd.Series("", index=models.index),
+    """Count what differs in number, with the items where it does."""
+    if judgments is not None:
+        judgments = judgments[judgments["item_id"].notna()] if "item_id" in judgments else None
+    if sum(table is not None for table in (items, labels, judgments)) < 2 and judgments is None:
+        raise NotApplicableError(NOTHING)
+    parts = [
+        *_gold_lines(items, labels, item_study),
+        *_answered_lines(items, labels, judgments, item_study),
+        *_unknown(items, labels, judgments),
+        *_without(items, labels, judgments, item_study),
+        *_sets(judgments, items),
     ]
-    if known is not None and len(answers):
-        yield _absent(
-            "all judges", "", "judgments of unknown items", pd.Index(answers["item"].unique()), known
+    if not parts:
+        raise NotApplicableError(NOTHING)
+    table = pd.DataFrame([row for row, _, _, _ in parts])
+    table = table.assign(estimate=table["n_differ"] / table["n"].clip(lower=1))
+    verdicts = [verdict for _, verdict, _, _ in parts]
+    rows = pd.concat([evidence for _, _, _, evidence in parts], ignore_index=True)
+    alarms = [sentence for _, verdict, sentence, _ in parts if verdict in ("warning", "error")]
+    notes = [sentence for _, verdict, sentence, _ in parts if verdict == "pass" and sentence]
+    finding = " ".join([*alarms, *notes]) or "Items, lines, gold labels and judgments agree in number."
+    return LENGTHS.answer(table, worst(verdicts), finding, rows=rows if len(rows) else None)
+
+
+Part = tuple[dict[str, object], Verdict, str, pd.DataFrame]
+
+
+def _part(
+    what: str,
+    n: int,
+    differ: pd.DataFrame,
+    verdict: Verdict,
+    sentence: str,
+    judge: str = "",
+    prompt: str = "",
+) -> Part:
+    n_differ = len(differ)
+    row = {"judge": judge, "prompt": prompt, "label": what, "n": n, "n_differ": n_differ}
+    return row, verdict if n_differ else "pass", sentence if n_differ else "", differ.assign(what=what)
+
+
+def line_counts(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[int] | None:
+    """Number of lines of each item; None where its texts are not labelled by line."""
+    columns = [r.lines for r in study.responses if isinstance(r, LineLabels)] if study is not None else []
+    if study is not None and not columns:
+        return None
+    names = as_text(items["item_id"])
+    if study is not None and all(column in items for column in columns):
+        found = lines_of(study, with_texts(items), "items")[columns[0]]
+        return pd.Series(found, dtype="int64")
+    if "lines" in items:
+        texts = as_text(with_texts(items)["lines"])
+    elif "text" in items:
+        texts = as_text(items["text"])
+    elif "n_lines" in items:
+        return pd.Series(items["n_lines"].to_numpy(), index=names.to_numpy()).dropna().astype("int64")
+    else:
+        return None
+    counts = [0 if pd.isna(text) else len(text.splitlines()) for text in texts]
+    return pd.Series(counts, index=names.to_numpy(), dtype="int64")
+
+
+def gold_counts(labels: pd.DataFrame) -> pd.Series[int]:
+    """Number of the last line with a gold label, by item."""
+    line = as_text(labels["label_set"]).str.extract(f"^{LINE}$")[0]
+    lines = pd.DataFrame({"item_id": as_text(labels["item_id"]), "line": line})[line.notna()]
+    return lines.astype({"line": "int64"}).groupby("item_id")["line"].max()
+
+
+def _gold_lines(
+    items: pd.DataFrame | None, labels: pd.DataFrame | None, study: ItemStudy | None
+) -> list[Part]:
+    if items is None or labels is None:
+        return []
+    lines, gold = line_counts(items, study), gold_counts(labels)
+    if lines is None or gold.empty:
+        return []
+    both = pd.DataFrame({"n_lines": lines, "n_labels": gold}).dropna().astype("int64")
+    differ = both[both["n_lines"] != both["n_labels"]].rename_axis("item_id").reset_index()
+    parts = []
+    groups = _groups(items, both.index, study)
+    for group in dict.fromkeys(groups):
+        of_group = groups == group
+        n = int(of_group.sum())
+        mine = differ[differ["item_id"].isin(both.index[of_group])]
+        share = len(mine) / max(n, 1)
+        of = f" of {group}" if group else ""
+        sentence = (
+            f"The number of gold labels differs from the number of lines in {len(mine):,} of "
+            f"{counted(n, 'item')}{of} ({100 * share:.1f}%)."
         )
-    by_run = {}
-    for (judge, prompt), own in models.groupby(keys, sort=False):
-        for sample, run in own.groupby("sample", sort=False):
-            by_run[(str(judge), str(prompt), sample)] = pd.Index(run["item"].unique())
-    for prompt in dict.fromkeys(prompt for _, prompt, _ in by_run):
-        runs = {key: found for key, found in by_run.items() if key[1] == prompt}
-        every = pd.Index(np.unique(np.concatenate([found.to_numpy(dtype=object) for found in runs.values()])))
-        for (judge, _, sample), found in runs.items():
-            yield _absent(judge, prompt, f"items that sample {sample} lacks and others have", every, found)
-    if {"labels_given", "lines_shown"} <= set(models):
-        yield from _lines_given(models, keys)
+        what = f"gold labels and lines{of}"
+        parts.append(_part(what, n, mine, "error" if share > MANY else "warning", sentence))
+    return parts
 
 
-def _absent(judge: str, prompt: str, label: str, wanted: pd.Index, known: pd.Index) -> Row:
-    absent = wanted[~wanted.isin(known)]
-    return judge, prompt, label, len(absent), len(wanted), f"item {absent[0]}" if len(absent) else ""
+def _groups(items: pd.DataFrame, ids: pd.Index, study: ItemStudy | None) -> np.ndarray:
+    """The first stratum of each item in words, by which counts are reported; empty without strata."""
+    strata = [s for s in (study.strata if study is not None else []) if s.id in items]
+    if not strata:
+        return np.full(len(ids), "", dtype=object)
+    words = {level.id: level.label for level in strata[0].levels}
+    by_item = pd.Series(as_text(items[strata[0].id]).to_numpy(), index=as_text(items["item_id"]).to_numpy())
+    return np.array([words.get(str(name), str(name)) for name in by_item.reindex(ids)], dtype=object)
 
 
-def _lines_and_labels(labels: pd.DataFrame, items: pd.DataFrame) -> Iterator[Row]:
-    """Items whose text has another number of lines than there are gold labels of lines."""
-    line = as_text(labels["label_set"]).str.extract(r"^line_(\d+)$", expand=False)
-    if line.isna().all() or "text" not in items:
-        return
-    given = pd.to_numeric(line).groupby(as_text(labels["item_id"])).max().dropna()
-    texts = items["text"].map(
-        lambda text: "\n".join(map(str, text)) if isinstance(text, list | np.ndarray) else text
+def _answered_lines(
+    items: pd.DataFrame | None,
+    labels: pd.DataFrame | None,
+    judgments: pd.DataFrame | None,
+    study: ItemStudy | None,
+) -> list[Part]:
+    """Answers with fewer or more labels than lines, or than gold labels where lines are not known."""
+    if judgments is None:
+        return []
+    line = as_text(judgments["dimension"]).str.extract(f"^{LINE}$")[0]
+    of_lines = judgments[line.notna()]
+    if of_lines.empty:
+        return []
+    names = as_text(of_lines["item_id"])
+    given = as_text(of_lines["value"]).notna()
+    frame = judge_and_prompt(of_lines).assign(
+        item_id=names, sample=of_lines["sample"], line=line[line.notna()].astype("int64").where(given, 0)
     )
-    shown = pd.Series(
-        as_text(texts).fillna("").map(lambda text: len(text.splitlines())).to_numpy(),
-        index=as_text(items["item_id"]),
-    )
-    both = pd.DataFrame({"given": given, "shown": shown[~shown.index.duplicated()]}).dropna()
-    differs = both.index[both["given"] != both["shown"]]
-    yield (
-        "gold",
-        "",
-        "gold labels of another number than lines",
-        len(differs),
-        len(both),
-        f"item {differs[0]}" if len(differs) else "",
-    )
-
-
-def _lines_given(models: pd.DataFrame, keys: list[pd.Series[str]]) -> Iterator[Row]:
-    """Answers that label another number of lines than were shown."""
-    first = models.drop_duplicates(["judge_id", "prompt_id", "item_id", "sample"]).dropna(
-        subset=["labels_given", "lines_shown"]
-    )
-    differs = (first["labels_given"] != first["lines_shown"]).to_numpy(dtype=bool)
-    for (judge, prompt), own in first.assign(differs=differs).groupby(
-        [key.loc[first.index] for key in keys], sort=False
-    ):
-        bad = own[own["differs"]]
-        example = f"item {bad['item'].iloc[0]}" if len(bad) else ""
-        yield (
-            str(judge),
-            str(prompt),
-            "answers with another number of labels than lines",
-            len(bad),
-            len(own),
-            example,
+    if "labels_given" in of_lines and "lines_shown" in of_lines and of_lines["lines_shown"].notna().any():
+        frame = frame.assign(given=of_lines["labels_given"], wanted=of_lines["lines_shown"])
+        answers = frame.groupby(["judge", "prompt", "item_id", "sample"], as_index=False)[
+            ["given", "wanted"]
+        ].first()
+    else:
+        wanted = line_counts(items, study) if items is not None else None
+        if wanted is None and labels is not None:
+            wanted = gold_counts(labels)
+        if wanted is None:
+            return []
+        answers = frame.groupby(["judge", "prompt", "item_id", "sample"], as_index=False)[["line"]].max()
+        answers = answers.rename(columns={"line": "given"}).assign(wanted=answers["item_id"].map(wanted))
+    known = answers[answers["wanted"].notna() & answers["given"].notna() & answers["given"].gt(0)]
+    parts, shares = [], []
+    for (judge, prompt), mine in known.groupby(["judge", "prompt"], sort=False):
+        differ = mine[mine["given"].ne(mine["wanted"])].rename(
+            columns={"judge": "judge_id", "prompt": "prompt_id", "given": "n_labels", "wanted": "n_lines"}
         )
+        share = len(differ) / len(mine)
+        shares.append(share)
+        sentence = (
+            f"{judge} gave another number of labels than there are lines in {len(differ):,} of "
+            f"{counted(len(mine), 'answer')} ({100 * share:.1f}%)."
+        )
+        verdict: Verdict = "warning" if share > SOME and len(differ) > 1 else "pass"
+        parts.append(
+            _part(
+                "labels of answers and lines", len(mine), differ, verdict, sentence, str(judge), str(prompt)
+            )
+        )
+    worst_place = int(np.argmax(shares)) if shares else 0  # one sentence is enough, the table has the others
+    return [
+        part if place == worst_place else (part[0], part[1], "", part[3]) for place, part in enumerate(parts)
+    ]
+
+
+def _unknown(
+    items: pd.DataFrame | None, labels: pd.DataFrame | None, judgments: pd.DataFrame | None
+) -> list[Part]:
+    if items is None:
+        return []
+    known = set(as_text(items["item_id"]))
+    parts = []
+    for what, table, verdict in (("judgments", judgments, "error"), ("gold labels", labels, "warning")):
+        if table is None:
+            continue
+        names = as_text(table["item_id"])
+        differ = pd.DataFrame({"item_id": names[~names.isin(known)].drop_duplicates()})
+        sentence = f"{counted(len(differ), 'item')} with {what} are not in the table of items."
+        if len(differ) == 1:
+            sentence = f"1 item with {what} is not in the table of items."
+        parts.append(_part(f"{what} of unknown items", int(names.nunique()), differ, verdict, sentence))  # type: ignore[arg-type]
+    return parts
+
+
+def _without(
+    items: pd.DataFrame | None,
+    labels: pd.DataFrame | None,
+    judgments: pd.DataFrame | None,
+    study: ItemStudy | None,
+) -> list[Part]:
+    if judgments is None:
+        return []
+    parts = []
+    judged = set(as_text(judgments["item_id"]))
+    if items is not None:
+        names = _taken(items, study)
+        if "modality" in items:  # judges that take no pictures are not asked about any
+            modality = as_text(items["modality"]).reindex(names.index)
+            names = names[modality.isin(modality[names.isin(judged)]) | modality.isna()]
+        lost = names[~names.isin(judged)]
+        parts.append(_lost("items without judgments", "have no judgment", names, lost))
+    if labels is not None:
+        names = pd.Series(sorted(judged), dtype="string")
+        lost = names[~names.isin(set(as_text(labels["item_id"])))]
+        parts.append(
+            _lost("judged items without gold labels", "were judged but have no gold label", names, lost)
+        )
+    return parts
+
+
+def _lost(what: str, how: str, names: pd.Series[str], lost: pd.Series[str]) -> Part:
+    """A loss of few items is an accident; without most, the rest was not meant to have any."""
+    share = len(lost) / max(len(names), 1)
+    sentence = f"{len(lost):,} of {counted(len(names), 'item')} ({100 * share:.1f}%) {how}."
+    verdict: Verdict = "warning" if share <= FEW else "pass"
+    return _part(what, len(names), pd.DataFrame({"item_id": lost}), verdict, sentence)
+
+
+def _taken(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[str]:
+    """Items that a prompt of the study is put to."""
+    names = as_text(items["item_id"])
+    if study is None or not study.prompts or not all(prompt.only for prompt in study.prompts):
+        return names
+    columns = {column for prompt in study.prompts for column in prompt.only}
+    if not columns <= set(items.columns):
+        return names
+    strata = strata_of(study.model_copy(update={"prompts": []}), items, "items")
+    texts = {column: as_text(items[column]) for column in columns}
+    taken = [
+        any(
+            takes(prompt, {**strata.get(str(item), {}), **{c: str(texts[c].iloc[row]) for c in columns}})
+            for prompt in study.prompts
+        )
+        for row, item in enumerate(names)
+    ]
+    return names[np.array(taken, dtype=bool)]
+
+
+def _sets(judgments: pd.DataFrame | None, items: pd.DataFrame | None) -> list[Part]:
+    """Items that some runs of models have and others under the same prompt have not."""
+    if judgments is None:
+        return []
+    model = judgments[(as_text(judgments["judge_kind"]) == "model").to_numpy(dtype=bool)]
+    if model.empty:
+        return []
+    frame = judge_and_prompt(model).assign(item_id=as_text(model["item_id"]), sample=model["sample"])
+    if "condition" in model:  # copies may be asked once, and originals several times
+        frame["prompt"] = frame["prompt"] + "\x1f" + as_text(model["condition"]).fillna("")
+    frame = frame.drop_duplicates()
+    modality = pd.Series("", index=frame["item_id"].unique())
+    if items is not None and "modality" in items:
+        known = pd.Series(as_text(items["modality"]).to_numpy(), index=as_text(items["item_id"]).to_numpy())
+        modality = known[~known.index.duplicated()].reindex(modality.index).fillna("")
+    parts = []
+    for prompt, mine in frame.groupby("prompt", sort=False):
+        runs = mine.groupby(["judge", "sample"], sort=False)["item_id"].agg(frozenset)
+        if len(runs) < 2:
+            continue
+        asked = mine["item_id"].unique()
+        differ = pd.DataFrame(_lacking(runs, asked, modality, str(prompt).partition("\x1f")[0]))
+        lacking = differ.groupby(["judge_id", "sample"]).size() if len(differ) else pd.Series(dtype=int)
+        name = str(prompt).replace("\x1f", " ").strip()
+        of = f" under {name}" if name else ""
+        sentence = (
+            f"{len(lacking):,} of {len(runs):,} runs{of} lack items that others have (at most "
+            f"{int(lacking.max()) if len(lacking) else 0:,} of {len(asked):,})."
+        )
+        parts.append(
+            _part(f"items of runs{of}", len(runs) * len(asked), differ, "warning", sentence, prompt=name)
+        )
+    return parts
+
+
+def _lacking(
+    runs: pd.Series[Any], asked: np.ndarray, modality: pd.Series[str], prompt: str
+) -> list[dict[str, object]]:
+    """Items that a run lacks, of the modalities that its judge takes."""
+    found = []
+    for judge, sample, have in runs.reset_index().itertuples(index=False, name=None):
+        takes_them = set(modality[list(have)])
+        found += [
+            {"judge_id": judge, "prompt_id": prompt, "sample": sample, "item_id": item}
+            for item in asked
+            if item not in have and modality[item] in takes_them
+        ]
+    return found

@@ -1,103 +1,206 @@
-"""Text that was damaged on its way into the table."""
+"""Text that programs have changed: wrong encodings, entities, cut cells, and what spreadsheets rewrite."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 import pandas as pd
 
-from conjury.inference.tables.columns import as_text
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text, fold
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, check
-from ..shares import evidence
+from ..registry import Check, Question, Verdict, check
+from ..texts import excerpt, texts_of
 
 MANGLED_TEXT = Question(
     "CJ404",
     "mangled_text",
-    "Damaged text",
-    "Are characters, cells and ids as they were written?",
-    "Judges saw other texts than the authors wrote, and tables may join on ids that a spreadsheet changed.",
-    "Read the source again as UTF-8, keep ids as text, and export without a limit on the length of cells.",
+    "Mangled text",
+    "Were texts, labels or ids changed by an encoding, a spreadsheet or an export?",
+    "Models judge another text than its author wrote, and labels or ids that were rewritten match "
+    "nothing, so "
+    "their rows count as wrong or are lost.",
+    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore cells "
+    "that were "
+    "cut or rewritten from their source.",
     "rule",
 )
-MOJIBAKE = re.compile(
-    "\u00c3[\u0080-\u00bf\u0192\u201a\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u0152]|\u00e2\u20ac[\u0090-\u00bf\u02dc\u0153\u2122\u201c\u201d\u0152\u0153]|\u00c2[\u00a0-\u00bf]"
+NOTHING = "There are no texts, labels or ids of items."
+ENCODING, REPLACED, ENTITY, CONTROL = (
+    "wrong encoding",
+    "replacement character",
+    "HTML entity",
+    "control character",
 )
-REPLACED = re.compile("\ufffd")
-ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,5}|#x[0-9a-f]{2,4});", re.IGNORECASE)
-DATE_LIKE = re.compile(
-    r"\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:-\d{2,4})?|\d\.\d+E\+\d+|\d{4}-\d\d-\d\d "
-    r"00:00:00"
+CUT, DATE, NUMBER, ERROR_VALUE, MISSING = (
+    "cell at the limit of a format",
+    "date in place of a label or id",
+    "number in another form",
+    "spreadsheet error",
+    "word for a missing value",
 )
-NOTHING = re.compile(r"(?:nan|none|null|undefined|#n/?a|#ref!|#name\?|\[object object\])", re.IGNORECASE)
-LIMITS = (255, 32_767)  # characters at which programs cut a cell
-CUT = 3  # cells of exactly that length, none being longer, that are no accident
+KINDS = (ENCODING, REPLACED, ENTITY, CONTROL, CUT, DATE, NUMBER, ERROR_VALUE, MISSING)
+LIMITS = {255: 3, 32_767: 1, 65_535: 1}  # characters of a cell, and how many cells have to end there
+RARE = 0.2  # values of another form than the rest of a column are at most this share of it
+
+_MOJIBAKE = re.compile(
+    "[\u00c2-\u00f4](?:[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122])"
+)
+_ENTITY = re.compile(
+    r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,5}|[aeiounAEIOUN](?:acute|grave|uml|tilde));"
+)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|_x000[dD]_")
+_DATE = re.compile(
+    r"\d{1,2}[-/. ]?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*(?:[-/. ]\d{2,4})?"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/. ]\d{1,4}"
+    r"|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{4}-\d{2}-\d{2}(?:[ T]00:00:00)?",
+    re.IGNORECASE,
+)
+_SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+?\d+", re.IGNORECASE)
+_FLOAT = re.compile(r"\d+\.0+")
+_ERROR = re.compile(r"#(?:NAME\?|REF!|VALUE!|N/A|DIV/0!|NUM!|NULL!)")
+SURELY_MISSING = ("nan", "nat", "null", "<na>", "undefined", "#n/a")
+PERHAPS_MISSING = ("none", "na", "n/a", "missing", "-")
 
 
 @check(MANGLED_TEXT)
-def mangled_text(items: pd.DataFrame) -> Check:
-    """Search for wrongly decoded characters, entities, cells cut at a limit, and ids that became dates."""
-    texts = [
-        str(name)
-        for name in items
-        if str(name) != "item_id" and not pd.api.types.is_numeric_dtype(items[name])
-    ]
-    found = [
-        (row, "id that a spreadsheet changed")
-        for row, name in enumerate(as_text(items["item_id"]).fillna(""))
-        if DATE_LIKE.fullmatch(str(name))
-    ]
-    for name in texts:
-        column = as_text(items[name]).fillna("")
-        found += [(row, kind) for row, text in enumerate(column) for kind in damage(str(text))]
-        length = column.str.len().to_numpy()
-        at_limit = (
-            np.flatnonzero(length == length.max(initial=0))
-            if len(length) and int(length.max()) in LIMITS
-            else []
+def mangled_text(
+    items: pd.DataFrame | None = None, labels: pd.DataFrame | None = None, item_study: ItemStudy | None = None
+) -> Check:
+    """List mangled texts of items, and mangled labels and ids, by kind."""
+    known = {fold(name) for name in _scheme(item_study)}
+    parts = [pd.DataFrame(columns=["table", "column", "item_id", "kind", "text"])]
+    n = 0
+    if items is not None:
+        try:
+            texts = texts_of(items, item_study)
+        except NotApplicableError:
+            texts = pd.DataFrame(index=items.index)
+        for column in texts:
+            n += int(texts[column].notna().sum())
+            parts.append(_rows("items", str(column), items["item_id"], texts[column], in_texts))
+        n += len(items)
+        parts.append(_rows("items", "item_id", items["item_id"], items["item_id"], in_ids))
+    if labels is not None:
+        n += len(labels)
+        raw = labels["raw"] if "raw" in labels else labels["label"]
+        parts.append(
+            _rows("labels", "label", labels["item_id"], raw, lambda values: in_labels(values, known))
         )
-        found += (
-            [(int(row), "text cut at the length of a cell") for row in at_limit]
-            if len(at_limit) >= CUT
-            else []
-        )
-    if items.empty:
-        raise NotApplicableError("There are no items.")
-    kinds = pd.DataFrame(found, columns=["row", "label"]).drop_duplicates()
-    counts = kinds.groupby("label", sort=False).size().rename("n").reset_index()
-    table = counts.assign(judge="items", prompt="", of=len(items), estimate=counts["n"] / len(items))
-    table = table[["judge", "prompt", "label", "n", "of", "estimate"]].astype(
-        {"judge": "string", "prompt": "string"}
+    if not n:
+        return MANGLED_TEXT.not_applicable(NOTHING)
+    rows = pd.concat(parts, ignore_index=True).astype("string")
+    counts = rows["kind"].value_counts()
+    table = pd.DataFrame(
+        {"judge": "", "prompt": "", "kind": KINDS, "n": [int(counts.get(k, 0)) for k in KINDS]}
     )
-    if kinds.empty:
-        return MANGLED_TEXT.answer(
-            table, "pass", f"No damage was found in the texts of {len(items):,} items."
-        )
-    flag = np.isin(np.arange(len(items)), kinds["row"].to_numpy())
+    table = table.assign(label=table["kind"], estimate=table["n"] / n)
+    if rows.empty:
+        return MANGLED_TEXT.answer(table, "pass", f"None of {counted(n, 'cell')} looks mangled.")
+    named = "; ".join(f"{row['kind']}: {int(row['n']):,}" for _, row in table[table["n"] > 0].iterrows())
+    first = rows.iloc[0]
     finding = (
-        f"{int(flag.sum()):,} of {len(items):,} items: "
-        f"{', '.join(f'{row.label} in {row.n:,}' for row in table.itertuples())}."
+        f"{counted(len(rows), 'cell')} of {n:,} look{'s' * (len(rows) == 1)} mangled ({named}). The first is "
+        f"column {first['column']} of item {first['item_id']}: \u201c{first['text']}\u201d."
     )
-    shown = items[flag].assign(found=kinds.groupby("row", sort=True)["label"].agg("; ".join).to_numpy())
-    return MANGLED_TEXT.answer(
-        table, "warning", finding, rows=evidence(shown, np.ones(len(shown), dtype=bool), ("found", "text"))
-    )
+    grave = (rows["table"].eq("labels") | rows["column"].eq("item_id")).any() or len(rows) > 0.05 * n
+    verdict: Verdict = "error" if grave else "warning"
+    return MANGLED_TEXT.answer(table, verdict, finding, rows=rows)
 
 
-def damage(text: str) -> list[str]:
-    """Kinds of damage in a text, in words.
+def _scheme(study: ItemStudy | None) -> Iterator[str]:
+    for labels in study.label_sets.values() if study is not None else ():
+        for level in labels.labels:
+            yield from (level.id, level.label, *level.aliases)
+    for level in study.gold.levels if study is not None and study.gold is not None else ():
+        yield from (level.id, level.label, *level.aliases)
+
+
+Finder = Callable[[Sequence[str]], list[str]]
+
+
+def _rows(table: str, column: str, items: pd.Series, values: pd.Series, find: Finder) -> pd.DataFrame:
+    texts = as_text(values).fillna("").tolist()
+    kinds = find(texts)
+    frame = pd.DataFrame({"item_id": as_text(items).to_numpy(), "kind": kinds, "text": texts})
+    frame = frame[frame["kind"].ne("")]
+    return frame.assign(table=table, column=column, text=frame["text"].map(excerpt))
+
+
+def in_texts(texts: Sequence[str]) -> list[str]:
+    """The kind of damage of each text, empty where there is none."""
+    longest = max(map(len, texts), default=0)
+    cut = longest in LIMITS and sum(len(text) == longest for text in texts) >= LIMITS[longest]
+    return [CUT if cut and len(text) == longest else in_text(text) for text in texts]
+
+
+def in_text(text: str) -> str:
+    """The kind of damage of one text, empty where there is none.
 
     Examples
     --------
-    >>> damage("Caf\u00c3\u00a9 &amp; bar")
-    ['wrongly decoded characters', 'HTML entities']
+    >>> in_text("It\u00e2\u20ac\u2122s caf\u00c3\u00a9"), in_text("It\u2019s caf\u00e9"), in_text("R &amp; B")
+    ('wrong encoding', '', 'HTML entity')
     """
-    found = {
-        "wrongly decoded characters": MOJIBAKE.search(text),
-        "replacement characters": REPLACED.search(text),
-        "HTML entities": ENTITY.search(text),
-        "a missing value as text": NOTHING.fullmatch(text.strip()),
-    }
-    return [name for name, match in found.items() if match]
+    if "\ufffd" in text:
+        return REPLACED
+    if not text.isascii() and misread(text):
+        return ENCODING
+    if "&" in text and _ENTITY.search(text):
+        return ENTITY
+    if _CONTROL.search(text):
+        return CONTROL
+    if _ERROR.fullmatch(text.strip()):
+        return ERROR_VALUE
+    return MISSING if text.strip().casefold() in (*SURELY_MISSING, "none") else ""
+
+
+def misread(text: str) -> bool:
+    """Whether a part of a text is UTF-8 that was read as Windows-1252 or Latin-1."""
+    for found in _MOJIBAKE.finditer(text):
+        part = text[found.start() : found.start() + 4]
+        for size in (4, 3, 2):
+            for encoding in ("cp1252", "latin-1"):
+                try:
+                    real = part[:size].encode(encoding).decode("utf-8")
+                except UnicodeError:
+                    continue
+                if len(real) == 1:
+                    return True
+    return False
+
+
+def in_ids(values: Sequence[str]) -> list[str]:
+    """The kind of damage of each id: forms that a spreadsheet writes and few other ids have."""
+    usual = len(values) * RARE
+    kinds = [_rewritten(value) for value in values]
+    counts = {kind: kinds.count(kind) for kind in set(kinds)}
+    return [kind if counts[kind] <= usual or kind == ERROR_VALUE else "" for kind in kinds]
+
+
+def in_labels(values: Sequence[str], known: set[str]) -> list[str]:
+    """The kind of damage of each label; those of the scheme are as they should be."""
+    usual = len(values) * RARE
+    kinds = []
+    for value in values:
+        plain = value.strip().casefold()
+        if fold(value) in known or not plain:
+            kinds.append("")
+        elif plain in SURELY_MISSING or (plain in PERHAPS_MISSING and known):
+            kinds.append(MISSING)
+        else:
+            kinds.append(_rewritten(value) or (in_text(value) if not value.isascii() or "&" in value else ""))
+    counts = {kind: kinds.count(kind) for kind in set(kinds)}
+    return [kind if counts[kind] <= usual or kind in (MISSING, ERROR_VALUE) else "" for kind in kinds]
+
+
+def _rewritten(value: str) -> str:
+    text = value.strip()
+    if _ERROR.fullmatch(text):
+        return ERROR_VALUE
+    if _DATE.fullmatch(text):
+        return DATE
+    return NUMBER if _SCIENTIFIC.fullmatch(text) or _FLOAT.fullmatch(text) else ""

@@ -1,88 +1,107 @@
-"""Perturbed items that equal their originals."""
+"""Perturbed items that are the same as their originals."""
 
 from __future__ import annotations
 
-import re
+import unicodedata
 
-import numpy as np
 import pandas as pd
 
-from conjury.inference.tables.columns import UNPERTURBED, as_text, visible
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, check, highest
-from ..shares import evidence
+from ..registry import Check, Question, Verdict, check, highest
+from ..texts import bases, conditions, joined, squeezed, texts_of
 
 UNCHANGED_COPIES = Question(
     "CJ402",
     "unchanged_copies",
-    "Perturbed items equal to their originals",
-    "Does every perturbed item differ from its original in more than white space?",
-    "Robustness to the perturbation is measured on items without one, and looks better than it is.",
-    "Perturb these items again, or exclude them from comparisons with their originals.",
-    "never",
+    "Unchanged copies",
+    "Do perturbed items differ from their originals in more than white space?",
+    "Scores under such a condition are scores of originals asked twice, so the effect of the perturbation is "
+    "underestimated, and where all copies are unchanged it is not estimated at all.",
+    "Exclude these copies, or make them again (`conjury perturb` refuses copies without a change).",
+    "rule",
 )
-KEYS = ("item_id", "base_item_id", "condition", "media_sha256")
-_SPACE = re.compile(r"\s+")
+NO_COPIES = "There are no perturbed items (columns base_item_id and condition, or perturbed texts)."
+NO_ORIGINALS = "The originals of the perturbed items are not in the table of items."
+SAME, SPACE = "identical", "white space"
+SOME, MANY = 0.02, 0.1
+PERTURBED = "perturbed"  # begins the names of columns that contain perturbed texts of the same row
 
 
 @check(UNCHANGED_COPIES)
-def unchanged_copies(items: pd.DataFrame) -> Check:
-    """Compare each perturbed item with its original, white space and invisible characters aside."""
-    if not {"condition", "base_item_id"} <= set(items):
-        raise NotApplicableError("The items name no perturbed copies (condition, base_item_id).")
-    condition = as_text(items["condition"]).fillna(UNPERTURBED)
-    copies = items[condition.ne(UNPERTURBED).to_numpy() & as_text(items["base_item_id"]).notna().to_numpy()]
-    texts = [str(name) for name in items if str(name) not in KEYS and _is_text(items[name])]
-    originals = (
-        items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -> Check:
+    """Compare each perturbed item with its original, by condition."""
+    pairs = pairs_of(items, item_study)
+    pairs["difference"] = [
+        difference(one, other) for one, other in zip(pairs["original"], pairs["text"], strict=True)
+    ]
+    unchanged = pairs["difference"].ne("")
+    counts = pairs.assign(n=1, identical=pairs["difference"].eq(SAME), unchanged=unchanged)
+    table = counts.groupby("condition", sort=False)[["n", "identical", "unchanged"]].sum().reset_index()
+    table = table.assign(
+        judge="", prompt="", label=table["condition"], estimate=table["unchanged"] / table["n"]
     )
-    base = as_text(copies["base_item_id"])
-    copies = copies[base.isin(originals.index).to_numpy(dtype=bool)]
-    if copies.empty or not texts:
-        raise NotApplicableError("No perturbed item stands with its original.")
-    same, spaced = np.ones(len(copies), dtype=bool), np.ones(len(copies), dtype=bool)
-    for name in texts:
-        own = as_text(copies[name]).fillna("").to_numpy(dtype=object)
-        other = (
-            as_text(originals[name])
-            .fillna("")
-            .reindex(as_text(copies["base_item_id"]))
-            .to_numpy(dtype=object)
-        )
-        same &= own == other
-        spaced &= np.array(
-            [_squeezed(a) == _squeezed(b) for a, b in zip(own, other, strict=True)], dtype=bool
-        )
-    kinds = as_text(copies["condition"])
-    table = pd.DataFrame({"label": kinds.to_numpy(), "same": same, "spaced": spaced}).groupby(
-        "label", sort=False
-    )
-    counts = table.agg(n=("spaced", "sum"), identical=("same", "sum"), of=("spaced", "size")).reset_index()
-    counts = counts.assign(judge="items", prompt="", estimate=counts["n"] / counts["of"]).astype(
-        {"judge": "string", "prompt": "string"}
-    )
-    counts = counts[["judge", "prompt", "label", "n", "identical", "of", "estimate"]]
-    most = highest(counts, counts["estimate"])
-    if not spaced.any():
-        return UNCHANGED_COPIES.answer(
-            counts, "pass", f"All {len(copies):,} perturbed items differ from their originals."
-        )
+    table = table[["judge", "prompt", "condition", "n", "identical", "unchanged", "label", "estimate"]]
+    worst = highest(table, table["estimate"])
+    if not unchanged.any():
+        finding = f"All {counted(len(pairs), 'perturbed item')} differ from their originals in their words."
+        return UNCHANGED_COPIES.answer(table, "pass", finding)
+    space = int(worst["unchanged"] - worst["identical"])
     finding = (
-        f"{int(spaced.sum()):,} of {len(copies):,} perturbed items equal their originals, "
-        f"{int((spaced & ~same).sum()):,} of "
-        f"them but for white space or invisible characters; the most are {int(most['n']):,} of "
-        f"{int(most['of']):,} with "
-        f"condition {most['label']!r}."
+        f"{int(worst['unchanged']):,} of {counted(int(worst['n']), 'item')} under condition "
+        f"{worst['condition']} ({100 * worst['estimate']:.1f}%) do not differ from their originals in their "
+        f"words: {int(worst['identical']):,} are identical and {space:,} differ in white space or invisible "
+        "characters only."
     )
-    return UNCHANGED_COPIES.answer(
-        counts, "error", finding, rows=evidence(copies, spaced, ("base_item_id", "condition", "text"))
-    )
+    if len(table) > 1:
+        finding += f" Over all {len(table)} conditions it is {int(unchanged.sum()):,} of {len(pairs):,}."
+    few = worst["estimate"] <= SOME or worst["unchanged"] < 2
+    verdict: Verdict = "pass" if few else "error" if worst["estimate"] > MANY else "warning"
+    rows = pairs.loc[unchanged, ["item_id", "base_item_id", "condition", "difference"]]
+    return UNCHANGED_COPIES.answer(table, verdict, finding, rows=rows.reset_index(drop=True))
 
 
-def _is_text(column: pd.Series[object]) -> bool:
-    return not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column))
+def pairs_of(items: pd.DataFrame, study: ItemStudy | None) -> pd.DataFrame:
+    """Pairs of a perturbed item and its original: ``item_id, base_item_id, condition, original, text``."""
+    names = as_text(items["item_id"])
+    columns = [str(name) for name in items if str(name).startswith(f"{PERTURBED}_") and "text" in items]
+    condition, base = conditions(items), bases(items)
+    copies = condition.ne(UNPERTURBED) & base.ne(names)
+    if not columns and not copies.any():
+        raise NotApplicableError(NO_COPIES)
+    parts = []
+    if copies.any():
+        shown = joined(texts_of(items, study), "\x1f")
+        originals = pd.Series(shown.to_numpy(), index=names.to_numpy())
+        frame = pd.DataFrame(
+            {"item_id": names, "base_item_id": base, "condition": condition, "text": shown}, index=items.index
+        )[copies]
+        frame["original"] = frame["base_item_id"].map(originals)
+        parts.append(frame[frame["original"].notna()])
+        if parts[0].empty and not columns:
+            raise NotApplicableError(NO_ORIGINALS)
+    for name in columns:
+        both = items[items["text"].notna() & items[name].notna()]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "item_id": as_text(both["item_id"]),
+                    "base_item_id": as_text(both["item_id"]),
+                    "condition": name.removeprefix(f"{PERTURBED}_"),
+                    "text": as_text(both[name]),
+                    "original": as_text(both["text"]),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
 
 
-def _squeezed(text: str) -> str:
-    return _SPACE.sub("", visible(text))
+def difference(original: str, text: str) -> str:
+    """Say how little a text differs from its original; empty where its words do."""
+    if original == text:
+        return SAME
+    one, other = ("".join(squeezed(unicodedata.normalize("NFKC", t)).split()) for t in (original, text))
+    return SPACE if one == other else ""

@@ -1,8 +1,10 @@
-"""Raters who give one value, or the same value on every dimension."""
+"""People who give one answer throughout, one answer on all dimensions, or answers in a pattern."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
+from math import lgamma
 
 import numpy as np
 import pandas as pd
@@ -10,104 +12,232 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ..judged import NotApplicableError
-from ..labelled import answers_of
-from ..registry import Check, Question, adjusted, check, highest
-from ..shares import MOST
+from ..registry import Check, Question, Verdict, adjusted, check, said_p
+from .panels import answers_of_people, tail_beyond_others
 
 CONSTANT_RATERS = Question(
     "CJ205",
     "constant_raters",
-    "Constant raters",
-    "Does every rater distinguish between items, and between dimensions of an item?",
-    "Such ratings pull agreement and correlations towards zero, and means towards the value that is always "
-    "given.",
-    "Report results with and without these raters; set the rule for excluding them before looking at "
-    "results.",
-    "rule",
+    "Constant answers and patterns",
+    "Do some people give the same answer throughout, the same on all dimensions, or answers in a pattern?",
+    "Answers that do not depend on the item lower the reliability of people's means and labels, and pull the "
+    "agreement of models with people towards zero.",
+    "Report results with and without these people; decide which is the main analysis by a plan made "
+    "beforehand. "
+    "Look at the order of their answers and at how long they took.",
+    "test",
 )
-FEWEST = 10  # ratings of one rater
-IMPROBABLE = 1e-4  # after Holm's adjustment; raters differ in severity, which the null model does not know
-DIMENSIONS = 3  # of one item, from which the same value on all of them is noticed
+FEWEST = 10  # answers of a person that are tested
+FEWEST_DIMENSIONS = 3
+SHORTEST = 8  # answers of a stretch that are tested
+PERIODS = (1, 2, 3)
+UNREMARKABLE = 0.2  # expected number of such stretches, above which the p value is taken as 1
+MANY_VALUES = 12  # with more values the pattern of a longer period is not tested
+SERIOUS = 0.05  # share of people's answers by those who stand out, from which conclusions can change
 
 
 @check(CONSTANT_RATERS)
-def constant_raters(judgments: pd.DataFrame) -> Check:
-    """Probability that a rater's constant values occur if items were rated as the other raters rated them."""
-    answers = answers_of(judgments).dropna(subset=["value"])
-    first = answers.sort_values("sample", kind="stable").drop_duplicates(
-        ["judge", "prompt", "task", "item_id"]
-    )
-    rows = [*_over_items(first), *_over_dimensions(first)]
+def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
+    """Test each person's answers against the others' and against their own in another order."""
+    answers = answers_of_people(judgments)
+    rows = [*_constant(answers), *_over_dimensions(answers), *_patterns(answers)]
     if not rows:
-        raise NotApplicableError(f"No rater has {FEWEST} ratings of items that others rated.")
-    table = pd.DataFrame(rows, columns=["judge", "prompt", "panel", "label", "of", "estimate", "p"])
-    table["p_adjusted"] = adjusted(table["p"].to_numpy())
-    constant = table[table["p_adjusted"] < IMPROBABLE]
-    most = highest(table, table["estimate"])
-    raters = constant["judge"].nunique()
-    finding = (
-        f"{counted(raters, 'rater')} of {table['judge'].nunique()} give constant values where the others do "
-        "not; the highest share of "
-        f"one value is {100 * most['estimate']:.1f}% of {int(most['of'])} ({most['judge']}, {most['panel']})."
-    )
-    share = raters / table["judge"].nunique()
-    return CONSTANT_RATERS.answer(
-        table,
-        "error" if share > 0.1 and raters > 1 else "warning" if raters else "pass",
-        finding,
-        rows=constant.head(MOST) if raters else None,
-    )
-
-
-Row = tuple[str, str, str, str, int, float, float]
-
-
-def _over_items(first: pd.DataFrame) -> Iterator[Row]:
-    """Raters with one value for all items: p is the product of the other raters' shares of that value."""
-    for task, of_task in first.groupby("task", sort=False):
-        values = sorted(of_task["value"].unique())
-        if len(values) < 2:
-            continue
-        counts = of_task.pivot_table(
-            index="item_id", columns="value", values="judge", aggfunc="size", fill_value=0
+        raise NotApplicableError(f"No person gave {FEWEST} answers or more.")
+    table = pd.DataFrame(rows)
+    table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=float))
+    table = table.assign(judge=table["person"], prompt="", label=table["person"], panel=table["what"])
+    columns = [
+        "judge",
+        "prompt",
+        "what",
+        "dimension",
+        "n",
+        "x",
+        "p",
+        "p_adjusted",
+        "label",
+        "panel",
+        "estimate",
+    ]
+    table = table[columns].sort_values("p", kind="stable", ignore_index=True)
+    p, n_people = float(table["p_adjusted"].min()), answers["judge"].nunique()
+    flagged = table[table["p_adjusted"] < alpha]
+    if flagged.empty:
+        finding = (
+            f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern "
+            f"beyond "
+            f"what the others' answers and an order by chance explain (least adjusted {said_p(p)})."
         )
-        totals = counts.sum(axis=1)
-        overall = counts.sum() / counts.to_numpy().sum()
-        for (judge, prompt), own in of_task.groupby(["judge", "prompt"], sort=False):
-            rated = own[totals.loc[own["item_id"]].to_numpy() > 1]
-            if len(rated) < FEWEST:
-                continue
-            share = rated["value"].value_counts(normalize=True)
-            value, p = str(share.index[0]), 1.0
-            if share.iloc[0] == 1.0:
-                others = counts.loc[rated["item_id"], value].to_numpy() - 1
-                # The overall share counts as one more rater: an item with few raters excludes nothing.
-                q = (others + overall[value]) / totals.loc[rated["item_id"]].to_numpy()
-                p = float(np.exp(np.log(q).sum())) * len(values)
-            yield (
-                str(judge),
-                str(prompt),
-                str(task),
-                f"value {value}",
-                len(rated),
-                float(share.iloc[0]),
-                min(p, 1.0),
-            )
-
-
-def _over_dimensions(first: pd.DataFrame) -> Iterator[Row]:
-    """Raters with one value on all dimensions of every item, given how often others do so."""
-    sizes = (
-        first.groupby(["judge", "prompt", "item_id"], sort=False)["value"]
-        .agg(["size", "nunique"])
-        .reset_index()
+        return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
+    who = flagged["judge"].unique()
+    share = float(answers["judge"].isin(who).mean())
+    first = flagged.iloc[0]
+    finding = (
+        f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {100 * share:.1f}% of all "
+        f"answers, "
+        f"answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is {first['judge']}: "
+        f"{_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
     )
-    several = sizes[sizes["size"] >= DIMENSIONS].assign(same=lambda table: table["nunique"] == 1)
-    for (judge, prompt), own in several.groupby(["judge", "prompt"], sort=False):
-        rest = several[several["judge"] != judge]
-        if len(own) < FEWEST or len(rest) < FEWEST:
-            continue
-        k, n, rate = int(own["same"].sum()), len(own), (rest["same"].sum() + 1) / (len(rest) + 1)
-        # Raters differ in how alike they rate; only somebody who never distinguishes is noticed.
-        p = float(rate**n) if k == n else 1.0
-        yield str(judge), str(prompt), "all dimensions", "one value on all", n, k / n, p
+    evidence = flagged.rename(columns={"judge": "judge_id"})[
+        ["judge_id", "what", "dimension", "n", "x", "p_adjusted"]
+    ]
+    verdict: Verdict = "error" if share > SERIOUS else "warning"
+    return CONSTANT_RATERS.answer(table, verdict, finding, p=p, rows=evidence.reset_index(drop=True))
+
+
+def _in_words(row: pd.Series) -> str:
+    x, n = int(row["x"]), int(row["n"])
+    if row["what"] == "all answers":
+        return f"all {n:,} answers on {row['dimension']} are the same"
+    if row["what"] == "all dimensions":
+        return f"the same value on all dimensions in {x:,} of {counted(n, 'item')}"
+    return f"{x:,} successive answers of {n:,} on {row['dimension']} repeat with a period of 1 to 3"
+
+
+def _row(person: str, what: str, dimension: str, n: int, x: int, p: float) -> dict[str, object]:
+    return {"person": person, "what": what, "dimension": dimension, "n": n, "x": x, "p": p, "estimate": x / n}
+
+
+def _constant(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """People whose answers on a dimension are all the same, given how often the others give that answer."""
+    for dimension, mine in answers.groupby("dimension", sort=False):
+        counts = mine.groupby(["judge", "value"]).size().unstack(fill_value=0)
+        by_item = mine.groupby(["item", "value"]).size().unstack(fill_value=0)
+        totals, item_totals = counts.sum(axis=1), by_item.sum(axis=1)
+        for person in counts.index[(totals >= FEWEST).to_numpy()]:
+            n = int(totals[person])
+            value = counts.loc[person].idxmax()
+            x = int(counts.loc[person, value])
+            p = 1.0
+            if x == n and len(counts) > 2:
+                own = mine.loc[mine["judge"] == person, "item"].value_counts()
+                others = item_totals[own.index] - own
+                given = by_item.loc[own.index, value] - own
+                rest = counts.drop(index=person)
+                n_rest = rest.sum(axis=1).to_numpy(dtype=float)
+                share = (
+                    float(given.sum() / others.sum())
+                    if others.sum()
+                    else float(rest[value].sum() / n_rest.sum())
+                )
+                p = tail_beyond_others(n, n, rest[value].to_numpy(dtype=float), n_rest, share)
+            yield _row(str(person), "all answers", str(dimension), n, x, p)
+
+
+def _over_dimensions(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """People who give one value on all dimensions of an item more often than the others do."""
+    items = answers.groupby(["judge", "item", "sample"], sort=False)["value"].agg(["nunique", "size"])
+    items = items[items["size"] >= FEWEST_DIMENSIONS].reset_index()
+    if items.empty:
+        return
+    items["same"] = items["nunique"] == 1
+    counts = items.groupby("judge", sort=False)["same"].agg(["sum", "size"])
+    by_item = items.groupby("item")["same"].agg(["sum", "size"])
+    for person in counts.index[(counts["size"] >= FEWEST).to_numpy()]:
+        x, n = (int(value) for value in counts.loc[person])
+        own = items[items["judge"] == person].groupby("item")["same"].agg(["sum", "size"])
+        others = by_item.loc[own.index] - own
+        rest = counts.drop(index=person)
+        pooled = others if others["size"].sum() else rest
+        share = float(pooled["sum"].sum() / max(pooled["size"].sum(), 1))
+        xs, ns = rest["sum"].to_numpy(dtype=float), rest["size"].to_numpy(dtype=float)
+        yield _row(str(person), "all dimensions", "", n, x, tail_beyond_others(x, n, xs, ns, share))
+
+
+def _patterns(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """Longest stretches of successive answers that are constant or repeat with a short period."""
+    for dimension, mine in answers.groupby("dimension", sort=False):
+        values, _ = pd.factorize(mine["value"])
+        usual = _usual(mine.assign(code=values))
+        for person, places in mine.reset_index(drop=True).groupby("judge", sort=False).indices.items():
+            if len(places) >= FEWEST:
+                length, p = pattern_p(values[places], usual[places])
+                yield _row(str(person), "pattern", str(dimension), len(places), length, p)
+
+
+def _usual(mine: pd.DataFrame) -> np.ndarray:
+    """The other people's most frequent answer to each row's item, shape (rows,), -1 where there is none."""
+    counts = mine.groupby(["item", "code"]).size().unstack(fill_value=0)
+    others = counts.loc[mine["item"]].to_numpy().astype(float)
+    others[np.arange(len(mine)), pd.Index(counts.columns).get_indexer(pd.Index(mine["code"]))] -= 1
+    return np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)
+
+
+def pattern_p(values: np.ndarray, usual: np.ndarray) -> tuple[int, float]:
+    """Length of the longest stretch that repeats with a period of 1 to 3, and a bound of its p value.
+
+    Under the null hypothesis the answers, shape (n,), come in an order by chance among items to which the
+    others usually give the same answer (``usual``, shape (n,)). The probability that any stretch of this
+    length repeats is at most the sum over all such stretches (Boole), each of which is exact; the periods are
+    adjusted by Bonferroni.
+    """
+    best = (0, 1.0)
+    for period in PERIODS:
+        length = longest(values, period)
+        if length < max(SHORTEST, 3 * period) or (period > 1 and len(np.unique(values)) > MANY_VALUES):
+            length, p = min(length, len(values)), 1.0
+        elif expected(values, length, period) > UNREMARKABLE:
+            p = 1.0
+        else:
+            p = min(1.0, len(PERIODS) * stretch_bound(values, usual, length, period))
+        if p < best[1] or period == 1:
+            best = (length, p)
+    return best
+
+
+def expected(values: np.ndarray, length: int, period: int) -> float:
+    """How many stretches of a length would repeat with a period if answers, shape (n,), were independent."""
+    shares = np.unique(values, return_counts=True)[1] / len(values)
+    per_place = [float((shares ** len(range(place, length, period))).sum()) for place in range(period)]
+    return (len(values) - length + 1) * float(np.prod(per_place))
+
+
+def longest(values: np.ndarray, period: int) -> int:
+    """Length of the longest stretch of values, shape (n,), that repeats with a period and no shorter one."""
+    same = values[period:] == values[:-period]
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
+    runs = zip(edges[::2], edges[1::2], strict=True)
+    lengths = [
+        int(end - start) + period
+        for start, end in runs
+        if period == 1 or len(set(values[start : start + period])) > 1
+    ]
+    return max(lengths, default=min(len(values), 1))
+
+
+def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: int) -> float:
+    """Sum over stretches of a length of the probability that each repeats with the period.
+
+    ``values`` and ``usual`` have shape (n,). Within the n_s items of stratum s (of one usual answer), of
+    which n_sv have value v, an order by chance puts v on m given places with probability
+    n_sv (n_sv - 1) ... / n_s (n_s - 1) ..., with m factors above and below.
+    """
+    _, v = np.unique(values, return_inverse=True)
+    _, s = np.unique(usual, return_inverse=True)
+    have = np.zeros((s.max() + 1, v.max() + 1), dtype=int)
+    np.add.at(have, (s, v), 1)
+    size = have.sum(axis=1)
+    choices = [c for c in product(range(have.shape[1]), repeat=period) if period == 1 or len(set(c)) > 1]
+    counts: dict[tuple[int, ...], int] = {}
+    for start in range(len(values) - length + 1):
+        window = s[start : start + length]
+        needed = [np.bincount(window[place::period], minlength=len(size)) for place in range(period)]
+        key = tuple(int(k) for part in needed for k in part)
+        counts[key] = counts.get(key, 0) + 1
+    total = 0.0
+    for key, times in counts.items():
+        needed_by_place = np.array(key).reshape(period, len(size))
+        bottom = sum(_log_falling(int(size[k]), int(needed_by_place[:, k].sum())) for k in range(len(size)))
+        for choice in choices:
+            wanted = np.zeros_like(have)
+            for place, value in enumerate(choice):
+                wanted[:, value] += needed_by_place[place]
+            if (wanted > have).any():
+                continue
+            top = sum(_log_falling(int(a), int(m)) for a, m in zip(have.flat, wanted.flat, strict=True) if m)
+            total += times * float(np.exp(top - bottom))
+    return min(total, 1.0)
+
+
+def _log_falling(n: int, m: int) -> float:
+    return lgamma(n + 1) - lgamma(n - m + 1)

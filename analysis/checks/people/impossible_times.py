@@ -1,86 +1,182 @@
-"""Times of people's judgments that cannot be."""
+"""Times of people that cannot be, or in which nobody reads."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import listed
+from conjury.inference.errors import counted
+from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
-from ...frames.vocabulary import HUMAN
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, check, highest
-from ..shares import evidence
+from ..registry import Check, Question, Verdict, check
+from ..texts import joined, texts_of, words_of
 
 IMPOSSIBLE_TIMES = Question(
     "CJ206",
     "impossible_times",
     "Impossible times",
-    "Could people have read the items in the time that their judgments took?",
-    "Judgments without reading are noise; times that cannot be measured point to a script or a broken clock.",
-    "Report results without these people; look at their answers to checks of attention.",
+    "Are there times that cannot be: negative, zero, faster than reading, overlapping, or always the same?",
+    "Such answers were not given by somebody who read the item, or the times are not those of the tasks, so "
+    "neither speed nor order can be used to judge people's effort.",
+    "Look at how times were recorded. If they are right, report results with and without these people.",
     "rule",
 )
-SECONDS = ("seconds", "response_time", "duration")
-FASTEST = 0.3  # seconds in which nobody reads and answers
-WORDS = 25.0  # words per second that nobody reads
-SAME, FEWEST = 0.9, 10  # share of one time to the hundredth of a second, and of how many
-MANY = 0.1
+NO_TIMES = "There are no times of people (columns seconds, response_time, duration, or started and ended)."
+COLUMNS = ("seconds", "response_time", "duration")
+REACTION = 0.2  # seconds in which nobody can answer
+READING = 1000 / 60  # words per second that nobody reads
+FEWEST = 5  # tasks of a person from which rates are judged
+SHARE_FAST, SHARE_SAME, SHARE_OVERLAP = 0.2, 0.5, 0.05
+UNITS = 10  # times of fewer units of their resolution are the same by chance
+KINDS = ("negative", "zero", "too fast to read", "overlapping", "always the same", "same as another person")
 
 
 @check(IMPOSSIBLE_TIMES)
-def impossible_times(judgments: pd.DataFrame, items: pd.DataFrame | None = None) -> Check:
-    """Count judgments of people with a negative or too short time, and people whose times are all alike."""
-    column = next((name for name in SECONDS if name in judgments), None)
-    if column is None:
-        raise NotApplicableError("The judgments have no column of times (seconds).")
-    people = judgments[as_text(judgments["judge_kind"]).eq(HUMAN).to_numpy()]
-    seconds = pd.to_numeric(people[column], errors="coerce")
-    people, seconds = people[seconds.notna().to_numpy()], seconds.dropna()
-    if people.empty:
-        raise NotApplicableError("No judgment of a person has a time.")
-    least = pd.Series(FASTEST, index=people.index)
-    if items is not None and "text" in items and "item_id" in people:
-        texts = pd.Series(
-            as_text(items["text"]).fillna("").str.split().map(len).to_numpy(), index=as_text(items["item_id"])
-        )
-        words = (
-            as_text(people["item_id"]).map(texts[~texts.index.duplicated()]).fillna(0).to_numpy(dtype=float)
-        )
-        least = pd.Series(np.maximum(FASTEST, words / WORDS), index=people.index)
-    flag = ((seconds <= 0) | (seconds < least)).to_numpy(dtype=bool)
-    judge = as_text(people["judge_id"])
-    table = (
-        pd.DataFrame({"judge": judge, "flag": flag})
-        .groupby("judge", sort=False)["flag"]
-        .agg(n="sum", of="size")
-        .reset_index()
-    )
-    table.insert(1, "prompt", pd.Series("", index=table.index, dtype="string"))
-    rounded = (
-        seconds.round(2)
-        .groupby(judge.to_numpy(), sort=False)
-        .agg(lambda own: own.value_counts(normalize=True).iloc[0])
-    )
-    table = table.assign(
-        estimate=table["n"] / table["of"], commonest=rounded.reindex(table["judge"]).to_numpy()
-    )
-    alike = table[
-        (table["commonest"] >= SAME) & (table["of"] >= FEWEST) & (table["commonest"] * table["of"] > 1)
+def impossible_times(
+    judgments: pd.DataFrame | None = None,
+    choices: pd.DataFrame | None = None,
+    items: pd.DataFrame | None = None,
+    item_study: ItemStudy | None = None,
+) -> Check:
+    """Count impossible times by kind, of ratings and of choices of people."""
+    tables = [tasks_of(table) for table in (judgments, choices) if table is not None]
+    tasks = pd.concat([table for table in tables if len(table)] or [pd.DataFrame()], ignore_index=True)
+    if tasks.empty or not tasks[["seconds", "started"]].notna().any(axis=None):
+        raise NotApplicableError(NO_TIMES)
+    tasks["words"] = tasks["subject"].map(_words(items, item_study))
+    flags = flags_of(tasks)
+    table = pd.DataFrame(
+        {
+            "judge": "",
+            "prompt": "",
+            "label": KINDS,
+            "n": [int(flags[kind].sum()) for kind in KINDS],
+            "people": [int(tasks.loc[flags[kind], "judge"].nunique()) for kind in KINDS],
+        }
+    ).assign(estimate=lambda frame: frame["n"] / len(tasks))
+    wrong = flags.any(axis=1)
+    if not wrong.any():
+        people = counted(tasks["judge"].nunique(), "person", "people")
+        finding = f"None of {counted(len(tasks), 'time')} of {people}"
+        return IMPOSSIBLE_TIMES.answer(table, "pass", f"{finding} is impossible.")
+    parts = [
+        f"{row['label']}: {int(row['n']):,} ({counted(int(row['people']), 'person', 'people')})"
+        for _, row in table[table["n"] > 0].iterrows()
     ]
-    share, most = float(flag.mean()), highest(table, table["estimate"])
     finding = (
-        f"{int(flag.sum()):,} of {len(people):,} judgments of people took less time than reading the item, "
-        "the most "
-        f"{int(most['n'])} of {int(most['of'])} by {most['judge']}."
+        f"{counted(int(wrong.sum()), 'time')} of {len(tasks):,} ({100 * wrong.mean():.1f}%) "
+        f"{'is' if wrong.sum() == 1 else 'are'} impossible. {'; '.join(parts)}."
     )
-    if len(alike):
-        finding += f" All times of {listed(alike['judge'], 5)} are alike to the hundredth of a second."
-    negative = bool((seconds <= 0).any())
-    verdict: Verdict = (
-        "error" if share > MANY or negative else "warning" if flag.any() or len(alike) else "pass"
+    verdict: Verdict = "error" if wrong.mean() > SHARE_OVERLAP else "warning"
+    rows = tasks[wrong].assign(kind=flags[wrong].idxmax(axis=1))
+    rows = rows.rename(columns={"judge": "judge_id"})[["judge_id", "subject", "seconds", "kind"]]
+    return IMPOSSIBLE_TIMES.answer(table, verdict, finding, rows=rows.reset_index(drop=True))
+
+
+def tasks_of(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per task of a person with a time: ``judge, subject, seconds, started, ended``."""
+    people = table[(as_text(table["judge_kind"]) == "human").to_numpy(dtype=bool)]
+    column = next((name for name in COLUMNS if name in people and people[name].notna().any()), None)
+    timed = {"started", "ended"} <= set(people.columns)
+    subjects = [name for name in ("item_id", "task_id", "pair_id") if name in people]
+    if people.empty or not subjects or (column is None and not timed):
+        return pd.DataFrame()
+    subject = as_text(people[subjects[0]])
+    for name in subjects[1:]:
+        subject = subject.fillna(as_text(people[name]))
+    nothing = pd.Series(pd.NaT, index=people.index, dtype="datetime64[us, UTC]")
+    started, ended = (
+        pd.to_datetime(people[name], utc=True, errors="coerce") if name in people else nothing
+        for name in ("started", "ended")
     )
-    return IMPOSSIBLE_TIMES.answer(
-        table, verdict, finding, rows=evidence(people, flag, (column,)) if flag.any() else None
+    seconds = (
+        pd.to_numeric(people[column], errors="coerce") if column else (ended - started).dt.total_seconds()
     )
+    frame = pd.DataFrame(
+        {
+            "judge": as_text(people["judge_id"]),
+            "subject": subject,
+            "sample": people.get("sample", 1),
+            "repeat": people.get("repeat", False),
+            "seconds": seconds.to_numpy(dtype=float, na_value=np.nan),
+            "started": started,
+            "ended": ended,
+        }
+    )
+    frame = frame.drop_duplicates(["judge", "subject", "sample", "repeat"])
+    frame = frame[frame["seconds"].notna() | frame["started"].notna()]
+    by_person = frame.groupby("judge")["seconds"]
+    several = by_person.size() > 1
+    whole_session = several.any() and (by_person.nunique()[several] <= 1).mean() > 0.9
+    return (
+        frame.drop_duplicates("judge").assign(session=True) if whole_session else frame.assign(session=False)
+    )
+
+
+def _words(items: pd.DataFrame | None, study: ItemStudy | None) -> pd.Series:
+    if items is None:
+        return pd.Series(dtype=float)
+    try:
+        texts = joined(texts_of(items, study), " ")
+    except NotApplicableError:
+        return pd.Series(dtype=float)
+    return pd.Series(
+        [len(words_of(text)) for text in texts], index=as_text(items["item_id"]).to_numpy(), dtype=float
+    )
+
+
+def flags_of(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Whether the time of each task is impossible, a column for each kind."""
+    seconds, person = tasks["seconds"], tasks["judge"]
+    flags = pd.DataFrame(False, index=tasks.index, columns=list(KINDS))
+    flags["negative"] = seconds.lt(0) | tasks["ended"].lt(tasks["started"])
+    flags["zero"] = seconds.eq(0)
+    least = np.maximum(REACTION, tasks["words"].fillna(0) / READING)
+    fast = seconds.gt(0) & seconds.lt(least)
+    sizes = person.groupby(person).transform("size")
+    often = fast.groupby(person).transform("mean").gt(SHARE_FAST) & sizes.ge(FEWEST)
+    flags["too fast to read"] = fast & often
+    each = ~tasks["session"]
+    flags["overlapping"] = _overlapping(tasks) & each
+    flags["always the same"] = _same(tasks) & each
+    flags["same as another person"] = _copied(tasks) & each
+    return flags
+
+
+def _overlapping(tasks: pd.DataFrame) -> pd.Series[bool]:
+    """Tasks that begin before an earlier one of the same person ends, of people with several such tasks."""
+    order = tasks.sort_values(["judge", "started"], kind="stable")
+    before = order.groupby("judge")["ended"].cummax().groupby(order["judge"]).shift()
+    starts = order["started"]
+    early = (starts.lt(before) & starts.notna() & before.notna()).reindex(tasks.index)
+    return early & early.groupby(tasks["judge"]).transform("mean").gt(SHARE_OVERLAP)
+
+
+def _same(tasks: pd.DataFrame) -> pd.Series[bool]:
+    """Times that are one person's usual one in more than half of the tasks, to a fine resolution."""
+    seconds = tasks["seconds"].round(6)
+    unit = _resolution(seconds.dropna().to_numpy(dtype=float))
+    person = tasks["judge"]
+    key = [person, seconds]
+    n, sizes = seconds.groupby(key).transform("size"), seconds.groupby(person).transform("count")
+    often = n.gt(SHARE_SAME * sizes) & sizes.ge(2 * FEWEST)
+    return (often & seconds.gt(UNITS * unit)).fillna(False)
+
+
+def _copied(tasks: pd.DataFrame) -> pd.Series[bool]:
+    """Times of people who have the same ones in the same order as somebody else."""
+    seconds = tasks["seconds"].round(6)
+    vectors = seconds.groupby(tasks["judge"], sort=False).agg(tuple)
+    varied = vectors.map(lambda v: len(v) >= FEWEST and len(set(v)) >= FEWEST)
+    copied = vectors.duplicated(keep=False) & varied
+    return tasks["judge"].map(copied).astype(bool)
+
+
+def _resolution(seconds: np.ndarray) -> float:
+    """The coarsest of 1, 0.1, 0.01 and 0.001 seconds in which all times are whole numbers."""
+    for unit in (1.0, 0.1, 0.01):
+        if np.allclose(seconds / unit, np.rint(seconds / unit), atol=1e-4):
+            return unit
+    return 0.001

@@ -3,79 +3,258 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
-from ...frames.vocabulary import HUMAN
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, check, highest
-from ..shares import evidence
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
+from ..texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
+from .panels import answers_of_models, answers_of_people
 
 MODEL_LIKE_PEOPLE = Question(
     "CJ207",
     "model_like_people",
-    "People's answers that look like a model's",
-    "Are texts of people their own, and not a model's or each other's?",
-    "Agreement between models and such people is agreement between models.",
-    "Read these texts; ask the people, or report results without them; forbid pasting in the survey.",
-    "rule",
+    "People who answer like a model",
+    "Are texts or judgments of people those of a model?",
+    "Agreement of this model with people is overestimated, and people's answers are no independent "
+    "standard for "
+    "any model.",
+    "Read the texts listed, ask these people how they worked, and report results with and without them.",
+    "test",
 )
-PHRASES = re.compile(
-    r"\bas an? (?:ai|large language model|language model)\b|\bi(?:'m| am) (?:just )?an? ai\b|\bi "
-    r"(?:cannot|can't) (?:assist|help) with that\b"
-    r"|\bhere(?:'s| is) (?:a|the|my) "
-    r"(?:revised|rewritten|summary|breakdown|explanation)\b|^(?:certainly|sure|of course)[!,] here\b"
-    r"|\bi hope this helps\b|\blet me know if you(?:'d| would) like\b|\bknowledge cutoff\b|\bregenerate "
-    r"response\b",
-    re.IGNORECASE | re.MULTILINE,
+NOTHING = "There are no texts of people, and no items that several people and a model judged."
+TEXT_COLUMNS = ("text", "comment", "comments", "reason", "reasoning", "explanation", "rationale", "feedback")
+PHRASES = (
+    r"\bas an? (?:ai|artificial intelligence)(?: language)? (?:model|assistant)\b"
+    r"|\bas a (?:large )?language model\b"
+    r"|\bi(?:'m| am) (?:just )?an? (?:ai|language model)\b|\bmy knowledge cut-?off\b|\bmy training data\b"
+    r"|^(?:certainly|of course|sure|absolutely)[!,.] (?:here(?:'s| is| are)|i(?:'d| would) be happy)\b"
+    r"|\bi hope this helps\b|\blet me know if you(?:'d| would) like (?:me to|any)\b"
+    r"|\bis there anything else i can help\b"
+    r"|\bregenerate response\b|\bcomo (?:un )?modelo de lenguaje\b|\bals (?:ki|sprachmodell)\b"
+    r"|\ben tant qu(?:e|')(?: ?ia| modèle de langage)\b"
+    r"|作为(?:一个)?(?:人工智能|ai|语言模型)|(?:ai|言語モデル)として"
 )
-MARKUP = re.compile(r"^#{1,4} \S|^\s*[-*] \*\*[^*\n]+\*\*|\*\*[^*\n]{3,60}:\*\*", re.MULTILINE)
-LONG = 60  # characters from which two people do not write the same by chance
+_PHRASE = re.compile(PHRASES)
+_MARKUP = re.compile(r"\*\*[^*\n]+\*\*|^#{1,6} \S|^```|^\s*[-*] \*\*|\[[^\]\n]+\]\(https?://", re.MULTILINE)
+PHRASE, MARKUP, COPIED, ALIKE = "phrase of a model", "Markdown", "text of a model", "text of another person"
+LONG = 12  # words of texts of two people that are compared
+FEW_MARKUP = 2
+FEWEST_DEVIATING = 5  # answers in which a model deviates from most people
+CLOSE = 0.8  # share of these in which a person gives the model's answer
 
 
 @check(MODEL_LIKE_PEOPLE)
-def model_like_people(responses: pd.DataFrame) -> Check:
-    """Count texts with phrases or markup of models, and long texts that others gave word for word."""
-    people = responses[
-        as_text(responses["judge_kind"]).eq(HUMAN).to_numpy() & as_text(responses["text"]).notna().to_numpy()
-    ]
-    text = as_text(people["text"]).str.strip()
-    if people.empty or text.str.len().max() < LONG:
-        raise NotApplicableError("No person wrote a long text.")
-    others = responses[as_text(responses["judge_kind"]).ne(HUMAN).to_numpy()]
-    by_models = set(as_text(others["text"]).dropna().str.strip()) if len(others) else set()
-    long = text.str.len().ge(LONG).to_numpy(dtype=bool)
-    writers = text.groupby(text).transform("size").to_numpy() if len(text) else np.array([])
-    per_judge = pd.DataFrame(
-        {"text": text.to_numpy(), "judge": as_text(people["judge_id"]).to_numpy()}
-    ).drop_duplicates()
-    shared = per_judge["text"].value_counts()
-    kinds = {
-        "phrase of a model": text.map(lambda one: PHRASES.search(one) is not None).to_numpy(dtype=bool),
-        "markup of a model": long & text.map(lambda one: MARKUP.search(one) is not None).to_numpy(dtype=bool),
-        "text of a model": long & text.isin(by_models).to_numpy(dtype=bool),
-        "text of another person": long & (text.map(shared).to_numpy() > 1) & (writers > 1),
-    }
-    table = pd.DataFrame(
-        [
-            ("people", "", label, int(flag.sum()), len(people), float(flag.mean()))
-            for label, flag in kinds.items()
-        ],
-        columns=["judge", "prompt", "label", "n", "of", "estimate"],
+def model_like_people(
+    judgments: pd.DataFrame | None = None, responses: pd.DataFrame | None = None, alpha: float = 0.05
+) -> Check:
+    """Search people's texts for those of models, and test their agreement with each model."""
+    texts = pd.concat(
+        [free_texts(table) for table in (judgments, responses) if table is not None] or [_NO_TEXTS]
     )
-    flag = np.logical_or.reduce(list(kinds.values()))
-    if not flag.any():
-        return MODEL_LIKE_PEOPLE.answer(
-            table, "pass", f"None of {len(people):,} texts of people looks like a model's."
+    rows = suspicious(texts.reset_index(drop=True))
+    agreement = pd.DataFrame(_agreement(judgments))
+    people = texts.loc[texts["kind"] == "human", "judge"].nunique()
+    if not people and agreement.empty:
+        raise NotApplicableError(NOTHING)
+    parts: list[dict[str, object]] = []
+    p: float | None = None
+    for what in (PHRASE, MARKUP, COPIED, ALIKE) if people else ():
+        by = rows.loc[rows["what"] == what, "judge_id"]
+        parts.append(
+            {"judge": "", "label": what, "panel": "Texts", "n": len(by), "estimate": by.nunique() / people}
         )
-    most = highest(table, table["n"])
-    certain = kinds["phrase of a model"] | kinds["text of a model"]
-    verdict: Verdict = "error" if certain.any() else "warning"
-    finding = (
-        f"{int(flag.sum()):,} of {len(people):,} texts of people look like a model's; the commonest sign is "
-        f"a {most['label']} ({int(most['n']):,})."
+    flagged = pd.DataFrame()
+    if len(agreement):
+        close = agreement["estimate"] >= CLOSE
+        agreement["p"] = agreement["p"].where(close, 1.0)
+        agreement["p_adjusted"] = adjusted(agreement["p"].to_numpy(dtype=float))
+        p = float(agreement["p_adjusted"].min())
+        flagged = agreement[agreement["p_adjusted"] < alpha]
+        named = agreement.assign(label=agreement["judge"], panel=agreement["model"])
+        parts += [{str(name): value for name, value in row.items()} for row in named.to_dict("records")]
+    table = pd.DataFrame(parts)
+    table.insert(1, "prompt", "")
+    markup = rows["what"].eq(MARKUP)
+    counted_rows = rows[~markup | (markup.sum() >= FEW_MARKUP)]
+    sentences = []
+    if len(counted_rows):
+        kinds = counted_rows["what"].value_counts(sort=False)
+        first = counted_rows.iloc[0]
+        sentences.append(
+            f"{counted(len(counted_rows), 'text')} of "
+            f"{counted(counted_rows['judge_id'].nunique(), 'person', 'people')} "
+            f"look{'s' * (len(counted_rows) == 1)} like a model's "
+            f"({'; '.join(f'{kind}: {n}' for kind, n in kinds.items())}). The first is by "
+            f"{first['judge_id']}: "
+            f"\u201c{first['text']}\u201d."
+        )
+    if len(flagged):
+        best = lowest(flagged, flagged["p"])
+        sentences.append(
+            f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer "
+            f"where it deviates "
+            f"from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} of "
+            f"{int(best['n'])} "
+            f"such answers, and deviates in {100 * best['otherwise']:.0f}% of the others (adjusted "
+            f"{said_p(float(best['p_adjusted']))})."
+        )
+    if not sentences:
+        finding = "No text or judgments of people look like those of a model."
+        return MODEL_LIKE_PEOPLE.answer(table, "pass", finding, p=p)
+    grave = counted_rows["what"].isin([PHRASE, COPIED]).any() or len(flagged)
+    verdict: Verdict = "error" if grave else "warning"
+    evidence = [counted_rows]
+    if len(flagged):
+        evidence.append(
+            flagged.rename(columns={"judge": "judge_id"})[["judge_id", "model", "n", "x"]].assign(
+                what="agreement"
+            )
+        )
+    ruled = len(counted_rows) > 0  # what the texts show does not depend on a test
+    return MODEL_LIKE_PEOPLE.answer(
+        table,
+        verdict,
+        " ".join(sentences),
+        p=None if ruled else p,
+        rows=pd.concat(evidence, ignore_index=True),
     )
-    return MODEL_LIKE_PEOPLE.answer(table, verdict, finding, rows=evidence(people, flag, ("text",)))
+
+
+_NO_TEXTS = pd.DataFrame(columns=["judge", "kind", "item_id", "text", "plain"])
+
+
+def free_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Texts that judges wrote: ``judge, kind, item_id, text, plain`` (folded)."""
+    columns = [name for name in TEXT_COLUMNS if name in table]
+    if "value" in table and as_text(table["value"]).dropna().str.count(" ").median() >= FEWEST_WORDS - 1:
+        columns.append("value")
+    parts = []
+    for name in columns:
+        rows = table[table[name].notna()]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "judge": as_text(rows["judge_id"]),
+                    "kind": as_text(rows["judge_kind"]),
+                    "item_id": as_text(rows["item_id"]) if "item_id" in rows else "",
+                    "text": as_text(rows[name]),
+                }
+            )
+        )
+    if not parts:
+        return _NO_TEXTS
+    found = pd.concat(parts, ignore_index=True).drop_duplicates()
+    return found.assign(plain=[folded(text).replace("\u2019", "'") for text in found["text"]])
+
+
+def suspicious(texts: pd.DataFrame) -> pd.DataFrame:
+    """Texts of people that are those of a model or have its marks: ``judge_id, item_id, what, text``."""
+    human = texts[texts["kind"] == "human"]
+    of_models = set(texts.loc[texts["kind"] == "model", "plain"])
+    found = []
+    columns = (human[name].tolist() for name in ("judge", "item_id", "text", "plain"))
+    for judge, item, text, plain in zip(*columns, strict=True):
+        if len(words_of(plain)) >= FEWEST_WORDS and plain in of_models:
+            found.append((judge, item, COPIED, excerpt(text)))
+        elif _PHRASE.search(plain):
+            found.append((judge, item, PHRASE, excerpt(text)))
+        elif _MARKUP.search(text):
+            found.append((judge, item, MARKUP, excerpt(text)))
+    enough = np.array([len(words_of(text)) >= LONG for text in human["plain"]], dtype=bool)
+    long = human[enough].reset_index(drop=True)
+    unique = long.drop_duplicates("plain").reset_index(drop=True)
+    again = long.groupby("plain")["judge"].transform("nunique").gt(1)
+    alike = set(long.loc[again, "plain"])
+    for a, b in near_duplicates(unique["plain"].tolist()):
+        if unique["judge"].iloc[a] != unique["judge"].iloc[b]:
+            alike |= {unique["plain"].iloc[a], unique["plain"].iloc[b]}
+    mine = long[long["plain"].isin(alike)]
+    columns = (mine[name].tolist() for name in ("judge", "item_id", "text"))
+    found += [(judge, item, ALIKE, excerpt(text)) for judge, item, text in zip(*columns, strict=True)]
+    return pd.DataFrame(found, columns=["judge_id", "item_id", "what", "text"])
+
+
+def _agreement(judgments: pd.DataFrame | None) -> Iterator[dict[str, object]]:
+    """Test for each person and model whether the person deviates from others where the model does."""
+    if judgments is None:
+        return
+    try:
+        people, models = answers_of_people(judgments), answers_of_models(judgments)
+    except NotApplicableError:
+        return
+    people = people.drop_duplicates(["judge", "item", "dimension"])
+    models = models.drop_duplicates(["judge", "item", "dimension"])
+    values = pd.Index(pd.unique(pd.concat([people["value"], models["value"]])))
+    unit = pd.MultiIndex.from_frame(people[["item", "dimension"]])
+    units = unit.unique()
+    row, code = units.get_indexer(unit), values.get_indexer(people["value"])
+    counts = np.zeros((len(units), len(values)))
+    np.add.at(counts, (row, code), 1)
+    of_others = counts[row]
+    of_others[np.arange(len(row)), code] -= 1
+    n_others = of_others.sum(axis=1)
+    top = of_others.argmax(axis=1)
+    most = of_others.max(axis=1)
+    clear = (n_others >= 2) & (2 * most > n_others)  # most others give one answer
+    difficulty = np.where(clear, n_others * 1000 + most, -1)  # how many others, and how many of them agree
+    for model, mine in models.groupby("judge", sort=False):
+        at = pd.Series(
+            values.get_indexer(mine["value"]), index=pd.MultiIndex.from_frame(mine[["item", "dimension"]])
+        )
+        answer = at.reindex(unit).to_numpy(dtype=float)
+        usable = clear & np.isfinite(answer)
+        deviates = answer != top
+        hit = np.where(deviates, code == answer, code != top)
+        for person, places in people.groupby("judge", sort=False).indices.items():
+            here = places[usable[places]]
+            n = int(deviates[here].sum())
+            if n < FEWEST_DEVIATING:
+                continue
+            x = int(hit[here][deviates[here]].sum())
+            otherwise = hit[here][~deviates[here]]
+            p = stratified_p(hit[here], deviates[here], difficulty[here])
+            yield {
+                "judge": str(person),
+                "model": str(model),
+                "n": n,
+                "x": x,
+                "otherwise": float(otherwise.mean()) if len(otherwise) else 0.0,
+                "p": p,
+                "estimate": x / n,
+            }
+
+
+def stratified_p(hit: np.ndarray, exposed: np.ndarray, stratum: np.ndarray) -> float:
+    """Exact one-sided p of hits, shape (n,), being no more frequent where exposed, within strata.
+
+    Hits are exchangeable within a stratum, so their number where exposed is a sum of independent
+    hypergeometric variables (the exact form of the Cochran-Mantel-Haenszel test).
+    """
+    distribution, x = np.ones(1), 0
+    for one in np.unique(stratum):
+        here = stratum == one
+        n, k, m = int(here.sum()), int(hit[here].sum()), int(exposed[here].sum())
+        x += int((hit & exposed)[here].sum())
+        if k > 0 and m > 0:
+            distribution = np.convolve(distribution, _hypergeometric(n, k, m))
+    return float(min(1.0, distribution[x:].sum()))
+
+
+def _hypergeometric(n: int, k: int, m: int) -> np.ndarray:
+    """Probabilities of 0, 1, ... of k hits among m of n, shape (min(k, m) + 1,)."""
+    at = np.arange(min(k, m) + 1)
+    possible = n - k >= m - at
+    rest = np.where(possible, m - at, 0)
+    log = _log_choose(k, at) + _log_choose(n - k, rest) - _log_choose(n, m)
+    return np.where(possible, np.exp(log), 0.0)
+
+
+def _log_choose(n: int, k: np.ndarray | int) -> np.ndarray:
+    return gammaln(n + 1.0) - gammaln(np.add(k, 1.0)) - gammaln(n - np.asarray(k) + 1.0)

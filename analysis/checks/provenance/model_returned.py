@@ -1,98 +1,107 @@
-"""Models that answered in place of the one that was asked."""
+"""The models that answered, compared with those that were asked."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import counted
-from conjury.inference.readers.choices import SIMULATED
+from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text
 
-from ...frames.vocabulary import HUMAN
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, check, highest
-from ..shares import evidence, judge_and_prompt
+from ..registry import Check, Question, Verdict, check, worst
+from .naming import MADE_HERE, asked_models, of_models, plain_name, same_model
 
 MODEL_RETURNED = Question(
     "CJ501",
     "model_returned",
-    "The model that answered",
-    "Is the model that answered the one that was asked, and is it one model under each name?",
-    "The results are those of another model, or a mixture of several.",
-    "Report the model that answered; give each model a judge of its own, and name a dated version where "
-    "there is one.",
+    "Model that answered",
+    "Did the models answer that were asked?",
+    "Estimates are reported for one model, but some or all answers are of another.",
+    "Name the model that answered, or ask again with the full name and date of the model; exclude answers of "
+    "others.",
     "never",
 )
-_DATE = re.compile(r"[-@:_]?(?:20\d{2}[-_]?\d{2}[-_]?\d{2}|\d{4}|latest|preview|exp|001|002|003)$")
+NO_NAMES = "No response states which model answered (column model_returned)."
 
 
 @check(MODEL_RETURNED)
 def model_returned(
-    responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]], requests: pd.DataFrame | None = None
+    responses: pd.DataFrame,
+    requests: pd.DataFrame | None = None,
+    asked: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Check:
-    """Compare the model that the server names with the one of the request or study."""
+    """Compare the model that each response names with the one that was asked, and count versions."""
     if "model_returned" not in responses:
-        raise NotApplicableError("The responses do not state which model answered.")
-    rows = responses[
-        as_text(responses["model_returned"]).notna().to_numpy()
-        & as_text(responses["judge_kind"]).ne(HUMAN).to_numpy()
+        raise NotApplicableError(NO_NAMES)
+    answered = of_models(responses)
+    answered = answered[answered["model_returned"].notna()]
+    returned = as_text(answered["model_returned"])
+    simulated = returned.str.casefold().isin(MADE_HERE)
+    notes = [f"{counted(int(simulated.sum()), 'answer')} were simulated or replayed and name no model."]
+    if simulated.all():
+        raise NotApplicableError(NO_NAMES if answered.empty else notes[0])
+    answered, returned = answered[~simulated], returned[~simulated]
+    wanted = _wanted(answered, requests, asked)
+    frame = pd.DataFrame({"judge": as_text(answered["judge_id"]), "asked": wanted, "returned": returned})
+    table = (
+        frame.fillna({"asked": ""})
+        .groupby(["judge", "asked", "returned"], sort=False)
+        .size()
+        .rename("n")
+        .reset_index()
+    )
+    table["other"] = [
+        bool(asked_) and not same_model(asked_, name)
+        for asked_, name in zip(table["asked"], table["returned"], strict=True)
     ]
-    rows = rows[as_text(rows["model_returned"]).ne(SIMULATED).to_numpy(dtype=bool)]
-    if rows.empty:
-        raise NotApplicableError("No response states which model answered.")
-    wanted = as_text(rows["judge_id"]).map(
-        {judge: str(settings.get("model", "")) for judge, settings in asked.items()}
-    )
-    if requests is not None and "model" in requests:
-        sent = as_text(requests.drop_duplicates("request_key").set_index("request_key")["model"])
-        wanted = as_text(rows["request_key"]).map(sent).fillna(wanted)
-    frame = judge_and_prompt(rows).assign(
-        label=as_text(rows["model_returned"]), asked=as_text(wanted).fillna("")
-    )
-    table = frame.groupby(["judge", "asked", "label"], sort=False).size().rename("n").reset_index()
+    table["name"] = table["returned"].map(plain_name)
+    table["versions"] = table.groupby("judge")["name"].transform("nunique")
     total = table.groupby("judge")["n"].transform("sum")
-    other = [bool(a) and not same_model(a, b) for a, b in zip(table["asked"], table["label"], strict=True)]
-    table = table.assign(prompt="", of=total, estimate=table["n"] / total, other=other)
-    several = table.groupby("judge")["label"].nunique()
-    mixed = int((several > 1).sum())
-    substituted = table[table["other"]]
-    verdict: Verdict = "error" if len(substituted) else "warning" if mixed else "pass"
-    if len(substituted):
-        most = highest(substituted, substituted["n"])
-        finding = (
-            f"{int(substituted['n'].sum()):,} answers are by another model than asked: {most['judge']} "
-            f"asked {most['asked']!r} and {most['label']!r} answered {int(most['n']):,} times."
+    table = table.assign(prompt="", label=table["returned"], estimate=table["n"] / total)
+    columns = ["judge", "prompt", "asked", "returned", "n", "other", "versions", "label", "estimate"]
+    verdicts, sentences = zip(
+        *(_judge(str(j), mine) for j, mine in table.groupby("judge", sort=False)), strict=True
+    )
+    verdict = worst(verdicts)
+    finding = " ".join(filter(None, sentences))
+    if not finding:
+        finding = f"All {counted(len(answered), 'answer')} name the model that was asked."
+        if not table["asked"].ne("").any():
+            finding = "All answers of a judge name one model; which was asked is not known."
+    strange = frame[frame["judge"].isin(table.loc[table["other"], "judge"])]
+    pairs = set(table.loc[table["other"], ["judge", "returned"]].itertuples(index=False, name=None))
+    strange = strange[[pair in pairs for pair in zip(strange["judge"], strange["returned"], strict=True)]]
+    names = [name for name in ("judge_id", "prompt_id", "item_id", "task_id", "sample") if name in answered]
+    rows = answered.loc[strange.index, [*names, "model_returned"]].reset_index(drop=True)
+    return MODEL_RETURNED.answer(
+        table[columns], verdict, finding, notes if simulated.any() else (), rows=rows if len(rows) else None
+    )
+
+
+def _wanted(
+    answered: pd.DataFrame, requests: pd.DataFrame | None, asked: Mapping[str, Mapping[str, Any]] | None
+) -> pd.Series[str]:
+    """The model that each response was asked of, by its request, else by its judge."""
+    by_judge = as_text(answered["judge_id"]).map(asked_models(requests, asked)).astype("string")
+    if requests is None or "request_key" not in answered or "request_key" not in requests:
+        return by_judge
+    sent = requests.drop_duplicates("request_key").set_index("request_key")["model"]
+    return as_text(answered["request_key"]).map(sent).astype("string").fillna(by_judge)
+
+
+def _judge(judge: str, table: pd.DataFrame) -> tuple[Verdict, str]:
+    others = table[table["other"]]
+    if len(others):
+        n, total = int(others["n"].sum()), int(table["n"].sum())
+        return "error", (
+            f"{n:,} of {counted(total, 'answer')} of {judge} ({100 * n / total:.1f}%) name "
+            f"{listed(others['returned'].unique(), 3)}, where {listed(others['asked'].unique(), 3)} was "
+            f"asked."
         )
-    else:
-        finding = f"Every model that answered is the one that was asked ({counted(len(several), 'judge')})."
-    if mixed:
-        named = str(several.idxmax())
-        finding += f" Under the name {named}, {int(several.max())} models or versions answered."
-    flags = pd.Series(False, index=rows.index)
-    if len(substituted):
-        pairs = set(zip(substituted["judge"], substituted["label"], strict=True))
-        flags = pd.Series(
-            [pair in pairs for pair in zip(frame["judge"], frame["label"], strict=True)], index=rows.index
-        )
-    shown = evidence(rows, flags.to_numpy(), ("model_returned", "request_key")) if len(substituted) else None
-    columns = ["judge", "prompt", "label", "asked", "n", "of", "estimate"]
-    return MODEL_RETURNED.answer(table[columns], verdict, finding, rows=shown)
-
-
-def same_model(asked: str, answered: str) -> bool:
-    """Whether two names can be one model: without the provider, and where one of them adds a date.
-
-    Examples
-    --------
-    >>> same_model("gpt-4o", "gpt-4o-2024-08-06"), same_model("gpt-4o", "gpt-4o-mini")
-    (True, False)
-    """
-    one, other = (name.rpartition("/")[2].casefold().strip() for name in (asked, answered))
-    if one == other:
-        return True
-    short, long = sorted((one, other), key=len)
-    return long.startswith(short) and _DATE.fullmatch(long[len(short) :]) is not None
+    if table["versions"].iloc[0] > 1:
+        shares = [f"{row['returned']} ({int(row['n']):,})" for _, row in table.iterrows()]
+        return "warning", f"Answers of {judge} name several versions: {listed(shares, 5)}."
+    return "pass", ""

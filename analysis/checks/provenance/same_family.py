@@ -1,96 +1,112 @@
-"""Judges that are of the family of the model that wrote the items."""
+"""Judges of the family of the models that wrote the items."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from conjury.inference.errors import counted, listed
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
-from ...frames.vocabulary import HUMAN
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, highest
-from ..shares import judge_and_prompt
+from .naming import asked_models, family_of
 
 SAME_FAMILY = Question(
     "CJ504",
     "same_family",
-    "Judges and writers of one family",
-    "Does a judge judge items that a model of its own family wrote?",
-    "Preferences of models for texts of their own kind are mixed with the quality of the texts.",
-    "Add judges of other families and people; `conjury.analysis.instrument.self_preference` estimates the "
-    "preference "
-    "with human ratings of the same items.",
-    "never",
+    "Judges and generators of one family",
+    "Do models judge texts of their own family?",
+    "Models tend to prefer texts of their own family, so these judges' comparisons of who wrote what are "
+    "biased "
+    "in favour of it.",
+    "Report comparisons of generators without judges of the same family, or estimate the preference for "
+    "their own "
+    "texts (`self_preference`).",
+    "rule",
 )
-FAMILIES = {
-    "OpenAI": r"gpt|chatgpt|openai|davinci|\bo[134](?:\b|-)",
-    "Anthropic": r"claude|anthropic",
-    "Google": r"gemini|gemma|palm|bard",
-    "Meta": r"llama",
-    "Mistral": r"mistral|mixtral|magistral|ministral",
-    "Alibaba": r"qwen|qwq",
-    "DeepSeek": r"deepseek",
-    "xAI": r"grok",
-    "Ai2": r"olmo|tulu",
-    "Microsoft": r"\bphi-?\d",
-    "Hugging Face": r"smollm|zephyr",
-    "Cohere": r"command-?r|aya|cohere",
-}
+COLUMNS = ("generator", "author_model", "source_model", "model")  # of items, where no study names it
+NO_GENERATORS = "The table of items does not state which model wrote them (column generator)."
+NO_MODELS = "There are no models among the judges."
 
 
 @check(SAME_FAMILY)
 def same_family(
-    judgments: pd.DataFrame,
     items: pd.DataFrame,
-    asked: Mapping[str, Mapping[str, Any]],
     item_study: ItemStudy | None = None,
+    judgments: pd.DataFrame | None = None,
+    responses: pd.DataFrame | None = None,
+    asked: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Check:
-    """Share of the items of each judge that a model of its family wrote."""
-    column = (item_study.generator if item_study is not None else None) or "generator"
-    if column not in items:
-        raise NotApplicableError("The items do not state who wrote them (generator).")
-    writers = pd.Series(as_text(items[column]).to_numpy(), index=as_text(items["item_id"]))
-    models = judgments[as_text(judgments["judge_kind"]).ne(HUMAN).to_numpy()]
-    frame = judge_and_prompt(models).assign(
-        writer=as_text(models["item_id"]).map(writers[~writers.index.duplicated()])
-    )
-    names = {judge: str((asked.get(judge) or {}).get("model", judge)) for judge in frame["judge"].unique()}
-    own = frame["judge"].map(lambda judge: family_of(names[judge]) or family_of(judge))
-    theirs = frame["writer"].fillna("").map(lambda name: family_of(str(name)))
-    written = theirs.ne("").to_numpy()
-    if not written.any():
-        raise NotApplicableError("No item was written by a model of a known family.")
-    table = (
-        frame.assign(label=own, same=(own == theirs) & (own != ""))
-        .groupby(["judge", "prompt", "label"], sort=False)["same"]
-        .agg(n="sum", of="size")
-        .reset_index()
-    )
-    table = table.assign(estimate=table["n"] / table["of"])
-    most = highest(table, table["estimate"])
-    if not table["n"].any():
-        return SAME_FAMILY.answer(table, "pass", "No judge judges items that a model of its family wrote.")
+    """Count the items that models judge of their own family, by judge and generator."""
+    named = (item_study.generator,) if item_study is not None else COLUMNS
+    column = next((name for name in named if name is not None and name in items), None)
+    if column is None:
+        raise NotApplicableError(NO_GENERATORS)
+    models = asked_models(None, asked)
+    wrote = as_text(items[column])
+    authors = {
+        name: family_of(models.get(name, name))
+        for name in map(str, wrote.dropna().unique())
+        if name != "human"
+    }
+    judged = _judged(items, judgments, responses, list(asked or {}))
+    if judged.empty:
+        raise NotApplicableError(NO_MODELS)
+    declared = item_study is not None and item_study.generator == column
+    families = {judge: family_of(models.get(judge, judge)) for judge in judged["judge"].unique()}
+    generator = pd.Series(wrote.to_numpy(), index=as_text(items["item_id"]).to_numpy())
+    frame = judged.assign(generator=judged["item_id"].map(generator), family=judged["judge"].map(families))
+    frame["author_family"] = frame["generator"].map(authors)
+    same = frame[frame["family"].notna() & frame["family"].eq(frame["author_family"])]
+    n = frame.groupby("judge", sort=False).size()
+    table = same.groupby(["judge", "generator", "family"], sort=False).size().rename("n_same").reset_index()
+    table = table.assign(prompt="", n=table["judge"].map(n), label=table["generator"])
+    table["estimate"] = table["n_same"] / table["n"].astype(float)
+    table = table[["judge", "prompt", "generator", "family", "n", "n_same", "label", "estimate"]]
+    unknown = sorted(judge for judge, family in families.items() if family is None)
+    notes = [f"The family is not known of {listed(unknown, 5)}."] if unknown else []
+    if same.empty:
+        return SAME_FAMILY.answer(
+            table, "pass", f"None of {counted(len(families), 'model')} judges texts of its own family.", notes
+        )
+    most, n_judges = highest(table, table["estimate"]), table["judge"].nunique()
     finding = (
-        f"{int((table.groupby('judge')['n'].sum() > 0).sum())} judges judge items of their own family; the "
-        f"most is {100 * most['estimate']:.1f}% of the items of {most['judge']} ({most['label']})."
+        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} "
+        f"texts of "
+        f"{'its' if n_judges == 1 else 'their'} own family; {most['judge']} has the largest share, "
+        f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} "
+        f"({most['family']})."
     )
-    return SAME_FAMILY.answer(table, "warning", finding)
+    if declared and (_people(item_study, judgments) or n_judges < len(families)):
+        notes.append(
+            "The study names who wrote the items and has other judges, too, so the preference can be "
+            "estimated."
+        )
+        return SAME_FAMILY.answer(table, "pass", finding, notes)
+    return SAME_FAMILY.answer(table, "warning", finding, notes)
 
 
-def family_of(name: str) -> str:
-    """The family of a model by its name; empty where it is not known.
+def _people(study: ItemStudy | None, judgments: pd.DataFrame | None) -> bool:
+    """Whether there are people among the judges."""
+    if judgments is not None:
+        return bool((as_text(judgments["judge_kind"]) == "human").any())
+    return study is not None and any(judge.kind == "human" for judge in study.judges)
 
-    Examples
-    --------
-    >>> family_of("gpt-4o-mini"), family_of("human")
-    ('OpenAI', '')
-    """
-    plain = name.replace("_", "-")
-    return next(
-        (family for family, pattern in FAMILIES.items() if re.search(pattern, plain, re.IGNORECASE)), ""
-    )
+
+def _judged(
+    items: pd.DataFrame, judgments: pd.DataFrame | None, responses: pd.DataFrame | None, judges: list[str]
+) -> pd.DataFrame:
+    """Pairs of models and items: those judged, else those that the study's models are to judge."""
+    table = judgments if judgments is not None else responses
+    if table is None:
+        names = as_text(items["item_id"])
+        return pd.DataFrame(
+            [(judge, item) for judge in judges for item in names], columns=["judge", "item_id"]
+        )
+    model = table[(as_text(table["judge_kind"]) == "model").to_numpy(dtype=bool)]
+    pairs = pd.DataFrame({"judge": as_text(model["judge_id"]), "item_id": as_text(model["item_id"])})
+    return pairs.drop_duplicates()

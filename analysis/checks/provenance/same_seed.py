@@ -1,63 +1,88 @@
-"""Samples that were asked with one seed."""
+"""Samples of one question that share a seed."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, check, highest, who
-from ..shares import judge_and_prompt
+from ..registry import Check, Question, Verdict, check
+from ..texts import judge_and_prompt
 
 SAME_SEED = Question(
     "CJ503",
     "same_seed",
     "Seeds of samples",
-    "Do samples of one judge for one item differ in their seed?",
-    "Samples with one seed repeat each other, so they measure no variation of the judge.",
-    "Leave the seed out, or give each sample a seed of its own, and ask again.",
+    "Do the samples of one question have different seeds?",
+    "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors "
+    "that count "
+    "them as repetitions are too small, and pass@k equals pass@1.",
+    "Ask the samples again, each with a seed of its own or with none; until then use one sample per "
+    "question.",
     "never",
 )
+NO_SEEDS = "No request has a seed."
+ONE_SAMPLE = "No question was asked more than once with a seed at a temperature above 0."
 
 
 @check(SAME_SEED)
-def same_seed(requests: pd.DataFrame) -> Check:
-    """Count prompts and items that were asked several times at a temperature above 0 with one seed."""
+def same_seed(requests: pd.DataFrame, responses: pd.DataFrame | None = None) -> Check:
+    """Count questions with several samples of one seed, and how many of these samples have one answer."""
     if "seed" not in requests or requests["seed"].isna().all():
-        raise NotApplicableError("The requests state no seed.")
-    subject = pd.Series(pd.NA, index=requests.index, dtype="string")
-    for name in ("item_id", "task_id"):
-        if name in requests:
-            subject = subject.fillna(as_text(requests[name]))
-    warm = (
-        pd.to_numeric(requests["temperature"], errors="coerce").ne(0)
-        if "temperature" in requests
-        else pd.Series(True, index=requests.index)
+        raise NotApplicableError(NO_SEEDS)
+    frame = judge_and_prompt(requests).assign(
+        subject=_subject(requests), text=_message(requests), seed=requests["seed"], sample=requests["sample"]
     )
-    frame = judge_and_prompt(requests).assign(subject=subject, seed=requests["seed"])[
-        warm.to_numpy(dtype=bool, na_value=True)
-    ]
-    groups = (
-        frame.groupby(["judge", "prompt", "subject"], sort=False)["seed"]
-        .agg(["size", "nunique", "count"])
-        .reset_index()
-    )
-    groups = groups[groups["size"] > 1]
-    if groups.empty:
-        raise NotApplicableError("No item was asked several times at a temperature above 0.")
-    repeated = (groups["count"] > groups["nunique"]).to_numpy(dtype=bool)
-    table = (
-        groups.assign(repeated=repeated)
-        .groupby(["judge", "prompt"], sort=False)["repeated"]
-        .agg(n="sum", of="size")
-        .reset_index()
-    )
-    table = table.assign(estimate=table["n"] / table["of"])
-    most = highest(table, table["estimate"])
+    warm = requests["temperature"].ne(0).fillna(True) if "temperature" in requests else True
+    frame = frame[frame["seed"].notna() & warm]
+    question = ["judge", "prompt", "subject", "text"]
+    samples = frame.groupby(question)["sample"].transform("nunique")
+    frame = frame[samples > 1]
+    if frame.empty:
+        raise NotApplicableError(ONE_SAMPLE)
+    frame = frame.assign(shared=frame.groupby([*question, "seed"])["sample"].transform("nunique") > 1)
+    if responses is not None and "request_key" in requests and "request_key" in responses:
+        answers = responses.drop_duplicates("request_key").set_index("request_key")["text"]
+        frame["answer"] = as_text(requests["request_key"]).reindex(frame.index).map(answers)
+    by_judge = frame.groupby(["judge", "prompt"], sort=False)
+    table = by_judge.agg(
+        n=("shared", "size"), n_shared=("shared", "sum"), n_seeds=("seed", "nunique")
+    ).reset_index()
+    table["estimate"] = table["n_shared"] / table["n"]
+    shared = frame[frame["shared"]]
+    if shared.empty:
+        finding = f"The samples of one question have different seeds in all {counted(len(frame), 'request')}."
+        return SAME_SEED.answer(table, "pass", finding)
     finding = (
-        f"{int(repeated.sum()):,} of {len(groups):,} items with several samples have one seed twice, at "
-        f"most {100 * most['estimate']:.1f}% ({who(most)})."
+        f"{counted(len(shared), 'request')} of {len(frame):,} ({100 * len(shared) / len(frame):.1f}%) "
+        f"share their "
+        f"seed with another sample of the same question."
     )
-    rows = groups.loc[repeated, ["judge", "prompt", "subject"]].head(1000) if repeated.any() else None
-    return SAME_SEED.answer(table, "error" if repeated.any() else "pass", finding, rows=rows)
+    verdict: Verdict = "warning"
+    if "answer" in frame:
+        distinct = shared.dropna(subset="answer").groupby([*question, "seed"])["answer"].nunique()
+        same = int((distinct == 1).sum())
+        finding += (
+            f" In {same:,} of {counted(len(distinct), 'question')} all such samples have the same answer."
+        )
+        verdict = "error" if len(distinct) and same > len(distinct) / 2 else "warning"
+    names = [
+        name for name in ("judge_id", "prompt_id", "item_id", "task_id", "sample", "seed") if name in requests
+    ]
+    return SAME_SEED.answer(
+        table, verdict, finding, rows=requests.loc[shared.index, names].reset_index(drop=True)
+    )
+
+
+def _subject(requests: pd.DataFrame) -> pd.Series[str]:
+    names = [as_text(requests[n]) for n in ("item_id", "task_id") if n in requests]
+    subject = names[0] if len(names) == 1 else names[0].fillna(names[1])
+    return subject.fillna("")
+
+
+def _message(requests: pd.DataFrame) -> pd.Series[str]:
+    """The messages of each request: levels of facets are different questions."""
+    parts = [requests[n].astype("string").fillna("") for n in ("system", "user") if n in requests]
+    return parts[0] + "\x1f" + parts[1] if len(parts) == 2 else pd.Series("", requests.index, dtype="string")

@@ -1,85 +1,150 @@
-"""Settings that were sent, compared with those that the study asked for."""
+"""Settings of requests as they were sent, compared with those that the study states."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import listed
+from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, check
-from ..shares import MOST
+from ..registry import Check, Question, check, worst
+from ..texts import judge_and_prompt
+from .naming import same_model
 
 SETTINGS_SENT = Question(
     "CJ502",
     "settings_sent",
     "Settings that were sent",
-    "Were temperature, top_p and the limit of tokens sent as the study states them, and alike for all "
-    "requests?",
-    "The study reports settings under which the judge did not answer, or a mixture of several.",
-    "Correct the settings of the judge in the study file and ask again, or report what was sent.",
+    "Were requests sent with the settings that the study states, and all of a judge with the same?",
+    "Answers depend on these settings, so the study describes other answers than those collected, and "
+    "answers "
+    "under different settings are mixed.",
+    "State the settings that were sent, or ask again with those of the study (`conjury collect` keeps "
+    "one set "
+    "of settings per judge).",
     "never",
 )
-SETTINGS = ("temperature", "top_p", "max_tokens")
+NO_SETTINGS = "No request has a setting to compare."
+SETTINGS = ("model", "temperature", "top_p", "max_tokens", "seed")
+OTHER_NAMES = {"max_tokens": ("max_tokens", "max_completion_tokens")}
+GRAVE = ("model", "temperature", "top_p")
+NOT_SENT = "not sent"
 
 
 @check(SETTINGS_SENT)
-def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) -> Check:
-    """Compare settings of requests with those of the judge, and of requests of one judge with each other."""
-    rows = []
-    for judge, own in requests.groupby(as_text(requests["judge_id"]), sort=False):
-        settings = asked.get(str(judge)) or {}
-        wanted_all = {**settings, **(settings.get("settings") or {})}
-        for name in SETTINGS:
-            if name not in own:
-                continue
-            sent = pd.to_numeric(own[name], errors="coerce")
-            by_prompt = sent.groupby(
-                as_text(own["prompt_id"]).fillna("") if "prompt_id" in own else pd.Series("", index=own.index)
-            )
-            several = int(by_prompt.nunique(dropna=False).max())
-            wanted = wanted_all.get(name)
-            differ = (
-                0
-                if wanted is None
-                else int((~np.isclose(sent.to_numpy(dtype=float, na_value=np.nan), float(wanted))).sum())
-            )
-            rows.append(
-                (
-                    str(judge),
-                    "",
-                    name,
-                    differ,
-                    len(own),
-                    differ / len(own),
-                    several,
-                    listed(f"{v:g}" for v in sent.dropna().unique()[:5]),
-                )
-            )
-    if not rows or (all(row[7] == "" for row in rows)):
-        raise NotApplicableError("The requests state none of these settings.")
-    table = pd.DataFrame(
-        rows, columns=["judge", "prompt", "label", "n", "of", "estimate", "different", "sent"]
-    )
-    wrong, mixed = table[table["n"] > 0], table[(table["n"] == 0) & (table["different"] > 1)]
-    verdict: Verdict = "error" if len(wrong) else "warning" if len(mixed) else "pass"
+def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]] | None = None) -> Check:
+    """Compare each setting of each judge's requests with the one asked, and count its values."""
     parts = [
-        f"{row.judge}: {row.label} was sent as {row.sent} in {row.n:,} of {row.of:,} requests, where the "
-        "study states another value."
-        for row in wrong.head(3).itertuples()
+        row
+        for judge, mine in requests.groupby(as_text(requests["judge_id"]), sort=False)
+        for row in _of_judge(str(judge), mine, (asked or {}).get(str(judge)))
     ]
-    parts += [
-        f"{row.judge}: requests of one prompt have {row.different} values of {row.label} ({row.sent})."
-        for row in mixed.head(3).itertuples()
+    if not parts:
+        raise NotApplicableError(NO_SETTINGS)
+    table = pd.DataFrame(parts)
+    table = table.assign(label=table["setting"], estimate=table["n_differ"] / table["n"])
+    wrong, mixed = table[table["n_differ"] > 0], table[(table["n_values"] > 1) & table["n_differ"].eq(0)]
+    sentences = [
+        f"{int(row['n_differ']):,} of {counted(int(row['n']), 'request')} to {row['judge']} have another "
+        f"{row['setting']} than the study states ({row['sent']} sent, {row['asked']} stated)."
+        for _, row in wrong.iterrows()
     ]
-    finding = (
-        " ".join(parts) or f"The settings of {len(requests):,} requests are those that the study states."
+    sentences += [
+        f"Requests to {row['judge']} have {int(row['n_values'])} values of {row['setting']} ({row['sent']})."
+        for _, row in mixed.iterrows()
+    ]
+    alarms = pd.concat([wrong, mixed])
+    verdict = worst("error" if name in GRAVE else "warning" for name in alarms["setting"])
+    if not sentences:
+        known = "that the study states" if table["asked"].ne("").any() else "of one value per judge"
+        names = listed(table["setting"].unique())
+        finding = f"All {counted(len(requests), 'request')} have settings {known} ({names})."
+        return SETTINGS_SENT.answer(table, "pass", finding)
+    rows = _rows(requests, alarms, asked or {})
+    return SETTINGS_SENT.answer(table, verdict, " ".join(sentences[:6]), rows=rows)
+
+
+def _of_judge(judge: str, sent: pd.DataFrame, asked: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+    for setting in SETTINGS:
+        if setting not in sent:
+            continue
+        stated = _stated(asked, setting)
+        if sent[setting].isna().all() and stated is None:
+            continue
+        values = _values(sent[setting])
+        yield {
+            "judge": judge,
+            "prompt": "",
+            "setting": setting,
+            "asked": "" if stated is None else _text(stated),
+            "sent": listed(values, 4) if setting != "seed" else counted(len(values), "value"),
+            "n": len(sent),
+            "n_values": _most_in_a_prompt(sent, setting),
+            "n_differ": int(differing(sent[setting], setting, stated).sum()) if asked is not None else 0,
+        }
+
+
+def _stated(asked: Mapping[str, Any] | None, setting: str) -> Any:
+    return next(
+        (
+            asked[name]
+            for name in OTHER_NAMES.get(setting, (setting,))
+            if asked and asked.get(name) is not None
+        ),
+        None,
     )
-    return SETTINGS_SENT.answer(
-        table, verdict, finding, rows=pd.concat([wrong, mixed]).head(MOST) if parts else None
-    )
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _values(column: pd.Series) -> list[str]:
+    return [NOT_SENT if pd.isna(value) else _text(value) for value in column.drop_duplicates()]
+
+
+def _most_in_a_prompt(sent: pd.DataFrame, setting: str) -> int:
+    """Most distinct values of a setting within one prompt; each request has a seed of its own."""
+    if setting == "seed":
+        return int(sent["seed"].isna().any()) + int(sent["seed"].notna().any())
+    filled = sent[setting].astype("string").fillna(NOT_SENT)
+    return int(filled.groupby(judge_and_prompt(sent)["prompt"]).nunique().max())
+
+
+def differing(sent: pd.Series, setting: str, stated: Any) -> np.ndarray:
+    """Whether each value that was sent is not the one stated, shape (n,).
+
+    A seed may be any, since each request has one that is drawn from the study's. A limit of tokens that the
+    study does not state belongs to the form of the answer, and a value that it does not state may be the
+    server's default.
+    """
+    missing = sent.isna().to_numpy(dtype=bool)
+    if stated is None:
+        return ~missing if setting in ("temperature", "top_p") else np.zeros(len(sent), dtype=bool)
+    if setting == "seed":
+        return missing
+    if setting == "model":
+        return np.array([pd.isna(v) or not same_model(str(stated), str(v)) for v in sent], dtype=bool)
+    numbers = pd.to_numeric(sent, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    return missing | ~np.isclose(numbers, float(stated), rtol=1e-9, atol=0.0)
+
+
+def _rows(requests: pd.DataFrame, alarms: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
+    names = ["judge_id", "prompt_id", "item_id", "task_id", "sample"]
+    parts: list[pd.DataFrame] = []
+    for _, alarm in alarms.iterrows():
+        mine = requests[as_text(requests["judge_id"]) == alarm["judge"]]
+        setting = str(alarm["setting"])
+        wrong = differing(mine[setting], setting, _stated(asked.get(alarm["judge"]), setting))
+        if not alarm["n_differ"]:
+            usual = mine[setting].mode(dropna=False).iloc[0]
+            same = mine[setting].isna() if pd.isna(usual) else mine[setting].eq(usual).fillna(False)
+            wrong = ~same.to_numpy(dtype=bool)
+        rows = mine.loc[wrong, [name for name in names if name in mine]]
+        parts.append(rows.assign(setting=setting, sent=mine.loc[wrong, setting].astype("string")))
+    return pd.concat(parts, ignore_index=True)

@@ -1,66 +1,86 @@
-"""Versions of servers and models that changed within a run."""
+"""Versions of models and servers, and dates of answers, within a run."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from conjury.inference.readers.choices import SIMULATED
+from conjury.inference.errors import counted, listed
+from conjury.inference.study.models import AnyStudy
 from conjury.inference.tables.columns import as_text
 
-from ...frames.vocabulary import HUMAN
 from ..judged import NotApplicableError
-from ..registry import Check, Question, check, highest
-from ..shares import judge_and_prompt
+from ..registry import Check, Question, Verdict, check, worst
+from .naming import MADE_HERE, of_models
 
 VERSIONS = Question(
     "CJ505",
     "versions",
-    "Versions within a run",
-    "Did one version of the server answer each judge's requests, within a short time?",
-    "Differences between early and late answers can be due to another version of the model.",
-    "Compare answers by version; ask anchors again (`conjury collect --occasion 2`) to separate drift from "
-    "items.",
+    "Versions and dates",
+    "Did a model or its server change while answers were collected?",
+    "Answers before and after a change are of different models, so differences between prompts or strata "
+    "that "
+    "were asked at different times may be due to the change.",
+    "Compare answers before and after (ask some questions again), report the versions, and ask all that is "
+    "compared within one version.",
     "rule",
 )
-DAYS = 30
+NOTHING = "No response has a date or the fingerprint of a server."
+GAP = 14  # days without an answer
 
 
 @check(VERSIONS)
-def versions(responses: pd.DataFrame) -> Check:
-    """Count fingerprints by judge, and the days between the first and the last answer."""
-    rows = responses[
-        as_text(responses["text"]).notna().to_numpy() & as_text(responses["judge_kind"]).ne(HUMAN).to_numpy()
-    ]
-    if "model_returned" in rows:
-        rows = rows[as_text(rows["model_returned"]).fillna("").ne(SIMULATED).to_numpy(dtype=bool)]
-    if rows.empty or "created" not in rows:
-        raise NotApplicableError("There are no dated answers of models.")
-    fingerprint = (
-        as_text(rows["system_fingerprint"])
-        if "system_fingerprint" in rows
-        else pd.Series(pd.NA, index=rows.index, dtype="string")
-    )
-    frame = judge_and_prompt(rows).assign(
-        fingerprint=fingerprint, created=pd.to_datetime(rows["created"], utc=True)
-    )
-    table = (
-        frame.groupby("judge", sort=False)
-        .agg(
-            estimate=("fingerprint", "nunique"),
-            n=("created", "size"),
-            first=("created", "min"),
-            last=("created", "max"),
+def versions(responses: pd.DataFrame, study: AnyStudy | None = None) -> Check:
+    """Count fingerprints and names of models by judge, in the order of dates, and days between answers."""
+    answered = of_models(responses)
+    if "model_returned" in answered:
+        answered = answered[~as_text(answered["model_returned"]).str.casefold().isin(MADE_HERE).fillna(False)]
+    known = [n for n in ("system_fingerprint", "created") if n in answered and answered[n].notna().any()]
+    if not known or answered.empty:
+        raise NotApplicableError(NOTHING)
+    later = study is not None and study.instrument is not None  # anchors are asked again on purpose
+    judges = answered.groupby(as_text(answered["judge_id"]), sort=False)
+    parts = [_of_judge(str(judge), mine, later) for judge, mine in judges]
+    table = pd.DataFrame([row for row, _, _ in parts])
+    table = table.assign(estimate=table["largest_share"])
+    verdict = worst(verdict for _, verdict, _ in parts)
+    finding = " ".join(sentence for _, _, sentence in parts if sentence)
+    if not finding:
+        finding = (
+            f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')} have one version each."
         )
-        .reset_index()
+    return VERSIONS.answer(table, verdict, finding)
+
+
+def _of_judge(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, object], Verdict, str]:
+    ordered = mine.sort_values("created", kind="stable") if "created" in mine else mine
+    prints = (
+        as_text(ordered["system_fingerprint"]).dropna()
+        if "system_fingerprint" in ordered
+        else pd.Series(dtype=str)
     )
-    table.insert(1, "prompt", pd.Series("", index=table.index, dtype="string"))
-    days = (table["last"] - table["first"]).dt.total_seconds() / 86_400
-    table = table.assign(days=days.fillna(0.0))
-    most, longest = highest(table, table["estimate"]), highest(table, table["days"])
-    alarm = int(most["estimate"]) > 1 or float(longest["days"]) > DAYS
-    finding = (
-        f"At most {int(most['estimate'])} fingerprints of servers under one judge ({most['judge']}); the "
-        "longest time between "
-        f"the first and the last answer is {longest['days']:.1f} days ({longest['judge']})."
+    counts = prints.value_counts()
+    dates = (
+        pd.to_datetime(ordered["created"], utc=True).dropna()
+        if "created" in ordered
+        else pd.Series(dtype=object)
     )
-    return VERSIONS.answer(table, "warning" if alarm else "pass", finding)
+    days = (dates.iloc[-1] - dates.iloc[0]).total_seconds() / 86_400 if len(dates) else float("nan")
+    gap = float(dates.diff().dt.total_seconds().max()) / 86_400 if len(dates) > 1 else 0.0
+    sentences: list[str] = []
+    if len(counts) > 1:
+        named = listed((f"{name} ({n:,})" for name, n in counts.items()), 4)
+        changes = int((prints.to_numpy()[1:] != prints.to_numpy()[:-1]).sum())
+        how = "one after another" if changes < len(counts) else f"with {changes:,} changes between them"
+        sentences.append(f"Answers of {judge} have {len(counts)} fingerprints of servers, {how}: {named}.")
+    if gap > GAP and not later:
+        sentences.append(f"Answers of {judge} pause for {gap:,.0f} days and span {days:,.0f} days.")
+    row: dict[str, object] = {
+        "judge": judge,
+        "prompt": "",
+        "n": len(mine),
+        "fingerprints": len(counts),
+        "largest_share": float(counts.iloc[0] / counts.sum()) if len(counts) else 1.0,
+        "days": days,
+        "longest_pause": gap,
+    }
+    return row, "warning" if sentences else "pass", " ".join(sentences)

@@ -1,0 +1,123 @@
+"""Rows that are there twice, beyond what the contract of tables refuses."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from conjury.inference.errors import counted, listed
+from conjury.inference.tables.columns import as_text, fold
+from conjury.inference.tables.schema import INSTRUMENT, KEYS, PAIR_KIND
+
+from ..registry import Check, Question, check, highest
+
+REPEATED_KEYS = Question(
+    "CJ405",
+    "repeated_keys",
+    "Repeated rows",
+    "Are there rows of the same judge, item, prompt and sample twice, under the same or nearly the same "
+    "names?",
+    "Such rows count twice, so standard errors are too small, and where their values differ, one of them is "
+    "wrong.",
+    "Keep one row for each, number true repetitions in the column sample, and write each name in one way.",
+    "never",
+)
+NOTHING = "There are no tables of answers, items or labels."
+VALUES = {"judgments": "value", "choices": "chosen", "labels": "label", "responses": "text"}
+ASKED = ("judge_id", "prompt_id", "item_id", "task_id", "sample")
+_SPACES = re.compile(r"\s+")
+_WHOLE = re.compile(r"^(-?\d+)\.0+$")
+
+
+@check(REPEATED_KEYS)
+def repeated_keys(
+    judgments: pd.DataFrame | None = None,
+    choices: pd.DataFrame | None = None,
+    responses: pd.DataFrame | None = None,
+    items: pd.DataFrame | None = None,
+    labels: pd.DataFrame | None = None,
+    respondents: pd.DataFrame | None = None,
+) -> Check:
+    """Count rows whose keys are those of an earlier row, but for case, spaces and forms of numbers."""
+    tables = {
+        "judgments": judgments,
+        "choices": choices,
+        "responses": responses,
+        "items": items,
+        "labels": labels,
+        "respondents": respondents,
+    }
+    counts, parts = [], []
+    for name, table in tables.items():
+        if table is None or table.empty:
+            continue
+        key = key_of(name, table)
+        if not key:
+            continue
+        found = repeated(table, key, VALUES.get(name))
+        row = {"judge": "", "prompt": "", "table": name, "n": len(table), "repeated": len(found)}
+        row |= {"conflicting": int(found["conflict"].sum()), "spelling": int(found["spelling"].sum())}
+        counts.append(row)
+        parts.append(found.assign(table=name))
+    if not counts:
+        return REPEATED_KEYS.not_applicable(NOTHING)
+    numbers = pd.DataFrame(counts)
+    numbers = numbers.assign(label=numbers["table"], estimate=numbers["repeated"] / numbers["n"])
+    rows = pd.concat(parts, ignore_index=True)
+    if rows.empty:
+        return REPEATED_KEYS.answer(numbers, "pass", f"No row of {listed(numbers['table'])} is there twice.")
+    worst = highest(numbers, numbers["repeated"])
+    first = rows[rows["table"] == worst["table"]].iloc[0]
+    conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())
+    finding = (
+        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier "
+        f"row, most "
+        f"of them in {worst['table']}, {int(worst['repeated']):,} of {int(worst['n']):,} "
+        f"({100 * worst['estimate']:.1f}%); {conflict:,} of them have another value than the earlier "
+        f"row, and "
+        f"{spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
+        f"{int(first['earlier']):,}."
+    )
+    return REPEATED_KEYS.answer(numbers, "error" if conflict else "warning", finding, rows=rows)
+
+
+def key_of(name: str, table: pd.DataFrame) -> list[str]:
+    """Columns that name a row of a table."""
+    if name == "respondents":
+        return ["judge_id"] if "judge_id" in table else []
+    if (
+        name == "responses"
+    ):  # the contract's key is that of requests, which two requests of one question differ in
+        further = ["arrangement", "round", "occasion"]
+        return [column for column in (*ASKED, *further) if column in table]
+    further = [column for column in INSTRUMENT if column != PAIR_KIND]
+    if name == "judgments":
+        further += ["condition", "rule"]
+    return [column for column in (*KEYS[name], *further) if column in table]
+
+
+def repeated(table: pd.DataFrame, key: list[str], value: str | None) -> pd.DataFrame:
+    """Rows whose folded key is that of an earlier row: ``row, earlier``, names, ``conflict, spelling``."""
+    plain = pd.DataFrame({name: _plain(table[name]) for name in key})
+    exact = pd.DataFrame({name: as_text(table[name]).fillna("") for name in key}).reset_index(drop=True)
+    number = plain.groupby(key, sort=False).ngroup().to_numpy()
+    first = pd.Series(range(len(table))).groupby(number).transform("first").to_numpy()
+    again = first != range(len(table))
+    places, earlier = again.nonzero()[0], first[again]
+    names = [name for name in ASKED if name in table]
+    found: pd.DataFrame = table.iloc[places][names].reset_index(drop=True)
+    found.insert(0, "earlier", earlier + 1)
+    found.insert(0, "row", places + 1)
+    found["spelling"] = (exact.iloc[places].to_numpy() != exact.iloc[earlier].to_numpy()).any(axis=1)
+    if value is None or value not in table:
+        return found.assign(conflict=False)
+    values = as_text(table[value]).fillna("").to_numpy()
+    return found.assign(conflict=values[places] != values[earlier])
+
+
+def _plain(values: pd.Series) -> pd.Series[str]:
+    """Values without case, spaces and forms of numbers, by distinct value."""
+    codes, distinct = pd.factorize(as_text(values).fillna(""))
+    folded = [_WHOLE.sub(r"\1", _SPACES.sub(" ", fold(str(value))).strip()) for value in distinct]
+    return pd.Series(pd.array(folded, dtype="string").take(codes))

@@ -1,0 +1,98 @@
+"""Names of models: as they were asked, as servers return them, and the families they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.files import ROOT
+
+FAMILIES = ROOT / "data" / "checks" / "families.yaml"
+MADE_HERE = ("simulated", "replay", "recorded")  # backends, and the names that they return, that ask no model
+_SIGNS = re.compile(r"[\s._]+")
+_SERVING = re.compile(r":(?:free|nitro|floor|online|beta|extended|thinking)$")
+_VERSION = re.compile(
+    r"(?:[-@:](?:\d{4}-?\d{2}-?\d{2}|\d{2}-\d{2}|\d{2}-\d{4}|\d{3,8}|latest|stable|v\d+(?::\d+)?"
+    r"|(?:preview|exp|experimental)(?:-\d{2}-\d{2}|-\d{2}-\d{4}|-\d{3,8})?))+"
+)
+
+
+def plain_name(model: str) -> str:
+    """A model's name without provider, case, and differences of signs.
+
+    Examples
+    --------
+    >>> plain_name("Qwen/Qwen3-8B"), plain_name("models/gemini-2.5-flash"), plain_name("qwen3_8b")
+    ('qwen3-8b', 'gemini-2-5-flash', 'qwen3-8b')
+    """
+    name = _SERVING.sub("", model.strip().casefold()).rstrip("/").rpartition("/")[2]
+    return _SIGNS.sub("-", name)
+
+
+def same_model(asked: str, returned: str) -> bool:
+    """Whether a returned name is the one asked, or the one asked with a version or date after it.
+
+    Examples
+    --------
+    >>> same_model("gpt-4o", "gpt-4o-2024-08-06"), same_model("gpt-4o", "gpt-4o-mini")
+    (True, False)
+    """
+    one, other = plain_name(asked), plain_name(returned)
+    if one == other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if longer.startswith(shorter) and _VERSION.fullmatch(longer[len(shorter) :]):
+        return True
+    stem = one.removesuffix("-latest")
+    return stem != one and (other == stem or bool(_VERSION.fullmatch(other.removeprefix(stem))))
+
+
+@cache
+def _families() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    content = yaml.safe_load(FAMILIES.read_text(encoding="utf-8"))
+    return tuple((name, re.compile("|".join(some))) for name, some in content["families"].items())
+
+
+def family_of(model: str) -> str | None:
+    """The family of a model by its name; None where none is known.
+
+    Examples
+    --------
+    >>> family_of("openai/gpt-4.1-2025-04-14"), family_of("gpt_4_1"), family_of("human")
+    ('GPT', 'GPT', None)
+    """
+    whole = _SIGNS.sub("-", model.strip().casefold())
+    return next((name for name, known in _families() if known.search(whole)), None)
+
+
+def asked_models(
+    requests: pd.DataFrame | None, asked: Mapping[str, Mapping[str, Any]] | None
+) -> dict[str, str]:
+    """The model that each judge stands for: as it was sent most often, else as the study states it."""
+    found = {
+        str(judge): str(settings["model"])
+        for judge, settings in (asked or {}).items()
+        if settings.get("model")
+    }
+    if requests is not None and "model" in requests:
+        sent = requests[requests["model"].notna()]
+        for judge, names in sent.groupby(as_text(sent["judge_id"]), sort=False)["model"]:
+            found[str(judge)] = str(names.value_counts().index[0])
+    return found
+
+
+def made_here(judge: str, asked: Mapping[str, Mapping[str, Any]] | None) -> bool:
+    """Whether a judge's answers were simulated or replayed."""
+    return str((asked or {}).get(judge, {}).get("backend", "")) in MADE_HERE
+
+
+def of_models(responses: pd.DataFrame) -> pd.DataFrame:
+    """Responses of models that have an answer."""
+    kind = as_text(responses["judge_kind"]) if "judge_kind" in responses else "model"
+    return responses[(kind == "model") & responses["text"].notna()]
