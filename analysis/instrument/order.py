@@ -13,7 +13,6 @@ from conjury.inference.errors import InputError
 from ..checks.effects import GroupEffects, errors_of, group_effects
 from ..conjoint import amce
 from ..conjoint.reliability.agreement import sign_test
-from ..checks.effects import GroupEffects, errors_of, group_effects
 from ..frames.cells import is_repeat
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result, tidy

@@ -13,7 +13,6 @@ from conjury.inference.errors import InputError, listed
 
 from ..checks.effects import GroupEffects, group_effects, hotelling_test
 from ..conjoint.comparisons.multiplicity import normal_ratios, romano_wolf
-from ..checks.effects import GroupEffects, group_effects, hotelling_test
 from ..figures.labels import display_order
 from ..frames.cells import is_repeat
 from ..numerics.intervals import check_alpha, check_draws, inference

@@ -1,111 +1,124 @@
-"""Items that are there more than once, under other names, in other strata or with other labels."""
+"""Items that occur twice, and in several strata."""
 
 from __future__ import annotations
 
-import numpy as np
+import re
+from collections import defaultdict
+
 import pandas as pd
 
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
+from ..answers.refusals_by_attribute import strata_of
+from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
-from ..texts import bases, conditions, contents, excerpt, joined, near_duplicates, strata_columns
+from ..shares import MOST
 
 ITEMS_IN_STRATA = Question(
     "CJ112",
     "items_in_strata",
-    "Repeated items",
-    "Is the same item there under several names, in several strata, or with different gold labels?",
-    "Repeated items are no independent observations, so standard errors are too small; an item in two strata "
-    "blurs their difference, and an item with two gold labels is wrong under one of them.",
-    "Keep one item of each, name true repetitions in `base_item_id`, and settle the gold labels that differ.",
+    "Items that occur twice",
+    "Does every text occur once among the items, and in one stratum?",
+    "Items that occur twice count twice; in several strata they make differences between strata too small, "
+    "and with two "
+    "gold labels one of them is always wrong.",
+    "Keep one of the copies, or mark copies with `condition` and `base_item_id`.",
     "rule",
 )
-SAME, NEARLY, STRATA, LABELS = (
-    "same text",
-    "nearly the same text",
-    "in several strata",
-    "different gold labels",
-)
-TEMPLATE = 0.2  # share of items with a near duplicate, above which texts are written from a template
+WORDS = 8  # shorter texts may be alike by chance, and count only where they are the same
+NEAR = 0.9  # share of common runs of three words from which texts are nearly the same
 
 
 @check(ITEMS_IN_STRATA)
 def items_in_strata(
-    items: pd.DataFrame, item_study: ItemStudy | None = None, labels: pd.DataFrame | None = None
+    items: pd.DataFrame, labels: pd.DataFrame | None = None, item_study: ItemStudy | None = None
 ) -> Check:
-    """Count items with the same or nearly the same text, and those in other strata or with other labels."""
-    frame = pd.DataFrame(
-        {"item_id": as_text(items["item_id"]), "base": bases(items), "condition": conditions(items)}
-    ).assign(text=contents(items, item_study))
-    strata = strata_columns(items, item_study)
-    frame["stratum"] = joined(items[strata].astype("string"), " / ") if strata else ""
-    frame["labels"] = frame["item_id"].map(_gold(labels)).astype("string").fillna("")
-    frame = frame[frame["text"].notna()].reset_index(drop=True)
-    pairs = pairs_of(frame)
-    template = pairs.loc[pairs["what"] == NEARLY, ["first", "second"]].stack().nunique() > TEMPLATE * len(
-        frame
+    """Find items with nearly the same text, perturbed copies aside; compare strata and gold labels."""
+    if "text" not in items:
+        raise NotApplicableError("The items contain no text.")
+    originals = items
+    if "condition" in items:
+        originals = items[
+            as_text(items["condition"]).fillna(UNPERTURBED).eq(UNPERTURBED).to_numpy(dtype=bool)
+        ]
+    strata = strata_of(originals, item_study)
+    originals = (
+        originals.assign(item_id=as_text(originals["item_id"]))
+        .drop_duplicates("item_id")
+        .set_index("item_id")
     )
-    notes = []
-    if template:
-        notes.append(
-            "Many texts are nearly the same, as those written from a template are, so only equal texts count."
+    pairs = twins(
+        [str(name) for name in originals.index], [str(text) for text in as_text(originals["text"]).fillna("")]
+    )
+    gold = (
+        {}
+        if labels is None
+        else as_text(labels["label"])
+        .groupby([as_text(labels["item_id"]), as_text(labels["label_set"])])
+        .first()
+        .to_dict()
+    )
+    sets = [] if labels is None else list(as_text(labels["label_set"]).unique())
+    rows = []
+    for one, other, share in pairs:
+        apart = [name for name in strata if str(originals.loc[one, name]) != str(originals.loc[other, name])]
+        opposed = [name for name in sets if gold.get((one, name)) != gold.get((other, name))]
+        rows.append((one, other, share, ", ".join(apart), ", ".join(map(str, opposed))))
+    found = pd.DataFrame(rows, columns=["item_id", "other", "alike", "strata", "gold"])
+    kinds = {
+        "same text": int((found["alike"] == 1).sum()),
+        "nearly the same text": int((found["alike"] < 1).sum()),
+        "in different strata": int(found["strata"].ne("").sum()),
+        "with different gold labels": int(found["gold"].ne("").sum()),
+    }
+    table = pd.DataFrame(
+        [("items", "", label, n, len(originals), n / max(len(originals), 1)) for label, n in kinds.items()]
+    )
+    table.columns = pd.Index(["judge", "prompt", "label", "n", "of", "estimate"])
+    if found.empty:
+        return ITEMS_IN_STRATA.answer(
+            table, "pass", f"Every text occurs once among {len(originals):,} items."
         )
-        pairs = pairs[pairs["what"] == SAME]
-    shown = [SAME, NEARLY, STRATA, LABELS]
-    n = dict.fromkeys(shown, 0)
-    for kind in (SAME, NEARLY):
-        n[kind] = int(pairs.loc[pairs["what"] == kind, "second"].nunique())
-    n[STRATA] = int(pairs.loc[pairs["across"], "second"].nunique())
-    n[LABELS] = int(pairs.loc[pairs["conflict"], "second"].nunique())
-    table = pd.DataFrame({"judge": "", "prompt": "", "label": shown, "n": [n[kind] for kind in shown]})
-    table["estimate"] = table["n"] / max(len(frame), 1)
-    if pairs.empty:
-        finding = f"No two of {counted(len(frame), 'item')} have the same text."
-        return ITEMS_IN_STRATA.answer(table, "pass", finding, notes)
-    first = pairs.iloc[0]
+    first = found.iloc[0]
     finding = (
-        f"{n[SAME]:,} of {counted(len(frame), 'item')} repeat{'s' * (n[SAME] == 1)} the text of another, and "
-        f"{n[NEARLY]:,} nearly repeat{'s' * (n[NEARLY] == 1)} one; of these {n[STRATA]:,} are in another "
-        f"stratum"
-        f"{f' ({listed(strata, 3)})' if strata else ''} and {n[LABELS]:,} have another gold label. The "
-        f"first are "
-        f"{first['first']} and {first['second']}: \u201c{excerpt(first['text'])}\u201d."
+        f"{counted(len(found), 'pair')} of items with the same or nearly the same text, "
+        f"{kinds['in different strata']} in different strata "
+        f"and {kinds['with different gold labels']} with different gold labels; for example "
+        f"{first['item_id']} and {first['other']}."
     )
-    verdict: Verdict = "error" if n[STRATA] or n[LABELS] else "warning"
-    rows = pairs[["first", "second", "what", "across", "conflict"]].rename(
-        columns={"second": "item_id", "first": "like", "across": "other_stratum", "conflict": "other_label"}
-    )
-    return ITEMS_IN_STRATA.answer(table, verdict, finding, notes, rows=rows.reset_index(drop=True))
+    verdict: Verdict = "error" if kinds["with different gold labels"] else "warning"
+    return ITEMS_IN_STRATA.answer(table, verdict, finding, rows=found.head(MOST))
 
 
-def _gold(labels: pd.DataFrame | None) -> pd.Series[str]:
-    """Gold labels of each item as one text."""
-    if labels is None:
-        return pd.Series(dtype="string")
-    each = as_text(labels["label_set"]) + "=" + as_text(labels["label"]).fillna("")
-    ordered = each.groupby(as_text(labels["item_id"])).agg(lambda parts: " ".join(sorted(parts)))
-    return ordered.astype("string")
+def twins(names: list[str], texts: list[str]) -> list[tuple[str, str, float]]:
+    """Pairs of texts that are the same, or share nine tenths of their runs of three words, with that share.
 
-
-def pairs_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of different items with the same or nearly the same text; copies of one original are none."""
-    groups = frame.groupby("text", sort=False).indices.values()
-    same = [(places[0], other) for places in groups for other in places[1:]]
-    texts = frame.drop_duplicates("text")
-    near = [tuple(texts.index[list(pair)]) for pair in near_duplicates(texts["text"].tolist())]
-    both = np.array([*same, *near], dtype=int).reshape(-1, 2)
-    one, other = (frame.iloc[both[:, side]].reset_index(drop=True) for side in (0, 1))
-    labelled = one["labels"].ne("") & other["labels"].ne("")
-    pairs = pd.DataFrame(
-        {
-            "first": one["item_id"],
-            "second": other["item_id"],
-            "text": one["text"],
-            "what": np.repeat([SAME, NEARLY], [len(same), len(near)]),
-            "across": one["stratum"].ne(other["stratum"]),
-            "conflict": labelled & one["labels"].ne(other["labels"]),
-        }
-    )
-    return pairs[one["base"].ne(other["base"]).to_numpy(dtype=bool)].reset_index(drop=True)
+    Examples
+    --------
+    >>> twins(["a", "b", "c"], ["So it goes.", "so it goes", "No"])
+    [('a', 'b', 1.0)]
+    """
+    words = [re.findall(r"\w+", plain(text)) for text in texts]
+    same: dict[tuple[str, ...], int] = {}
+    found, runs, where = [], [], defaultdict(list)
+    for number, own in enumerate(words):
+        key = tuple(own)
+        if own and key in same:
+            found.append((names[same[key]], names[number], 1.0))
+            runs.append(set())
+            continue
+        same[key] = number
+        grams = {tuple(own[k : k + 3]) for k in range(len(own) - 2)} if len(own) >= WORDS else set()
+        runs.append(grams)
+        near: dict[int, int] = defaultdict(int)
+        for gram in grams:
+            for other in where[gram]:
+                near[other] += 1
+            where[gram].append(number)
+        for other, common in near.items():
+            share = common / len(grams | runs[other])
+            if share >= NEAR:
+                found.append((names[other], names[number], share))
+    return found

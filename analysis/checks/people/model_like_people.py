@@ -133,7 +133,8 @@ _NO_TEXTS = pd.DataFrame(columns=["judge", "kind", "item_id", "text", "plain"])
 def free_texts(table: pd.DataFrame) -> pd.DataFrame:
     """Texts that judges wrote: ``judge, kind, item_id, text, plain`` (folded)."""
     columns = [name for name in TEXT_COLUMNS if name in table]
-    if "value" in table and as_text(table["value"]).dropna().str.count(" ").median() >= FEWEST_WORDS - 1:
+    words = as_text(table["value"]).dropna().str.count(" ") if "value" in table else pd.Series(dtype=float)
+    if len(words) and words.median() >= FEWEST_WORDS - 1:
         columns.append("value")
     parts = []
     for name in columns:
