@@ -34,9 +34,9 @@ def shipped_checks(files: Sequence[str]) -> Result:
     >>> result.extra["numbers"]["verdict"].value_counts().to_dict()
     {'consistent': 40}
     """
-    names = [f"{file}.csv" for file in files]
     manifest = json.loads((RESULTS / "manifest.json").read_text(encoding="utf-8"))
     (entry,) = manifest["results"]
+    names = [f"{file}.csv" for file in files if f"{file}.csv" in entry["settings"]["files"]]
     settings = {
         name: {key: text for key, text in value.items() if key in names} if name in PER_FILE else value
         for name, value in entry["settings"].items()

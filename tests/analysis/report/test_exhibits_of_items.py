@@ -157,7 +157,8 @@ def test_only_real_judgments_are_compared_with_published_numbers(tmp_path, simul
 
 def test_published_numbers_of_a_study_are_checked_or_a_comparison_is_offered(text_of) -> None:
     text = text_of(ratings.means(), "published_checks", study="oogiri")
-    assert "whole ratings of 399 topics" in text.casefold()
+    assert "399 topics, 200 with text and 199 with an image" in text
+    assert "stars of correlations" in text.casefold()
     assert "gpt_4_1" not in text
     assert not text_of(ratings.means(), "published_checks", study="multiturn").strip()
     assert "--parser published" in text_of(labels.scores(), "published_scores", study="multiturn")

@@ -1,0 +1,52 @@
+"""Published tables that ship: their descriptions, their verdicts, and the result that is kept with them."""
+
+from __future__ import annotations
+
+import time
+
+import pandas as pd
+import pytest
+
+from conjury.analysis.audit.published import check_table, check_tables, read_description, shipped_checks
+from conjury.inference.tables.files import PUBLISHED
+
+DESCRIBED = sorted(file.stem for file in PUBLISHED.glob("*.yaml"))
+SECONDS = 60
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_description_has_its_table_and_a_source(name: str) -> None:
+    assert (PUBLISHED / f"{name}.csv").is_file()
+    assert read_description(PUBLISHED / f"{name}.yaml").source
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_kept_result_is_about_every_described_table(name: str) -> None:
+    kept = shipped_checks([name])
+    assert set(kept.frame["file"]) == {f"{name}.csv"}
+    assert len(kept.extra["numbers"]) <= len(kept.frame)
+
+
+def test_counts_by_label_and_language_are_consistent() -> None:
+    numbers = check_table(PUBLISHED / "harm_or_humor_counts.csv").extra["numbers"]
+    assert numbers["verdict"].tolist() == ["consistent"] * 40
+    assert set(numbers["checks"]) == {"counts, subgroups"}
+
+
+def test_ratings_of_models_are_consistent_only_as_those_of_399_topics() -> None:
+    frame = shipped_checks(["oogiri_means"]).frame
+    assert "inconsistent" not in set(frame["verdict"])
+    only = frame[frame["verdict"] == "conditional"]
+    assert only["under"].str.startswith("399 topics, 200 with text and 199 with an image").all()
+    assert len(only) == 1776
+
+
+@pytest.mark.long
+def test_the_kept_result_is_what_the_checks_give_within_a_minute() -> None:
+    begun = time.process_time()
+    found = check_tables([PUBLISHED / f"{name}.csv" for name in DESCRIBED])
+    assert time.process_time() - begun < SECONDS
+    kept = shipped_checks(DESCRIBED)
+    pd.testing.assert_frame_equal(kept.frame, found.frame, check_dtype=False)
+    for part, table in found.extra.items():
+        pd.testing.assert_frame_equal(kept.extra[part], table, check_dtype=False)
