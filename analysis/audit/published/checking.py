@@ -132,9 +132,9 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
     Examples
     --------
     >>> from conjury.inference.tables.files import PUBLISHED
-    >>> found = check_tables([PUBLISHED / f"harm_or_humor_{name}.csv" for name in ("counts", "agreement")])
+    >>> found = check_tables([PUBLISHED / f"{name}.csv" for name in ("harm_or_humor_counts", "multiturn")])
     >>> found.settings["files"]
-    ['harm_or_humor_counts.csv', 'harm_or_humor_agreement.csv']
+    ['harm_or_humor_counts.csv', 'multiturn.csv']
     """
     if not paths:
         raise InputError("There is no table to check; name one file or more.")

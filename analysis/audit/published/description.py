@@ -138,8 +138,8 @@ def read_description(path: str | Path) -> Description:
     Examples
     --------
     >>> from conjury.inference.tables.files import PUBLISHED
-    >>> [group.check for group in read_description(PUBLISHED / "harm_or_humor_agreement.yaml").groups]
-    ['agreement']
+    >>> [group.check for group in read_description(PUBLISHED / "harm_or_humor_counts.yaml").groups]
+    ['counts', 'subgroups']
     """
     marked = read_marked_yaml(Path(path))
     try:
