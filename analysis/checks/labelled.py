@@ -96,7 +96,7 @@ def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | N
 def numeric(answers: pd.DataFrame) -> pd.DataFrame:
     """Answers whose values are numbers, in ``number``; NotApplicableError where there are none."""
     number = pd.to_numeric(answers["value"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    kept = answers.assign(number=number)[~np.isnan(number)]
+    kept: pd.DataFrame = answers.assign(number=number)[~np.isnan(number)]
     share = len(kept) / max(int(answers["value"].notna().sum()), 1)
     if kept.empty or share < 0.5:
         raise NotApplicableError("The judgments are no ratings in numbers.")

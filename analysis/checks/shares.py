@@ -34,8 +34,8 @@ def shares(
     """Share of flagged rows by judge, prompt and further columns: ``n, of, estimate, lower, upper``."""
     rows = judge_and_prompt(frame).assign(**(by or {}), flag=np.asarray(flag, dtype=bool))
     keys = ["judge", "prompt", *(by or {})]
-    table = rows.groupby(keys, sort=False, dropna=False, observed=True)["flag"].agg(n="sum", of="size")
-    table = table.reset_index()
+    flags = rows.groupby(keys, sort=False, dropna=False, observed=True)["flag"]
+    table: pd.DataFrame = flags.agg(n="sum", of="size").reset_index()
     estimate, of = (table["n"] / table["of"]).to_numpy(float), table["of"].to_numpy(float)
     lower, upper = wilson(estimate, of, alpha)
     return table.assign(estimate=estimate, lower=lower, upper=upper)

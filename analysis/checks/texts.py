@@ -121,7 +121,8 @@ def near_duplicates(texts: Sequence[str], similar: float = SIMILAR) -> np.ndarra
     pairs = {pair for group in groups if len(group) > 1 for pair in _candidates(group.tolist())}
     found = []
     for one, other in sorted(pairs):
-        both = len(np.intersect1d(*(shingle[starts[k] : starts[k + 1]] for k in (one, other))))
+        left, right = (shingle[starts[k] : starts[k + 1]] for k in (one, other))
+        both = len(np.intersect1d(left, right))
         if texts[one] != texts[other] and both >= similar * (sizes[one] + sizes[other] - both):
             found.append((one, other))
     return np.array(found, dtype=np.int64).reshape(-1, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -58,8 +58,8 @@ class Bars:
     def describe(self) -> str:
         """Give the counts of each bar."""
         texts = []
-        for (panel, row), counts in self.counts.iterrows():  # type: ignore[misc]
-            parts = [f"{count:,} {VERDICTS[name].lower()}" for name, count in counts.items() if count]
+        for (panel, row), counts in self.counts.iterrows():  # type: ignore[misc, has-type]
+            parts = [f"{count:,} {VERDICTS[str(name)].lower()}" for name, count in counts.items() if count]
             texts.append(f"{panel}, {row}: {', '.join(parts)}")
         return f"Published numbers by verdict. {'; '.join(texts)}."
 
@@ -110,7 +110,7 @@ class Bars:
                 if width >= SMALLEST_TEXT * max(1.0, len(f"{count:,}") / 3):
                     axes.text(
                         left + width / 2,
-                        place,
+                        float(place),
                         f"{count:,}",
                         ha="center",
                         va="center",
@@ -127,7 +127,7 @@ class Bars:
             axes.spines[side].set_visible(False)
 
 
-def _patch(color: str, verdict: str, look: Theme) -> dict[str, object]:
+def _patch(color: str, verdict: str, look: Theme) -> dict[str, Any]:
     """Colour, hatch and edge of a verdict."""
     hatch = HATCHES[verdict]
     return {"facecolor": color, "hatch": hatch or None, "edgecolor": look.background, "linewidth": 0.6}

@@ -126,7 +126,7 @@ def _most_equal(low: list[Fraction], high: list[Fraction]) -> Fraction:
     below = max((end for end in ends if sum(at(end)) <= 1), default=ends[0])
     free = [a <= below < b for a, b in zip(low, high, strict=True)]
     rest = 1 - sum(at(below))
-    level = below + (rest / sum(free) if any(free) else 0)
+    level = below + (Fraction(rest, sum(free)) if any(free) else Fraction(0))
     return sum((share**2 for share in at(level)), Fraction(0))
 
 
@@ -227,7 +227,7 @@ def _chance(group: Group, coefficient: str, observed: Interval, possible: tuple[
         passed += (
             observed.upper >= 1 if found is None else found[0] <= possible[1] and possible[0] <= found[1]
         )
-    return passed / (2 * 10**digits + 1)
+    return float(passed / (2 * 10**digits + 1))
 
 
 def _alpha(group: Group) -> Finding:

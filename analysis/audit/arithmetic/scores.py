@@ -438,7 +438,7 @@ def _harmonic(group: Group) -> Finding:
         )
         return Interval(low, high).meets(group.numbers["f1"].interval(rounding))
 
-    tried = {
+    tried: dict[str, Callable[[], bool]] = {
         ("as stated" if rounding == "nearest" else rounding): partial(fits, rounding)
         for rounding in ROUNDINGS
     }

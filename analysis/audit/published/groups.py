@@ -222,7 +222,7 @@ class _Rows:
         rows = [self.rows[row] for row in members if _matches(self.rows[row], self.index, setting.where)]
         if setting.column is not None:
             texts = [row[self.index[setting.column]] for row in rows]
-            found = list(dict.fromkeys(_part(text, setting) for text in texts))
+            found: list[Any] = list(dict.fromkeys(_part(text, setting) for text in texts))
         else:
             keys = dict.fromkeys(", ".join(row[self.index[n]] for n in setting.by) for row in rows)
             found = list(dict.fromkeys(_hashable(self._looked_up(name, setting, key)) for key in keys))

@@ -101,7 +101,7 @@ def scan(better: np.ndarray) -> list[Lag]:
 def at_lags(reference: np.ndarray) -> np.ndarray:
     """The reference of item i + lag in row lag, shape (11, n); missing beyond the ends."""
     n = len(reference)
-    missing = np.full(5, np.nan if reference.dtype.kind == "f" else None, dtype=reference.dtype)
+    missing = np.full(5, np.nan)
     padded = np.concatenate([missing, reference, missing])
     return np.stack([padded[5 + lag : 5 + lag + n] for lag in range(-5, 6)])
 
@@ -119,11 +119,12 @@ def _first_samples(answers: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str]
 
 def _by_gold(both: pd.DataFrame) -> Iterator[Group]:
     for key, rows in _first_samples(both):
-        gold = at_lags(rows["gold"].to_numpy(dtype=object, na_value=None))
-        value = rows["value"].to_numpy(dtype=object, na_value=None)
-        known = np.not_equal(gold, None) & np.not_equal(value, None)
+        codes, _ = pd.factorize(pd.concat([rows["gold"], rows["value"]]))  # missing ones are -1
+        coded = np.where(codes < 0, np.nan, codes.astype(float))
+        gold, value = at_lags(coded[: len(rows)]), coded[len(rows) :]
+        known = ~np.isnan(gold) & ~np.isnan(value)
         if len(rows) >= FEWEST:
-            yield key, np.where(known, gold == value, np.nan).astype(float)
+            yield key, np.where(known, (gold == value).astype(float), np.nan)
 
 
 def _by_others(judgments: pd.DataFrame) -> Iterator[Group]:

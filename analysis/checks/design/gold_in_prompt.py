@@ -123,8 +123,8 @@ def _named_more_often(
     if (counts == counts[:1]).all():
         return len(own), 0.0, 1.0
     codes = pd.Categorical(label, categories=names).codes.astype(int)
-    known = codes >= 0
-    codes, counts = codes[known], counts[known]
+    kept = codes >= 0
+    codes, counts = codes[kept], counts[kept]
     at = np.arange(len(codes))
     excess = counts - counts.mean(axis=1, keepdims=True)
     observed = float(excess[at, codes].sum())

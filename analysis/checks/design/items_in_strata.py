@@ -102,7 +102,9 @@ def twins(names: list[str], texts: list[str]) -> list[tuple[str, str, float]]:
     """
     words = [re.findall(r"\w+", plain(text)) for text in texts]
     same: dict[tuple[str, ...], int] = {}
-    found, runs, where = [], [], defaultdict(list)
+    found: list[tuple[str, str, float]] = []
+    runs: list[set[tuple[str, ...]]] = []
+    where: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, own in enumerate(words):
         key = tuple(own)
         if own and key in same:

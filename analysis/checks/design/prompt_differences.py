@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -66,19 +66,17 @@ def _pairs(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple[str, s
     rows = rows.sort_values("sample", kind="stable").drop_duplicates(["judge_id", "prompt", "item_id"])
     frames = {(str(r.judge_id), str(r.prompt), str(r.item_id)): r for r in rows.itertuples()}
     condition = as_text(known["condition"]).fillna(UNPERTURBED)
+    original = as_text(known["base_item_id"]).fillna("").to_dict()
     for (judge, prompt, item), own in frames.items():
-        if (
-            item not in known.index
-            or condition[item] == UNPERTURBED
-            or pd.isna(known.loc[item, "base_item_id"])
-        ):
+        if item not in known.index or condition[item] == UNPERTURBED or not original[item]:
             continue
-        base = str(known.loc[item, "base_item_id"])
+        base = original[item]
         other = frames.get((judge, prompt, base))
         if other is None or base not in known.index:
             continue
         here, there = (
-            _without_item(row, known.loc[name, texts]) for row, name in ((own, item), (other, base))
+            _without_item(row, [known[text][name] for text in texts])
+            for row, name in ((own, item), (other, base))
         )
         yield (
             judge,
@@ -89,7 +87,7 @@ def _pairs(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple[str, s
         )
 
 
-def _without_item(row: object, texts: pd.Series[object]) -> str:
+def _without_item(row: object, texts: Sequence[object]) -> str:
     """Messages with every text of the item replaced by one mark, the longest first."""
     message = "\n".join(
         str(part) for part in (getattr(row, "system", ""), getattr(row, "user", "")) if isinstance(part, str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from typing import Any
 
 import pandas as pd
 
@@ -62,12 +63,11 @@ def other_language(
     most = highest(table, table["estimate"])
     finding = (
         f"{int(other.sum()):,} of {len(rows):,} long answers are in another language than item and prompt, "
-        "at "
-        "most "
+        "at most "
         f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)})"
     )
     if other.any():
-        common = Counter(given[other]).most_common(1)[0]
+        common = Counter(given.to_numpy()[other].tolist()).most_common(1)[0]
         finding += f"; the commonest is {common[0]} ({common[1]:,})"
     shown = rows.assign(language=given.to_numpy())
     return OTHER_LANGUAGE.answer(
@@ -96,12 +96,12 @@ def language_of(text: str) -> str:
         if script != "LATIN":
             return script.capitalize() if n > 0.6 * len(letters) else ""
     words = re.findall(r"[^\W\d_]+", text.casefold())
-    scores = Counter(dict.fromkeys(VOCABULARY, 0.0))
+    scores = dict.fromkeys(VOCABULARY, 0.0)
     for word in words:
         among = [language for language, known in VOCABULARY.items() if word in known]
         for language in among:  # words that several languages share tell less
             scores[language] += 1 / len(among)
-    (first, most), (_, second) = scores.most_common(2)
+    (first, most), (_, second) = sorted(scores.items(), key=lambda item: -item[1])[:2]
     return first if most >= LEAST and most >= AHEAD * second else ""
 
 
@@ -111,7 +111,7 @@ def _script(char: str) -> str:
 
 def _expected(
     answered: pd.DataFrame, requests: pd.DataFrame | None, items: pd.DataFrame | None
-) -> pd.Series[object]:
+) -> pd.Series[Any]:
     """Languages of the item and the messages of each answer, as a set."""
     allowed: list[set[str]] = [set() for _ in range(len(answered))]
     sources = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -93,5 +94,5 @@ def _both(responses: pd.DataFrame, study: Study | ItemStudy) -> Iterator[tuple[i
         yield row, values[0], values[1]
 
 
-def _column(responses: pd.DataFrame, name: str) -> list[object]:
+def _column(responses: pd.DataFrame, name: str) -> list[Any]:
     return responses[name].astype(object).tolist() if name in responses else [None] * len(responses)

@@ -172,7 +172,7 @@ def conditional_table(result: Result) -> GT:
     own = findings(result.frame, "conditional")
     split = own.assign(under=own["under"].str.split("; ")).explode("under")
     rows = []
-    for (file, check), here in split.groupby(["file", "check"], sort=False):  # type: ignore[misc]
+    for (file, check), here in split.groupby(["file", "check"], sort=False):
         total = here["finding"].nunique()
         counts = here["under"].value_counts()  # the most frequent first
         rows += [

@@ -238,7 +238,7 @@ def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     study = str(report.manifest.get("study"))
     if study not in TABLES:
         return Exhibit()
-    shown = published_numbers(shipped_checks(TABLES[study]), record, report)
+    shown: Exhibit = published_numbers(shipped_checks(TABLES[study]), record, report)
     found = harm_checks() if study == HARM else published_checks()
     listed = [
         f"- **{plain(in_words(capitalised(row['check']), report.labels))}.** "
