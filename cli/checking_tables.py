@@ -157,7 +157,8 @@ def _conditional(frame: pd.DataFrame) -> Iterator[str]:
         return
     yield "Consistent only under another definition (numbers, check, definitions):"
     groups = frame.groupby(["file", "check", "under"], sort=False).size().sort_values(ascending=False)
-    for (file, check, under), count in list(groups.items())[:SHOWN]:  # type: ignore[misc, has-type]
+    for names, count in list(groups.items())[:SHOWN]:
+        file, check, under = map(str, names)  # type: ignore[call-overload, arg-type, unused-ignore]
         yield f"  {count:>6,}  {file}, {check}: {under}"
     if len(groups) > SHOWN:
         yield f"  and {len(groups) - SHOWN:,} more combinations; --out FOLDER or --json gives all."

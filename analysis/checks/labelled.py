@@ -23,7 +23,7 @@ def answers_of(judgments: pd.DataFrame) -> pd.DataFrame:
     """Judgments with ``judge, prompt, task, item_id, sample, value, status, place`` as text and numbers.
 
     ``value`` is missing unless the status is ok. ``place`` is the order in which items were asked: the column
-    ``position`` where there is one, else the order of appearance.
+    ``position`` where it tells the items of each run apart, else the order of appearance.
     """
     status = as_text(judgments["status"]) if "status" in judgments else "ok"
     frame = judge_and_prompt(judgments).assign(
@@ -34,10 +34,13 @@ def answers_of(judgments: pd.DataFrame) -> pd.DataFrame:
         status=status,
     )
     frame["value"] = as_text(judgments["value"]).where(frame["status"].eq("ok"))
+    place = pd.factorize(frame["item_id"])[0].astype(float)
     if "position" in judgments and pd.api.types.is_numeric_dtype(judgments["position"]):
-        place = judgments["position"].to_numpy(dtype=float, na_value=np.nan)
-    else:
-        place = pd.factorize(frame["item_id"])[0].astype(float)
+        position = judgments["position"].to_numpy(dtype=float, na_value=np.nan)
+        # positions may start again in each file of items; then they do not give the order of a run
+        of_run = frame[["judge", "prompt", "task", "sample"]].assign(position=position)
+        if not of_run.assign(item_id=frame["item_id"]).drop_duplicates().duplicated([*of_run.columns]).any():
+            place = position
     condition = (
         as_text(judgments["condition"]).fillna(UNPERTURBED) if "condition" in judgments else UNPERTURBED
     )

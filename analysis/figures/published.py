@@ -58,7 +58,8 @@ class Bars:
     def describe(self) -> str:
         """Give the counts of each bar."""
         texts = []
-        for (panel, row), counts in self.counts.iterrows():  # type: ignore[misc, has-type]
+        for name_of_row, counts in self.counts.iterrows():
+            panel, row = map(str, name_of_row)  # type: ignore[call-overload, arg-type, unused-ignore]
             parts = [f"{count:,} {VERDICTS[str(name)].lower()}" for name, count in counts.items() if count]
             texts.append(f"{panel}, {row}: {', '.join(parts)}")
         return f"Published numbers by verdict. {'; '.join(texts)}."

@@ -140,13 +140,13 @@ def _numbers(table: Table) -> Iterator[tuple[str, Number]]:
             found.setdefault(first, Number(column=[column], percent=percent))
             part = "plus_minus" if any("plus_minus" in cell for cell in cells) else "parenthesis"
             if second is not None:
-                found.setdefault(second, Number(column=[column], part=part, percent=percent))
+                found.setdefault(second, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
         elif role is not None:
             found.setdefault(role, Number(column=[column], percent=percent))
             other = _PAIRS.get(role)
             for part in ("parenthesis", "plus_minus"):
                 if other is not None and any(part in cell for cell in cells):
-                    found.setdefault(other, Number(column=[column], part=part, percent=percent))
+                    found.setdefault(other, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
             if any("lower" in cell for cell in cells):
                 for end in ("lower", "upper"):
                     found.setdefault(end, Number(column=[column], part=end, percent=percent))
