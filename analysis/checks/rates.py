@@ -63,7 +63,11 @@ def stated(code: str, alarms: Alarms, alpha: float = 0.05) -> str:
     if alarms == "test":
         bound = f"a test: with all other tests at most {100 * alpha:g}%"
         return f"{bound}; measured {measured.in_words()}" if measured else bound
-    return f"a rule: {measured.in_words()}" if measured else "a rule: not measured yet"
+    return (
+        f"a rule: {measured.in_words()}"
+        if measured
+        else "a rule: not measured, no simulated sound study has what it reads"
+    )
 
 
 def of_battery(alpha: float = 0.05) -> str:
