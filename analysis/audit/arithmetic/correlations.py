@@ -99,7 +99,7 @@ def p_interval(r: str, n: int, *, sides: int = 2, coefficient: str = "pearson") 
     --------
     >>> low, high = p_interval("0.31", 40)
     >>> round(low, 4), round(high, 4)
-    (0.0475, 0.0557)
+    (0.0477, 0.0557)
     """
     low, high = magnitudes(Printed.read(r).interval())
     return p_value(high, n, sides, coefficient), p_value(low, n, sides, coefficient)
@@ -150,7 +150,7 @@ def third_correlation(first: str, second: str) -> tuple[float, float]:
     --------
     >>> low, high = third_correlation("0.90", "0.80")
     >>> round(low, 3), round(high, 3)
-    (0.442, 0.987)
+    (0.441, 0.985)
     """
     ends = [
         a * b + sign * sqrt(max((1 - a * a) * (1 - b * b), 0.0))

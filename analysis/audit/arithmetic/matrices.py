@@ -98,6 +98,7 @@ def matrix_exists(box: Box) -> bool | None:
 
     Examples
     --------
+    >>> from conjury.analysis.audit.arithmetic.numbers import Printed
     >>> published = {("a", "b"): "0.9", ("a", "c"): "0.9", ("b", "c"): "0.1"}
     >>> matrix_exists(Box.from_pairs({pair: Printed.read(r).interval() for pair, r in published.items()}))
     False

@@ -15,7 +15,18 @@ from conjury.inference.errors import InputError
 
 # Checks, descriptions of data, comparisons with print and tables beside results.
 DESCRIPTIONS = {
-    *("answers", "both_answers", "cards", "checks", "cj_table", "coverage", "diagnosis", "distributions"),
+    *(
+        "answers",
+        "battery",
+        "battery_checks",
+        "both_answers",
+        "cards",
+        "checks",
+        "cj_table",
+        "coverage",
+        "diagnosis",
+        "distributions",
+    ),
     *("engines", "errors", "estimates_by_engine", "prompts", "rating_lines", "readings", "recovery"),
     *("published", "published_checks", "published_correlations", "published_means", "published_scores"),
     *("published_numbers", "standard_errors"),
