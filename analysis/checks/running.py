@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.collected import Collected, read_collected
+from conjury.inference.readers.collected import CollectedData, read_collected
 from conjury.inference.study.base import read_marked_yaml
 from conjury.inference.study.models import ItemStudy, Study
 
@@ -55,7 +55,9 @@ OF_CONJOINTS = tuple(
 class Content:
     """What checks may ask for, by the names of their parameters; None where it is absent."""
 
-    def __init__(self, collected: Collected, alpha: float, seed: int, filters: Sequence[str] | None) -> None:
+    def __init__(
+        self, collected: CollectedData, alpha: float, seed: int, filters: Sequence[str] | None
+    ) -> None:
         self.collected, self.alpha, self.seed, self.filters = collected, alpha, seed, filters
 
     @property
@@ -99,7 +101,7 @@ def chosen(selectors: Sequence[str] | None, of: str = "checks") -> tuple[str, ..
 
 
 def run_checks(
-    collected: Collected,
+    collected: CollectedData,
     *,
     checks: Sequence[str] | None = None,
     ignore: Mapping[str, str] | None = None,
@@ -112,7 +114,7 @@ def run_checks(
 
     Parameters
     ----------
-    collected : Collected
+    collected : CollectedData
         What there is; checks that need something else do not apply.
     checks : sequence of str, optional
         Codes, beginnings of codes such as ``"CJ3"``, or names; by default all checks.
@@ -150,7 +152,7 @@ def run_checks(
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=300, truth=False).choices
-    >>> [found] = run_checks(Collected(study=study, choices=choices), checks=["CJ301"])
+    >>> [found] = run_checks(CollectedData(study=study, choices=choices), checks=["CJ301"])
     >>> found.code, found.name, found.verdict
     ('CJ301', 'answers', 'pass')
     """
@@ -293,7 +295,7 @@ def diagnose(
     'pass'
     """
     return run_checks(
-        Collected(study=study, choices=choices),
+        CollectedData(study=study, choices=choices),
         checks=OF_CONJOINTS,
         alpha=alpha,
         seed=seed,

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.tables.columns import as_text
 
 from ..numerics.intervals import wilson
+from .judged import NotApplicableError
 from .registry import Verdict
 
 KEYS = ("judge_id", "prompt_id", "item_id", "task_id", "pair_id", "sample", "dimension", "value", "status")
@@ -39,6 +40,15 @@ def shares(
     estimate, of = (table["n"] / table["of"]).to_numpy(float), table["of"].to_numpy(float)
     lower, upper = wilson(estimate, of, alpha)
     return table.assign(estimate=estimate, lower=lower, upper=upper)
+
+
+def answers_of_models(responses: pd.DataFrame) -> pd.DataFrame:
+    """Responses of models that have a text; NotApplicableError where there are none."""
+    model = as_text(responses["judge_kind"]).eq("model").to_numpy(dtype=bool, na_value=False)
+    answered = responses[model & as_text(responses["text"]).notna().to_numpy()]
+    if answered.empty:
+        raise NotApplicableError("There are no answers of models.")
+    return answered
 
 
 def evidence(frame: pd.DataFrame, flag: np.ndarray, further: Sequence[str] = ()) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.readers.collected import ROLES, Collected
+from conjury.inference.readers.collected import ROLES, CollectedData
 from conjury.inference.study.models import ItemStudy, Study
 
 from ..checks.output.findings import Findings
@@ -80,7 +80,7 @@ def labels_of(study: Study | ItemStudy) -> dict[Any, str]:
     return labels
 
 
-def add_checks(folder: ResultsFolder, findings: Findings, collected: Collected, draw_all: Draw) -> None:
+def add_checks(folder: ResultsFolder, findings: Findings, collected: CollectedData, draw_all: Draw) -> None:
     """Add the checks to a results folder as its part "checked"."""
     settings = {"alpha": findings.alpha, "seed": findings.seed}
     fitted = Fitted()
@@ -93,7 +93,7 @@ def add_checks(folder: ResultsFolder, findings: Findings, collected: Collected, 
     add_results(folder, added, draw_all)
 
 
-def _loaded(collected: Collected) -> Loaded:
+def _loaded(collected: CollectedData) -> Loaded:
     tables = {role: getattr(collected, role) for role in (CHOICES, JUDGMENTS)}
     held = {role: table for role, table in tables.items() if table is not None and "judge_kind" in table}
     files = [

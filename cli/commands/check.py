@@ -20,7 +20,7 @@ from ..printing import console, draw_figures, save_figures, show_steps
 if TYPE_CHECKING:
     from conjury.analysis.checks import Check
     from conjury.analysis.checks.output.findings import Findings
-    from conjury.inference.readers.collected import Collected
+    from conjury.inference.readers.collected import CollectedData
 
 OUTPUTS = ("text", "json", "sarif")
 LIMITS = ("warning", "error")
@@ -143,7 +143,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _read(what: list[str], reading: Reading) -> Collected:
+def _read(what: list[str], reading: Reading) -> CollectedData:
     from conjury.inference.readers.collected import read_collected
 
     columns = ("ratings", "value", "dimension", "item", "judge", "people")
@@ -171,7 +171,7 @@ def _read(what: list[str], reading: Reading) -> Collected:
     )
 
 
-def _refuse_filters(collected: Collected, choosing: Choosing) -> None:
+def _refuse_filters(collected: CollectedData, choosing: Choosing) -> None:
     for name in choosing.filter or ():
         if collected.choices is None or name not in collected.choices:
             raise InputError(
@@ -179,7 +179,7 @@ def _refuse_filters(collected: Collected, choosing: Choosing) -> None:
             )
 
 
-def _findings(collected: Collected, checks: list[Check], what: list[str], choosing: Choosing) -> Findings:
+def _findings(collected: CollectedData, checks: list[Check], what: list[str], choosing: Choosing) -> Findings:
     from conjury.analysis.checks.output.findings import Findings
     from conjury.inference.readers.collected import ROLES
 
@@ -217,7 +217,7 @@ def _print(findings: Findings, writing: Writing) -> None:
     sys.stdout.write(to_sarif(findings))
 
 
-def _add(out: Path, findings: Findings, collected: Collected, quiet: bool) -> None:
+def _add(out: Path, findings: Findings, collected: CollectedData, quiet: bool) -> None:
     from conjury.analysis.pipeline.checking import add_checks
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
@@ -229,7 +229,7 @@ def _add(out: Path, findings: Findings, collected: Collected, quiet: bool) -> No
         )
 
 
-def _draw(findings: Findings, collected: Collected, quiet: bool, folder: Path, part: str) -> list[str]:
+def _draw(findings: Findings, collected: CollectedData, quiet: bool, folder: Path, part: str) -> list[str]:
     from conjury.analysis.pipeline.checking import PREFIX, drawings
 
     own = drawings(collected.study, findings.checks, PREFIX)

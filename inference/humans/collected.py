@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..readers.collected import Collected, with_study
+from ..readers.collected import CollectedData, with_study
 from ..readers.prepare import as_of_study
 from ..study.models import ItemStudy, Study
 from .formats import CHOICES, JOINED, find_format
@@ -26,7 +26,7 @@ def read_export(
     item: str | None = None,
     judge: str | None = None,
     people: bool = False,
-) -> Collected:
+) -> CollectedData:
     r"""Read an export by its format, as `conjury import` does with the same options.
 
     Parameters
@@ -42,7 +42,7 @@ def read_export(
 
     Returns
     -------
-    Collected
+    CollectedData
         With choices of a conjoint, or judgments.
 
     Raises
@@ -68,7 +68,7 @@ def read_export(
         if isinstance(study, Study):
             choices, further = as_of_study(study, choices, str(path))
             notes += further
-        collected = Collected(choices=choices, files={"choices": Path(path)}, notes=tuple(notes))
+        collected = CollectedData(choices=choices, files={"choices": Path(path)}, notes=tuple(notes))
         return with_study(collected, study)
     layout = Layout(
         ratings=tuple(ratings),
@@ -81,4 +81,4 @@ def read_export(
     id: dict[str, Any] = {"id": "ResponseId"} if "id_column" in known.options else {}
     imported = known.load()(path, layout=layout, rules=Rules(), **known.fixed, **id)
     files = {"judgments": Path(path)}
-    return with_study(Collected(judgments=imported.judgments, files=files, notes=imported.notes), study)
+    return with_study(CollectedData(judgments=imported.judgments, files=files, notes=imported.notes), study)

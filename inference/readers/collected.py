@@ -37,7 +37,7 @@ REQUESTS = {
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectedData:
     """Everything that is known of a study, of which any part may be absent.
 
     Attributes
@@ -92,7 +92,7 @@ class _Places:
 
 def read_collected(
     paths: str | Path | Sequence[str | Path], study: str | Path | Study | ItemStudy | None = None
-) -> Collected:
+) -> CollectedData:
     """Read what was collected, of whatever kind it is.
 
     Parameters
@@ -108,7 +108,7 @@ def read_collected(
 
     Returns
     -------
-    Collected
+    CollectedData
 
     Raises
     ------
@@ -262,7 +262,7 @@ def read_json_lines(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _read(places: _Places) -> Collected:
+def _read(places: _Places) -> CollectedData:
     tables = {role: files for role, files in places.tables.items() if files}
     study, notes = places.study, places.notes
     read: dict[str, pd.DataFrame] = {}
@@ -277,7 +277,7 @@ def _read(places: _Places) -> Collected:
                 read[role] = validate(read[role], role, " and ".join(map(str, files)))
     requests = [requests_of(ledger, study) for ledger in places.ledgers]
     asked = {judge: settings for ledger in places.ledgers for judge, settings in _asked(ledger).items()}
-    return Collected(
+    return CollectedData(
         study,
         **read,
         requests=pd.concat(requests, ignore_index=True) if requests else None,
@@ -320,7 +320,7 @@ def _table(file: Path, role: str, study: Study | ItemStudy | None, notes: list[s
     return read_table(file, None if role == "respondents" else role)
 
 
-def with_study(collected: Collected, study: Study | ItemStudy | None) -> Collected:
+def with_study(collected: CollectedData, study: Study | ItemStudy | None) -> CollectedData:
     """Add what a study file knows: settings of judges, and of a study of items its items and gold labels."""
     if study is None:
         return collected

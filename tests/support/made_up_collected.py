@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.readers.collected import Collected
+from conjury.inference.readers.collected import CollectedData
 
 CLASSES = ("safe", "implicit", "explicit")
 SENTENCE = (
@@ -156,7 +156,7 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
-def collected(n: int = 120, seed: int = 1, **changed: Any) -> Collected:
+def collected(n: int = 120, seed: int = 1, **changed: Any) -> CollectedData:
     """A sound study of labels; ``changed`` replaces tables."""
     frame = items(n, seed)
     labels = gold(frame, seed + 1)
@@ -170,4 +170,4 @@ def collected(n: int = 120, seed: int = 1, **changed: Any) -> Collected:
         "requests": requests(answers, frame),
         "asked": ASKED,
     }
-    return Collected(**(parts | changed))
+    return CollectedData(**(parts | changed))

@@ -6,7 +6,7 @@ from .correlations import p_interval, third_correlation
 from .findings import Finding, Group, arithmetic, decide
 from .matrices import Box, matrix_exists
 from .numbers import Interval, Printed
-from .possible import common_sample_sizes, mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
+from .possible import mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
 from .scores import confusion_matrices
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Printed",
     "agreement_is_possible",
     "arithmetic",
-    "common_sample_sizes",
     "confusion_matrices",
     "decide",
     "matrix_exists",

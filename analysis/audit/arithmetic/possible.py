@@ -197,8 +197,7 @@ def possible_sds(
 
 
 def sample_sizes(
-    mean: str | Printed,
-    sd: str | Printed | None,
+    pairs: Sequence[tuple[str | Printed, str | Printed | None]],
     scale: Sequence[Number],
     *,
     largest: int = LARGEST_N,
@@ -207,12 +206,16 @@ def sample_sizes(
     divisor: Divisor = "n-1",
     rounding: Rounding = "nearest",
 ) -> list[int]:
-    """Sample sizes under which a published mean, and a standard deviation if there is one, are possible.
+    """Sample sizes under which all published means, and standard deviations where there are, are possible.
+
+    Many pairs of one sample size leave few sizes, often one.
 
     Parameters
     ----------
-    mean, sd, scale, step, items, divisor, rounding
-        As in `mean_sd_is_possible`; ``sd`` may be None.
+    pairs : sequence of (mean, sd)
+        As published; ``sd`` may be None.
+    scale, step, items, divisor, rounding
+        As in `mean_sd_is_possible`.
     largest : int
         Up to which sample sizes are tried.
 
@@ -227,47 +230,9 @@ def sample_sizes(
 
     Examples
     --------
-    >>> sample_sizes("3.44", "1.19", [1, 5], largest=40)
+    >>> sample_sizes([("3.44", "1.19")], [1, 5], largest=40)
     [25, 27, 32, 34, 39]
-    """
-    return common_sample_sizes(
-        [(mean, sd)], scale, largest=largest, step=step, items=items, divisor=divisor, rounding=rounding
-    )
-
-
-def common_sample_sizes(
-    pairs: Sequence[tuple[str | Printed, str | Printed | None]],
-    scale: Sequence[Number],
-    *,
-    largest: int = LARGEST_N,
-    step: Number = 1,
-    items: int = 1,
-    divisor: Divisor = "n-1",
-    rounding: Rounding = "nearest",
-) -> list[int]:
-    """Sample sizes under which all means and standard deviations of a table are possible.
-
-    Many pairs of one sample size leave few sizes, often one.
-
-    Parameters
-    ----------
-    pairs : sequence of (mean, sd)
-        As published; ``sd`` may be None.
-    scale, largest, step, items, divisor, rounding
-        As in `sample_sizes`.
-
-    Returns
-    -------
-    list of int
-
-    Raises
-    ------
-    InputError
-        As in `mean_is_possible`.
-
-    Examples
-    --------
-    >>> common_sample_sizes([("3.44", "1.19"), ("2.96", "1.06"), ("4.08", "0.86")], [1, 5], largest=60)
+    >>> sample_sizes([("3.44", "1.19"), ("2.96", "1.06"), ("4.08", "0.86")], [1, 5], largest=60)
     [25]
     """
     values = Scale.of(scale, step, items)

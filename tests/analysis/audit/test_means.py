@@ -17,7 +17,6 @@ from conjury.analysis.audit.arithmetic import (
     Finding,
     Group,
     Printed,
-    common_sample_sizes,
     mean_is_possible,
     mean_sd_is_possible,
     possible_sds,
@@ -307,7 +306,7 @@ def test_negative_and_half_point_scales_shift_and_stretch_the_whole_ones() -> No
 
 
 def test_unknown_sample_size_reports_the_sizes_that_fit() -> None:
-    assert sample_sizes("3.44", "1.19", [1, 5], largest=40) == [25, 27, 32, 34, 39]
+    assert sample_sizes([("3.44", "1.19")], [1, 5], largest=40) == [25, 27, 32, 34, 39]
     mean, both = findings("3.44", "1.19", scale=[1, 5])
     assert (mean.verdict, both.verdict) == ("consistent", "consistent")
     assert "25, 27, 32" in both.reason
@@ -386,8 +385,8 @@ def test_ratings_of_models_are_those_of_399_topics_and_of_no_other_number(oogiri
     for (_, modality), rows in models.groupby(["table", "modality"]):
         pairs = list(zip(rows["mean"], rows["sd"], strict=True))
         assert len(pairs) == 48
-        assert common_sample_sizes(pairs, [0, 4], largest=450) == [SIZES[str(modality)]]
-        assert common_sample_sizes(pairs, [0, 4], largest=450, divisor="n") == []
+        assert sample_sizes(pairs, [0, 4], largest=450) == [SIZES[str(modality)]]
+        assert sample_sizes(pairs, [0, 4], largest=450, divisor="n") == []
 
 
 def test_stated_200_topics_do_not_fit_and_other_sizes_are_reported(oogiri: pd.DataFrame) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import metrics
 
@@ -15,6 +17,8 @@ from conjury.inference.errors import InputError
 
 COUNTS = {"safe": 400, "implicit": 350, "explicit": 250}
 SETTINGS = {"counts": COUNTS, "classes": {"harmful": ["implicit", "explicit"]}, "positive": "harmful"}
+
+REFERENCE = Path(__file__).parents[2] / "fixtures" / "audit" / "mlscorecheck.csv"
 
 
 def findings(numbers: dict[str, str], percent: bool = False, **settings):
@@ -153,3 +157,31 @@ def test_contradictory_counts_are_refused():
     with pytest.raises(InputError, match="is no score"):
         confusion_matrices({"acc": "0.5"}, 1, 1)
     assert "accuracy" in SCORES
+
+
+def farthest(stated: dict[str, str], p: int, n: int) -> float:
+    """Half units of the last digit by which the best of all tables misses the score that it misses most."""
+    tp, tn = (counts.astype(float) for counts in np.meshgrid(np.arange(p + 1), np.arange(n + 1)))
+    misses = np.zeros(tp.shape)
+    for name, text in stated.items():
+        value = SCORES[name](tp, tn, p, n)
+        value = np.sign(value) * np.sqrt(np.abs(value)) if name == "mcc" else value
+        half = 0.5 / 10 ** len(text.partition(".")[2])
+        misses = np.maximum(misses, np.abs(value - float(text)) / half)
+    return float(misses.min())
+
+
+def test_mlscorecheck_gives_the_same_answers_but_for_rows_that_enumeration_refutes():
+    reference = pd.read_csv(REFERENCE)
+    assert len(reference) == 300
+    assert reference["consistent"].sum() == 117
+    refuted = 0
+    for row in reference.itertuples():
+        stated = dict(score.split("=") for score in row.scores.split(";"))
+        ours = bool(confusion_matrices(stated, row.positive, row.negative, limit=1))
+        if ours != bool(row.consistent):
+            assert not ours
+            assert "mcc" in stated
+            assert farthest(stated, row.positive, row.negative) > 1.2
+            refuted += 1
+    assert refuted == 4

@@ -14,7 +14,7 @@ from conjury.analysis.checks import Check, run_checks
 from conjury.analysis.checks.registry import CHECKS, Question, Verdict, check, exceeds
 from conjury.analysis.checks.running import CODES, OF_CONJOINTS, Content, check_collected, chosen, controlled
 from conjury.inference.errors import InputError
-from conjury.inference.readers.collected import Collected
+from conjury.inference.readers.collected import CollectedData
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_any_study
 
@@ -95,7 +95,7 @@ def test_two_checks_cannot_have_one_code() -> None:
 
 
 def test_a_check_without_what_it_needs_does_not_apply() -> None:
-    found = run_checks(Collected())
+    found = run_checks(CollectedData())
     assert {one.verdict for one in found} <= {"not_applicable", "pass"}
     position = next(one for one in found if one.name == "position_share")
     assert (position.verdict, position.finding) == ("not_applicable", "There are no choices of a conjoint.")
@@ -103,14 +103,14 @@ def test_a_check_without_what_it_needs_does_not_apply() -> None:
 
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(InputError, match="alpha is 2"):
-        run_checks(Collected(), alpha=2)
+        run_checks(CollectedData(), alpha=2)
     with pytest.raises(InputError, match="seed is -1"):
-        run_checks(Collected(), seed=-1)
+        run_checks(CollectedData(), seed=-1)
 
 
 def test_content_knows_the_kind_of_a_study(study: Study) -> None:
-    conjoint = Content(Collected(study=study), 0.05, 1, None)
-    items = Content(Collected(study=load_any_study("multiturn")), 0.05, 1, None)
+    conjoint = Content(CollectedData(study=study), 0.05, 1, None)
+    items = Content(CollectedData(study=load_any_study("multiturn")), 0.05, 1, None)
     assert (conjoint.get("conjoint"), conjoint.get("item_study")) == (study, None)
     assert (items.get("conjoint"), items.get("judged")) == (None, None)
     assert items.get("item_study").name == "multiturn"
@@ -138,12 +138,12 @@ def with_checks(tmp_path: Path, study: Study):
 def test_a_suppressed_check_is_run_and_carries_its_reason(with_checks, study: Study) -> None:
     file = with_checks('checks: {ignore: [{code: CJ108, because: "Ten texts are all there are."}]}')
     choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=200, truth=False).choices
-    [found] = run_checks(Collected(study=load_any_study(file), choices=choices), checks=["CJ108"])
+    [found] = run_checks(CollectedData(study=load_any_study(file), choices=choices), checks=["CJ108"])
     assert found.verdict == "warning"
     assert found.suppressed == "Ten texts are all there are."
     assert not found.alarming
     [again] = run_checks(
-        Collected(study=study, choices=choices), checks=["CJ108"], ignore={"CJ108": "Known."}
+        CollectedData(study=study, choices=choices), checks=["CJ108"], ignore={"CJ108": "Known."}
     )
     assert (again.verdict, again.suppressed) == ("warning", "Known.")
 

@@ -13,31 +13,26 @@ import pytest
 from made_up_collected import ASKED, CLASSES, collected, gold, items, labels_given, ratings
 
 from conjury.analysis.checks import Check, run_checks
-from conjury.analysis.checks.answers.labels.label_variants import spellings
-from conjury.analysis.checks.answers.outages import least_probable_run
-from conjury.analysis.checks.answers.texts.error_texts import ERROR
-from conjury.analysis.checks.answers.texts.other_language import language_of
-from conjury.analysis.checks.design.items_in_strata import twins
-from conjury.inference.readers.collected import Collected
+from conjury.inference.readers.collected import CollectedData
 from conjury.inference.study import load_any_study
 
-Break = Callable[[Collected], Collected]
+Break = Callable[[CollectedData], CollectedData]
 SOUND = collected()
 
 
-def checked(data: Collected, name: str) -> Check:
+def checked(data: CollectedData, name: str) -> Check:
     [found] = run_checks(data, checks=[name])
     return found
 
 
-def table(data: Collected, name: str) -> pd.DataFrame:
+def table(data: CollectedData, name: str) -> pd.DataFrame:
     return getattr(data, name).copy()
 
 
 def changed(name: str, **columns: Any) -> Break:
     """Replace columns of a table by what functions make of it."""
 
-    def apply(data: Collected) -> Collected:
+    def apply(data: CollectedData) -> CollectedData:
         frame = table(data, name)
         for column, make in columns.items():
             frame[column] = make(frame) if callable(make) else make
@@ -54,27 +49,27 @@ def texts_where(share: float, text: str) -> Callable[[pd.DataFrame], pd.Series]:
     return lambda frame: frame["text"].mask(some(frame, share), text)
 
 
-def _shifted(data: Collected) -> Collected:
+def _shifted(data: CollectedData) -> CollectedData:
     frame = table(data, "judgments")
     return replace(
         data, judgments=frame.assign(value=frame.groupby(["judge_id", "sample"])["value"].shift(1))
     )
 
 
-def _shifted_ratings(data: Collected) -> Collected:
+def _shifted_ratings(data: CollectedData) -> CollectedData:
     frame = ratings(150)
     moved = frame.groupby(["judge_id", "dimension"])["value"].shift(2)
-    return Collected(judgments=frame.assign(value=moved.where(frame["judge_id"] == "m0", frame["value"])))
+    return CollectedData(judgments=frame.assign(value=moved.where(frame["judge_id"] == "m0", frame["value"])))
 
 
-def _copied(data: Collected) -> Collected:
+def _copied(data: CollectedData) -> CollectedData:
     frame = table(data, "responses")
     first = frame[frame["sample"] == 1].set_index(["judge_id", "item_id"])["text"]
     keys = pd.MultiIndex.from_frame(frame[["judge_id", "item_id"]])
     return replace(data, responses=frame.assign(text=first.reindex(keys).to_numpy()))
 
 
-def _blank_gold(data: Collected) -> Collected:
+def _blank_gold(data: CollectedData) -> CollectedData:
     labels, judgments = table(data, "labels"), table(data, "judgments")
     blank = set(labels["item_id"][:10])
     labels["label"] = labels["label"].mask(labels["item_id"].isin(blank), "")
@@ -85,7 +80,7 @@ def _blank_gold(data: Collected) -> Collected:
     )
 
 
-def _missing_in_spanish(data: Collected) -> Collected:
+def _missing_in_spanish(data: CollectedData) -> CollectedData:
     frame = table(data, "judgments")
     spanish = set(data.items.loc[data.items["language"] == "es", "item_id"])
     lost = frame["item_id"].isin(spanish) & some(frame, 0.4)
@@ -95,7 +90,7 @@ def _missing_in_spanish(data: Collected) -> Collected:
     )
 
 
-def _outage(data: Collected) -> Collected:
+def _outage(data: CollectedData) -> CollectedData:
     frame = table(data, "judgments")
     stretch = (
         (frame["judge_id"] == "m1") & (frame["sample"] == 1) & frame["item_id"].between("i0040", "i0070")
@@ -103,35 +98,37 @@ def _outage(data: Collected) -> Collected:
     return replace(data, judgments=frame.assign(value=frame["value"].mask(stretch, "explicit")))
 
 
-def _heaped(data: Collected) -> Collected:
+def _heaped(data: CollectedData) -> CollectedData:
     frame = ratings(120)
     even = (frame["value"].astype(int) // 2 * 2).astype(str)
-    return Collected(judgments=frame.assign(value=frame["value"].mask(frame["judge_id"] == "m0", even)))
+    return CollectedData(judgments=frame.assign(value=frame["value"].mask(frame["judge_id"] == "m0", even)))
 
 
-def _constant_person(data: Collected) -> Collected:
+def _constant_person(data: CollectedData) -> CollectedData:
     frame = ratings(120)
-    return Collected(judgments=frame.assign(value=frame["value"].mask(frame["judge_id"] == "p0", "2")))
+    return CollectedData(judgments=frame.assign(value=frame["value"].mask(frame["judge_id"] == "p0", "2")))
 
 
-def _one_value_on_all(data: Collected) -> Collected:
+def _one_value_on_all(data: CollectedData) -> CollectedData:
     frame = pd.concat(
         [ratings(60), ratings(60, seed=8).assign(dimension=lambda f: f["dimension"] + "_2")],
         ignore_index=True,
     )
     first = frame[frame["dimension"] == "wit"].set_index(["judge_id", "item_id"])["value"]
     same = first.reindex(pd.MultiIndex.from_frame(frame[["judge_id", "item_id"]])).to_numpy()
-    return Collected(judgments=frame.assign(value=np.where(frame["judge_id"] == "p1", same, frame["value"])))
+    return CollectedData(
+        judgments=frame.assign(value=np.where(frame["judge_id"] == "p1", same, frame["value"]))
+    )
 
 
-def _times(data: Collected) -> Collected:
+def _times(data: CollectedData) -> CollectedData:
     frame = ratings(30)
     rng = np.random.default_rng(1)
     seconds = rng.lognormal(2, 0.5, len(frame))
-    return Collected(judgments=frame.assign(seconds=np.where(frame["judge_id"] == "p2", 0.05, seconds)))
+    return CollectedData(judgments=frame.assign(seconds=np.where(frame["judge_id"] == "p2", 0.05, seconds)))
 
 
-def _people_paste(data: Collected) -> Collected:
+def _people_paste(data: CollectedData) -> CollectedData:
     people = (
         table(data, "responses").head(20).assign(judge_kind="human", judge_id=[f"p{k}" for k in range(20)])
     )
@@ -143,7 +140,7 @@ def _people_paste(data: Collected) -> Collected:
 
 
 def _perturbed(change: Callable[[str], str], prompt: Callable[[str], str] = str) -> Break:
-    def apply(data: Collected) -> Collected:
+    def apply(data: CollectedData) -> CollectedData:
         frame = table(data, "items")
         copies = frame.assign(
             item_id=frame["item_id"] + "__typos",
@@ -166,14 +163,14 @@ def _perturbed(change: Callable[[str], str], prompt: Callable[[str], str] = str)
     return apply
 
 
-def _unassigned(data: Collected) -> Collected:
+def _unassigned(data: CollectedData) -> CollectedData:
     frame = ratings(120)
     language = dict(zip(data.items["item_id"], data.items["language"], strict=True))
     odd = frame["judge_id"].isin(["p0", "p1"]) & frame["item_id"].map(language).eq("es") & some(frame, 0.8)
-    return Collected(judgments=frame[~odd].reset_index(drop=True), items=data.items)
+    return CollectedData(judgments=frame[~odd].reset_index(drop=True), items=data.items)
 
 
-def _gold_shown(data: Collected) -> Collected:
+def _gold_shown(data: CollectedData) -> CollectedData:
     asked = table(data, "requests")
     label = dict(zip(data.labels["item_id"], data.labels["label"], strict=True))
     hint = [
@@ -183,12 +180,12 @@ def _gold_shown(data: Collected) -> Collected:
     return replace(data, requests=asked.assign(user=hint))
 
 
-def _item_as_example(data: Collected) -> Collected:
+def _item_as_example(data: CollectedData) -> CollectedData:
     example = str(data.items["text"].iloc[7])
     return changed("requests", system=f"Label the text. Example: {example} -> safe")(data)
 
 
-def _twice(data: Collected) -> Collected:
+def _twice(data: CollectedData) -> CollectedData:
     frame, labels = table(data, "items"), table(data, "labels")
     frame.loc[5, "text"] = frame.loc[80, "text"]
     labels.loc[5, "label"], labels.loc[80, "label"] = "safe", "explicit"
@@ -196,7 +193,7 @@ def _twice(data: Collected) -> Collected:
 
 
 def _text_of_item(text: str) -> Break:
-    def apply(data: Collected) -> Collected:
+    def apply(data: CollectedData) -> CollectedData:
         frame = table(data, "items")
         frame.loc[11, "text"] = frame.loc[11, "text"] + text
         return replace(data, items=frame)
@@ -397,10 +394,10 @@ def test_a_check_alarms_where_one_thing_is_broken(name, what, breaks, verdict, f
 @pytest.mark.parametrize("name", sorted({case[0] for case in CASES}))
 def test_the_same_check_does_not_alarm_on_sound_data(name):
     sound = {
-        "heaped_ratings": Collected(judgments=ratings(120)),
-        "constant_raters": Collected(judgments=ratings(120)),
-        "assignment": Collected(judgments=ratings(120), items=SOUND.items),
-        "impossible_times": Collected(
+        "heaped_ratings": CollectedData(judgments=ratings(120)),
+        "constant_raters": CollectedData(judgments=ratings(120)),
+        "assignment": CollectedData(judgments=ratings(120), items=SOUND.items),
+        "impossible_times": CollectedData(
             judgments=ratings(30).assign(seconds=np.random.default_rng(2).lognormal(2, 0.5, 30 * 14))
         ),
         "unchanged_copies": _perturbed(str.upper)(SOUND),
@@ -432,7 +429,7 @@ def test_values_outside_scheme_and_scale_are_counted_by_judge():
     scale = study.scales[0]
     frame = ratings(20).assign(dimension=scale.id)[lambda f: ~f.duplicated(["judge_id", "item_id"])]
     frame["value"] = frame["value"].mask(frame["judge_id"] == "m1", str(scale.maximum + 3))
-    found = checked(Collected(study=study, judgments=frame), "unknown_labels")
+    found = checked(CollectedData(study=study, judgments=frame), "unknown_labels")
     assert found.verdict == "error"
     assert "20 of 140 values are outside the scheme, at most 100.0% (m1" in found.finding
 
@@ -442,54 +439,6 @@ def test_copies_at_temperature_zero_are_noted_and_no_alarm():
     found = checked(replace(_copied(SOUND), asked=cold), "copied_runs")
     assert found.verdict == "pass"
     assert "temperature 0" in found.finding
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "An error occurred to me on the train.",
-        "Error bars are too small here.",
-        "The server brought the wrong soup.",
-        "Not found: a sense of humour.",
-    ],
-)
-def test_prose_about_errors_is_no_error_text(text):
-    assert ERROR.match(text) is None
-
-
-def test_languages_are_told_by_function_words_and_scripts_and_left_open_for_short_texts():
-    assert language_of(SPANISH) == "Spanish"
-    assert (
-        language_of(
-            "Это не шутка, потому что вчера вечером мы долго ждали поезд под дождём около старого театра."
-        )
-        == "Cyrillic"
-    )
-    assert language_of("Safe.") == ""
-
-
-def test_aliases_are_no_variants_and_typing_errors_are():
-    known = {"safe": ("safe", "Safe text"), "implicit": ("implicit", "Implicit harm", "hidden")}
-    assert spellings(["safe", "Safe text", "hidden", "implicit harn"], known) == {
-        "implicit harn": "Implicit harm"
-    }
-
-
-def test_twins_are_texts_with_nearly_the_same_runs_of_words():
-    long = " ".join(f"word{k}" for k in range(60))
-    assert twins(["a", "b", "c"], [long, long + " more", "quite another text"]) == [
-        ("a", "b", pytest.approx(58 / 59))
-    ]
-
-
-@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c", "d")])
-def test_the_bound_on_runs_is_valid_for_random_labels(classes):
-    rng = np.random.default_rng(1)
-    p = [
-        run.p if (run := least_probable_run(rng.choice(classes, 60), np.zeros(60))) is not None else 1.0
-        for _ in range(400)
-    ]
-    assert np.mean(np.array(p) < 0.05) <= 0.05
 
 
 @pytest.mark.long
@@ -506,5 +455,5 @@ def test_a_shift_is_found_whatever_the_classes_are_called():
     labels = gold(items(200)).assign(label=lambda f: f["label"].str.upper())
     judgments = labels_given(labels.assign(label=labels["label"].str.lower()))
     moved = judgments.assign(value=judgments.groupby(["judge_id", "sample"])["value"].shift(1).str.upper())
-    assert checked(Collected(judgments=moved, labels=labels), "shifted_answers").verdict == "error"
+    assert checked(CollectedData(judgments=moved, labels=labels), "shifted_answers").verdict == "error"
     assert set(CLASSES) == set(judgments["value"].dropna())

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check, run_checks
-from conjury.inference.readers.collected import Collected
+from conjury.inference.readers.collected import CollectedData
 from conjury.inference.study import load_any_study
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def jokes() -> Callable[..., dict[str, Check]]:
             own = own.assign(value=moved)
         study = load_any_study("multiturn")
         labels = public.labels("raw")
-        data = Collected(study=study, judgments=own, responses=responses, labels=labels)  # type: ignore[arg-type]
+        data = CollectedData(study=study, judgments=own, responses=responses, labels=labels)  # type: ignore[arg-type]
         return {check.name: check for check in run_checks(data, checks=names)}
 
     return run

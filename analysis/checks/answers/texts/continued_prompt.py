@@ -9,9 +9,8 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
-from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, graded, shares
+from ...shares import answers_of_models, evidence, graded, shares
 
 CONTINUED_PROMPT = Question(
     "CJ316",
@@ -35,12 +34,7 @@ SOME, MANY = 0.01, 0.1
 @check(CONTINUED_PROMPT)
 def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = None) -> Check:
     """Count answers that begin a new turn, or repeat the end of their prompt."""
-    answered = responses[
-        as_text(responses["judge_kind"]).eq("model").to_numpy()
-        & as_text(responses["text"]).notna().to_numpy()
-    ]
-    if answered.empty:
-        raise NotApplicableError("There are no answers of models.")
+    answered = answers_of_models(responses)
     text = as_text(answered["text"]).fillna("")
     # At the very beginning such a word is a label of the answer; later it begins a turn.
     turn = text.map(

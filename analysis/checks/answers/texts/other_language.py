@@ -13,7 +13,7 @@ from conjury.inference.tables.columns import as_text
 
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, graded, shares
+from ...shares import answers_of_models, evidence, graded, shares
 
 OTHER_LANGUAGE = Question(
     "CJ318",
@@ -46,10 +46,7 @@ def other_language(
     responses: pd.DataFrame, requests: pd.DataFrame | None = None, items: pd.DataFrame | None = None
 ) -> Check:
     """Compare the language of long answers with those of the item and of the request."""
-    answered = responses[
-        as_text(responses["judge_kind"]).eq("model").to_numpy()
-        & as_text(responses["text"]).notna().to_numpy()
-    ]
+    answered = answers_of_models(responses)
     languages = as_text(answered["text"]).map(lambda text: language_of(_JSON_KEY.sub(" ", text)))
     expected = _expected(answered, requests, items)
     known = languages.ne("").to_numpy(dtype=bool) & (expected.map(len) > 0).to_numpy(dtype=bool)

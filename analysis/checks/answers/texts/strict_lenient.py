@@ -16,7 +16,7 @@ from conjury.inference.tables.columns import as_text
 
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, graded, shares
+from ...shares import answers_of_models, evidence, graded, shares
 
 STRICT_LENIENT = Question(
     "CJ310",
@@ -35,10 +35,7 @@ SOME, MANY = 0.02, 0.1
 @check(STRICT_LENIENT)
 def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     """Parse every raw answer by both rules; count answers whose values differ."""
-    answered = responses[
-        as_text(responses["text"]).notna().to_numpy()
-        & as_text(responses["judge_kind"]).eq("model").to_numpy()
-    ]
+    answered = answers_of_models(responses)
     read = pd.DataFrame(list(_both(answered, study)), columns=["row", "strict", "lenient"])
     if read.empty:
         raise NotApplicableError("No answer has a form with a strict and a lenient rule.")

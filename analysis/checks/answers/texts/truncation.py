@@ -10,9 +10,8 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
-from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, graded, shares
+from ...shares import answers_of_models, evidence, graded, shares
 
 TRUNCATION = Question(
     "CJ315",
@@ -32,12 +31,7 @@ OPEN, CLOSED = "<think>", "</think>"
 @check(TRUNCATION)
 def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) -> Check:
     """Count answers that ended at their limit, unless it leaves room for a verdict alone."""
-    answered = responses[
-        as_text(responses["judge_kind"]).eq("model").to_numpy()
-        & as_text(responses["text"]).notna().to_numpy()
-    ]
-    if answered.empty:
-        raise NotApplicableError("There are no answers of models.")
+    answered = answers_of_models(responses)
     text = as_text(answered["text"]).fillna("")
     limit = (
         as_text(answered["judge_id"]).map(lambda judge: _limit(asked.get(judge) or {})).to_numpy(dtype=float)

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from conjury.inference.errors import InputError
 
-from .findings import Finding, Group, arithmetic, decide
-from .numbers import ROUNDINGS, Interval, Printed, Rounding
-from .settings import as_whole, refuse, whole
+from ..findings import Finding, Group, arithmetic, decide
+from ..numbers import ROUNDINGS, Interval, Printed, Rounding
+from ..settings import as_whole, refuse, whole
+from .formulas import OTHER, SCORES, exact_score
+from .shares import counts_of_share, without_counts
 
 SLACK = 1e-9  # error of floating-point scores, by which candidates are found before exact arithmetic decides
 RECALL = "recall:"
@@ -49,94 +50,6 @@ class Counts:
         return Counts({label: n * runs for label, n in self.parts.items()}, self.negative * runs, self.name)
 
 
-Scores = Callable[[Any, Any, int, int], Any]  # of true positives, true negatives, positives, negatives
-
-
-def _accuracy(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return (tp + tn) / (p + n)
-
-
-def _f1(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return 2 * tp / (tp + p + n - tn)
-
-
-def _f1_negative(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return 2 * tn / (tn + n + p - tp)
-
-
-def _macro_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return (_f1(tp, tn, p, n) + _f1_negative(tp, tn, p, n)) / 2
-
-
-def _weighted_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return (p * _f1(tp, tn, p, n) + n * _f1_negative(tp, tn, p, n)) / (p + n)
-
-
-def _balanced(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return (tp / p + tn / n) / 2
-
-
-def _recall(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return tp / p + 0 * tn
-
-
-def _specificity(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return tn / n + 0 * tp
-
-
-def _precision(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return tp / (tp + n - tn)
-
-
-def _npv(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return tn / (tn + p - tp)
-
-
-def _kappa(tp: Any, tn: Any, p: int, n: int) -> Any:
-    total, given = p + n, tp + n - tn
-    chance = (p * given + n * (total - given)) / (total * total)
-    return ((tp + tn) / total - chance) / (1 - chance)
-
-
-def _signed_mcc(tp: Any, tn: Any, p: int, n: int) -> Any:
-    """Matthews' correlation times its absolute value, which is rational."""
-    given = tp + n - tn
-    product = p * n * given * (p + n - given)
-    cross = tp * tn - (n - tn) * (p - tp)
-    return cross * abs(cross) / product
-
-
-SCORES: dict[str, Scores] = {
-    "accuracy": _accuracy,
-    "balanced_accuracy": _balanced,
-    "recall": _recall,
-    "specificity": _specificity,
-    "precision": _precision,
-    "npv": _npv,
-    "f1": _f1,
-    "f1_negative": _f1_negative,
-    "macro_f1": _macro_f1,
-    "micro_f1": _accuracy,
-    "weighted_f1": _weighted_f1,
-    "kappa": _kappa,
-    "mcc": _signed_mcc,
-}
-OTHER = {  # other definitions of a published score, by role
-    "macro_f1": {
-        "F1 of the positive class": "f1",
-        "F1 of the negative class": "f1_negative",
-        "micro F1": "accuracy",
-        "weighted F1": "weighted_f1",
-    },
-    "f1": {"macro F1": "macro_f1", "F1 of the negative class": "f1_negative", "weighted F1": "weighted_f1"},
-    "weighted_f1": {"macro F1": "macro_f1", "F1 of the positive class": "f1"},
-    "accuracy": {"balanced accuracy": "balanced_accuracy"},
-    "balanced_accuracy": {"accuracy": "accuracy"},
-    "precision": {"recall in place of precision": "recall"},
-    "recall": {"precision in place of recall": "precision"},
-}
-
-
 @arithmetic(
     "scores",
     "Scores of one confusion matrix",
@@ -155,7 +68,7 @@ def check_scores(group: Group) -> Iterator[Finding]:
     runs = whole(group, "runs", 1) or 1
     counts = _counts(group)
     if counts is None:
-        yield from _without_counts(group, runs)
+        yield from without_counts(group, runs)
         return
     averaged = runs > 1 and not group.settings.get("pooled")
     roles = [role for role in group.numbers if role in SCORES or role.startswith(RECALL)]
@@ -218,14 +131,6 @@ def _counts(group: Group) -> Counts | None:
     return Counts(parts, sum(numbers.values()) - sum(parts.values()), positive)
 
 
-def _range_of(at: Interval, n: int) -> range:
-    """Counts of n cases whose share lies in an interval."""
-    if n == 0:
-        return range(1) if Fraction(0) in at else range(0)
-    whole_numbers = (at * n).integers()
-    return range(max(whole_numbers.start, 0), min(whole_numbers.stop, n + 1))
-
-
 def _margins(
     group: Group, counts: Counts, meaning: Mapping[str, str], rounding: Rounding
 ) -> tuple[range, range]:
@@ -236,16 +141,16 @@ def _margins(
     low = high = 0
     for label, n in counts.parts.items():
         role = f"{RECALL}{label}"
-        own = _range_of(group.numbers[role].interval(rounding), n) if role in meaning else range(n + 1)
+        own = counts_of_share(group.numbers[role].interval(rounding), n) if role in meaning else range(n + 1)
         if not own:
             return range(0), range(0)
         low, high = low + own.start, high + own.stop - 1
     tp, tn = range(low, high + 1), range(counts.negative + 1)
     if meaning.get("recall") == "recall":
-        other = _range_of(group.numbers["recall"].interval(rounding), counts.positive)
+        other = counts_of_share(group.numbers["recall"].interval(rounding), counts.positive)
         tp = range(max(tp.start, other.start), min(tp.stop, other.stop))
     if meaning.get("specificity") == "specificity":
-        tn = _range_of(group.numbers["specificity"].interval(rounding), counts.negative)
+        tn = counts_of_share(group.numbers["specificity"].interval(rounding), counts.negative)
     return tp, tn
 
 
@@ -271,12 +176,7 @@ def _feasible(
             if score == "mcc"
             else group.numbers[role].interval(rounding)
         )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.nan_to_num(
-                SCORES[score](a.astype(float), b.astype(float), counts.positive, counts.negative),
-                posinf=0.0,
-                neginf=0.0,
-            )
+        value = SCORES[score](a.astype(float), b.astype(float), counts.positive, counts.negative)
         kept = (value >= float(at.lower) - SLACK) & (value <= float(at.upper) + SLACK)
         a, b = a[kept], b[kept]
     return np.stack([a, b], axis=1)
@@ -285,17 +185,6 @@ def _feasible(
 def _squared(at: Interval) -> Interval:
     """The interval of x |x| for all x in an interval."""
     return Interval(at.lower * abs(at.lower), at.upper * abs(at.upper), at.has_lower, at.has_upper)
-
-
-def exact_score(score: str, tp: int, tn: int, positive: int, negative: int) -> Fraction:
-    """A score as a fraction, 0 where it has no value; of Matthews' correlation its signed square."""
-    try:
-        return Fraction(SCORES[score](Fraction(tp), Fraction(tn), positive, negative))
-    except ZeroDivisionError:
-        parts = {"macro_f1": ("f1", "f1_negative")}.get(score)
-        if parts is None:
-            return Fraction(0)
-        return sum((exact_score(part, tp, tn, positive, negative) for part in parts), Fraction(0)) / 2
 
 
 def _exists(group: Group, counts: Counts, meaning: Mapping[str, str], rounding: Rounding = "nearest") -> bool:
@@ -340,8 +229,7 @@ def _nearest(group: Group, counts: Counts, roles: Sequence[str]) -> str:
         step = float(number.step)
         if role.startswith(RECALL):
             continue
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.nan_to_num(SCORES[role](a, b, counts.positive, counts.negative))
+        value = SCORES[role](a, b, counts.positive, counts.negative)
         value = np.sign(value) * np.sqrt(np.abs(value)) if role == "mcc" else value
         worst = np.maximum(worst, np.abs(value - float(number.exact)) / step)
     low = high = 0
@@ -368,87 +256,10 @@ def _chance(group: Group, counts: Counts, meaning: Mapping[str, str]) -> float |
     if not len(found):
         return 0.0
     number: Printed = group.numbers[role]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.nan_to_num(
-            SCORES[meaning[role]](
-                found[:, 0].astype(float), found[:, 1].astype(float), counts.positive, counts.negative
-            )
-        )
+    tp, tn = found.astype(float).T
+    value = SCORES[meaning[role]](tp, tn, counts.positive, counts.negative)
     steps = round(1 / float(number.step))
     return len(np.unique(np.round(value * steps))) / (steps + 1)
-
-
-def _without_counts(group: Group, runs: int) -> Iterator[Finding]:
-    """Shares of n items, and bounds between scores that need no counts."""
-    n = whole(group, "n")
-    for role in ("accuracy", "micro_f1"):
-        if role in group.numbers and n is not None:
-            yield _of_grid(group, role, n, runs)
-    numbers = group.numbers
-    if {"precision", "recall", "f1"} <= set(numbers):
-        yield _harmonic(group)
-    tested = {"accuracy", "micro_f1"} if n is not None else set()
-    tested |= {"precision", "recall", "f1"} if {"precision", "recall", "f1"} <= set(numbers) else set()
-    rest = tuple(role for role in numbers if role not in tested)
-    if rest:
-        yield Finding(
-            "scores", rest, "untested", "Without the numbers of gold labels, these scores exclude nothing."
-        )
-
-
-def _of_grid(group: Group, role: str, n: int, runs: int) -> Finding:
-    number, units = group.numbers[role], n * runs
-
-    def fits(size: int, rounding: Rounding) -> bool:
-        return len(_range_of(number.interval(rounding), size)) > 0
-
-    tried: dict[str, Callable[[], bool]] = {"as stated": lambda: fits(units, "nearest")}
-    for rounding in ROUNDINGS[1:]:
-        tried[rounding] = lambda r=rounding: fits(units, r)  # type: ignore[misc]
-    for other in range(max(n - 5, 1), n + 6):
-        if other != n:
-            tried[f"n = {other:,}"] = lambda o=other: fits(o * runs, "nearest")  # type: ignore[misc]
-    grid = (
-        {round(Fraction(k, units) / number.step) for k in range(units + 1)}
-        if units <= 100_000
-        else range(int(1 / number.step) + 1)
-    )
-    right = round(number.exact * units)
-    over = f" in {runs} runs" if runs > 1 else ""
-    reason = f"{number.text} of {n:,} items{over} is nearest to {right:,} of {units:,}."
-    nearest = f"{float(Fraction(right, units)):.{number.digits + 2}f}"
-    return decide(
-        "scores",
-        (role,),
-        tried,
-        reason,
-        nearest=lambda: nearest,
-        chance=min(len(grid) / (int(1 / number.step) + 1), 1.0),
-    )
-
-
-def _harmonic(group: Group) -> Finding:
-    """F1 is the harmonic mean of precision and recall, which rises in both."""
-
-    def fits(rounding: Rounding) -> bool:
-        p, r = (group.numbers[role].interval(rounding) for role in ("precision", "recall"))
-        low, high = (
-            (2 * max(x, Fraction(0)) * max(y, Fraction(0)) / (x + y)) if x + y > 0 else Fraction(0)
-            for x, y in ((p.lower, r.lower), (p.upper, r.upper))
-        )
-        return Interval(low, high).meets(group.numbers["f1"].interval(rounding))
-
-    tried: dict[str, Callable[[], bool]] = {
-        ("as stated" if rounding == "nearest" else rounding): partial(fits, rounding)
-        for rounding in ROUNDINGS
-    }
-    tried["mean of F1s over classes or runs"] = lambda: group.numbers["f1"].exact <= 1
-    p, r = (group.numbers[role].exact for role in ("precision", "recall"))
-    value = float(2 * p * r / (p + r)) if p + r else 0.0
-    reason = (
-        f"The harmonic mean of precision and recall is {value:.4f}; published F1: {group.numbers['f1'].text}."
-    )
-    return decide("scores", ("precision", "recall", "f1"), tried, reason, nearest=lambda: f"{value:.4f}")
 
 
 def confusion_matrices(

@@ -1,0 +1,108 @@
+"""Scores of a confusion matrix of two classes as functions of its counts, in floating point or fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Formula = Callable[[Any, Any, int, int], Any]  # of true positives, true negatives, positives, negatives
+
+
+def _over(part: Any, whole: Any) -> Any:
+    """A ratio, 0 where it has no value (0 / 0)."""
+    if isinstance(whole, np.ndarray):
+        return np.divide(part, whole, out=np.zeros(whole.shape), where=whole != 0)
+    return part / whole if whole else part * 0
+
+
+def _accuracy(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(tp + tn, p + n)
+
+
+def _f1(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(2 * tp, tp + p + n - tn)
+
+
+def _f1_negative(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(2 * tn, tn + n + p - tp)
+
+
+def _macro_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return (_f1(tp, tn, p, n) + _f1_negative(tp, tn, p, n)) / 2
+
+
+def _weighted_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(p * _f1(tp, tn, p, n) + n * _f1_negative(tp, tn, p, n), p + n)
+
+
+def _balanced(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return (_over(tp, p) + _over(tn, n)) / 2
+
+
+def _recall(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(tp, p)
+
+
+def _specificity(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(tn, n)
+
+
+def _precision(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(tp, tp + n - tn)
+
+
+def _npv(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return _over(tn, tn + p - tp)
+
+
+def _kappa(tp: Any, tn: Any, p: int, n: int) -> Any:
+    total, given = p + n, tp + n - tn
+    by_chance = p * given + n * (total - given)
+    return _over((tp + tn) * total - by_chance, total * total - by_chance)
+
+
+def _signed_mcc(tp: Any, tn: Any, p: int, n: int) -> Any:
+    """Matthews' correlation times its absolute value, which is rational."""
+    given = tp + n - tn
+    product = p * n * given * (p + n - given)
+    cross = tp * tn - (n - tn) * (p - tp)
+    return _over(cross * abs(cross), product)
+
+
+SCORES: dict[str, Formula] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced,
+    "recall": _recall,
+    "specificity": _specificity,
+    "precision": _precision,
+    "npv": _npv,
+    "f1": _f1,
+    "f1_negative": _f1_negative,
+    "macro_f1": _macro_f1,
+    "micro_f1": _accuracy,
+    "weighted_f1": _weighted_f1,
+    "kappa": _kappa,
+    "mcc": _signed_mcc,
+}
+OTHER = {  # other definitions of a published score, by role
+    "macro_f1": {
+        "F1 of the positive class": "f1",
+        "F1 of the negative class": "f1_negative",
+        "micro F1": "accuracy",
+        "weighted F1": "weighted_f1",
+    },
+    "f1": {"macro F1": "macro_f1", "F1 of the negative class": "f1_negative", "weighted F1": "weighted_f1"},
+    "weighted_f1": {"macro F1": "macro_f1", "F1 of the positive class": "f1"},
+    "accuracy": {"balanced accuracy": "balanced_accuracy"},
+    "balanced_accuracy": {"accuracy": "accuracy"},
+    "precision": {"recall in place of precision": "recall"},
+    "recall": {"precision in place of recall": "precision"},
+}
+
+
+def exact_score(score: str, tp: int, tn: int, positive: int, negative: int) -> Fraction:
+    """A score as a fraction; of Matthews' correlation its signed square."""
+    return Fraction(SCORES[score](Fraction(tp), Fraction(tn), positive, negative))
