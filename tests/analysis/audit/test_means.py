@@ -36,6 +36,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
 
 SCRUTIPY = Path(__file__).parents[2] / "fixtures" / "audit" / "scrutipy.csv"
+SCRUTINY = SCRUTIPY.with_name("scrutiny.csv")
 SMALL = [  # scale, step, items, sample sizes
     ([1, 2], 1, 1, (1, 2, 7)),
     ([1, 4], 1, 1, (2, 5)),
@@ -126,6 +127,38 @@ def test_verdicts_agree_with_closure_and_means_with_grim() -> None:
         scale, n = [int(row["low"]), int(row["high"])], int(row["n"])
         assert mean_is_possible(row["mean"], n, scale) == (row["grim"] == "1"), row
         assert mean_sd_is_possible(row["mean"], row["sd"], n, scale) == (row["closure"] == "1"), row
+
+
+def scrutiny(test: str) -> pd.DataFrame:
+    table = pd.read_csv(SCRUTINY, dtype={"mean": str, "sd": str})
+    return table[table["test"] == test]
+
+
+def test_grim_of_scrutiny_gives_the_same_answers():
+    table = scrutiny("grim")
+    ours = [
+        mean_is_possible(row.mean, row.n, [1, 5], items=row.items) for row in table.itertuples(name="Row")
+    ]
+    assert len(table) == 400
+    assert ours == (table["consistent"] == 1).tolist()
+
+
+def test_debit_of_scrutiny_refuses_none_that_some_counts_have_and_accepts_some_that_none_have():
+    table = scrutiny("debit")
+    accepted = 0
+    for row in table.itertuples(name="Row"):
+        ours = mean_sd_is_possible(row.mean, row.sd, row.n, [0, 1])
+        shares = [Fraction(ones, row.n) for ones in range(row.n + 1)]
+        squares = [share * (1 - share) * row.n / (row.n - 1) for share in shares]
+        exists = any(
+            abs(share - Fraction(row.mean)) <= Fraction(1, 200)
+            and int(Fraction(row.sd) * 100) in rounded(square, 2, "nearest")
+            for share, square in zip(shares, squares, strict=True)
+        )
+        assert ours == exists
+        assert row.consistent >= ours
+        accepted += row.consistent - ours
+    assert (len(table), accepted) == (280, 24)
 
 
 def test_grimmer_accepts_pairs_that_no_ratings_have_and_refuses_none_that_some_have() -> None:
