@@ -1,7 +1,7 @@
 """Published numbers: checked against each other, and compared with ours."""
 
 from .compare import compare, published_numbers
-from .harm_or_humor import compare_harm, harm_checks
+from .harm_or_humor import compare_harm
 from .moderation import compare_moderation
 from .multiturn import compare_multiturn, published
 from .oogiri import compare_oogiri, published_checks
@@ -15,7 +15,6 @@ __all__ = [
     "compare_moderation",
     "compare_multiturn",
     "compare_oogiri",
-    "harm_checks",
     "published",
     "published_checks",
     "published_numbers",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
@@ -261,6 +262,13 @@ def inline_svg(drawn: str, name: str, alt: str) -> str:
     text = _OPENING.sub(opening, text, count=1)
     numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
     return re.sub("|".join(numbers), lambda found: f"var(--figure-{numbers[found[0]]})", text)
+
+
+def inline_figure(figure: Figure, name: str, alt: str) -> str:
+    """A figure drawn in the light theme as part of a page that defines ``color_variables``."""
+    with TemporaryDirectory() as folder:
+        (light,) = save(figure, Path(folder) / name, formats=("svg",))
+        return inline_svg(light.read_text(encoding="utf-8"), name, alt)
 
 
 def color_variables() -> str:

@@ -118,11 +118,7 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
     findings = _findings(collected, checks, what, choosing)
     _print(findings, writing)
     if writing.page is not None:
-        from conjury.analysis.checks.output.page import to_page
-        from conjury.inference.tables.writing import whole
-
-        with whole(writing.page) as file:
-            file.write(to_page(findings).encode("utf-8"))
+        _write_page(writing.page, findings, collected)
     if writing.out is not None:
         _add(writing.out, findings, collected, quiet=writing.output != "text")
     stops = LIMITS[LIMITS.index(writing.fail_on) :]
@@ -217,6 +213,16 @@ def _print(findings: Findings, writing: Writing) -> None:
     sys.stdout.write(to_sarif(findings))
 
 
+def _write_page(path: Path, findings: Findings, collected: CollectedData) -> None:
+    from conjury.analysis.checks.output.page import to_page
+    from conjury.analysis.pipeline.checking import labels_of
+    from conjury.inference.tables.writing import whole
+
+    text = to_page(findings, labels_of(collected.study))
+    with whole(path) as file:
+        file.write(text.encode("utf-8"))
+
+
 def _add(out: Path, findings: Findings, collected: CollectedData, quiet: bool) -> None:
     from conjury.analysis.pipeline.checking import add_checks
     from conjury.analysis.pipeline.results_folder import ResultsFolder
@@ -230,7 +236,8 @@ def _add(out: Path, findings: Findings, collected: CollectedData, quiet: bool) -
 
 
 def _draw(findings: Findings, collected: CollectedData, quiet: bool, folder: Path, part: str) -> list[str]:
-    from conjury.analysis.pipeline.checking import PREFIX, drawings
+    from conjury.analysis.checks.output.results import drawings
+    from conjury.analysis.pipeline.checking import PREFIX, labels_of
 
-    own = drawings(collected.study, findings.checks, PREFIX)
+    own = drawings(findings.checks, labels_of(collected.study), PREFIX)
     return [*save_figures(folder, own, quiet=quiet), *draw_figures(folder, part, quiet=quiet)]

@@ -51,11 +51,12 @@ class Checking:
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
     from conjury.analysis.checks.output.findings import Findings
+    from conjury.analysis.checks.output.results import summary
     from conjury.analysis.checks.output.text import lines
     from conjury.analysis.checks.running import OF_CONJOINTS
     from conjury.analysis.checks.running import diagnose as run_checks
     from conjury.analysis.numerics.intervals import check_alpha
-    from conjury.analysis.pipeline.checking import summary, tables_of
+    from conjury.analysis.pipeline.checking import tables_of
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.inference.study import load_study
@@ -123,6 +124,7 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
 
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
-    from conjury.analysis.pipeline.checking import drawings
+    from conjury.analysis.checks.output.results import drawings
+    from conjury.analysis.pipeline.checking import labels_of
 
-    return [*save_figures(folder, drawings(study, checks, PREFIX)), *draw_figures(folder, part)]
+    return [*save_figures(folder, drawings(checks, labels_of(study), PREFIX)), *draw_figures(folder, part)]

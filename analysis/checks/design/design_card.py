@@ -51,8 +51,8 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     finding = (
         f"{sizes} = {total:,} combinations of levels{stimuli}{implied}; {excluded}. "
         f"The contrast on the fewest effective rows is {small['feature']} = "
-        f"{small['level']} ({0 if np.isnan(small['estimate']) else small['estimate']:,.0f} of "
-        f"{small['contrast_rows']:,}, {who(small)})."
+        f"{small['level']} ({small['contrast_rows']:,} rows, "
+        f"{0 if np.isnan(small['estimate']) else small['estimate']:,.0f} in effect, {who(small)})."
     )
     if len(never):
         first = never.iloc[0]

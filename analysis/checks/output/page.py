@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 from conjury.inference.errors import counted
 from conjury.inference.tables.html_page import page
 
+from ...figures import alt, draw
+from ...figures.diagnostics.checks import caption, only_zeros
+from ...figures.theme import color_variables, inline_figure
+from ...results import Result
 from ..rates import of_battery, stated
 from ..registry import Check
 from .findings import Findings, evidence, in_words, printable
+from .results import summary, to_draw
 
 MOST_ROWS = 20
 STYLE = """
@@ -19,29 +26,47 @@ main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
 .alarm h3 { margin: 0.3rem 0; }
 .code, .note { color: var(--muted); }
 .table { overflow-x: auto; }
+figure { margin: 1rem 0; }
+figure svg { display: block; height: auto; max-width: 44rem; width: 100%; }
+figcaption { color: var(--muted); font-size: 0.9rem; }
 td { vertical-align: top; }
 """
 
 
-def to_page(findings: Findings) -> str:
-    """The page: alarms with evidence and remedies, then all checks in a table."""
+def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
+    """The page: all checks in a figure, alarms with figure, evidence and remedy, then all checks in a table.
+
+    ``labels`` of judges, prompts, features and levels are as figures take them.
+    """
     title = f"Checks: {printable(findings.title)}"
+    labels = labels or {}
+    alarms = [check for verdict in ("error", "warning") for check in findings.with_verdict(verdict)]
     body = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(in_words(findings))}. {escape(of_battery(findings.alpha))}</p>",
         *(f'<p class="note">{escape(printable(note))}</p>' for note in findings.notes),
-        *(_alarm(check) for verdict in ("error", "warning") for check in findings.with_verdict(verdict)),
     ]
+    if findings.checks:
+        battery = summary(findings.checks, {"alpha": findings.alpha})
+        body.append(_figure(battery, "battery", "Checks by kind and verdict.", labels))
+    body += [_alarm(check, findings.alpha, labels) for check in alarms]
     if findings.suppressed:
-        body += ["<h2>Suppressed</h2>", *(_alarm(check) for check in findings.suppressed)]
+        body += ["<h2>Suppressed</h2>"]
+        body += [_alarm(check, findings.alpha, labels) for check in findings.suppressed]
     for heading, verdict in (("Passed", "pass"), ("Not applicable", "not_applicable")):
         found = findings.with_verdict(verdict)  # type: ignore[arg-type]
         if found:
             body += [f"<h2>{heading}</h2>", _table(found, findings.alpha)]
-    return page(title, f"<main>\n{chr(10).join(body)}\n</main>", STYLE)
+    style = f"{STYLE}{color_variables()}"
+    return page(title, f"<main>\n{chr(10).join(body)}\n</main>", style)
 
 
-def _alarm(check: Check) -> str:
+def _figure(result: Result, name: str, text: str, labels: Mapping[Any, str]) -> str:
+    drawn = inline_figure(draw(result, labels=labels), name, alt(result, labels=labels))
+    return f"<figure>\n{drawn}\n<figcaption>{escape(printable(text))}</figcaption>\n</figure>"
+
+
+def _alarm(check: Check, alpha: float, labels: Mapping[Any, str]) -> str:
     parts = [
         f'<h3><span class="code">{escape(check.code)}</span> {escape(check.title)}</h3>',
         f"<p><strong>{'Suppressed' if check.suppressed else check.verdict.capitalize()}.</strong> "
@@ -49,6 +74,9 @@ def _alarm(check: Check) -> str:
     ]
     if check.suppressed:
         parts.append(f"<p>Suppressed because: {escape(printable(check.suppressed))}</p>")
+    if check.figure and not only_zeros(check.name, check.table):
+        text = caption(check.name, check.title, alpha, check.axis)
+        parts.append(_figure(to_draw(check), check.name, text, labels))
     parts.append(_evidence(check))
     parts += [
         f"<p><strong>{heading}.</strong> {escape(printable(text))}</p>"

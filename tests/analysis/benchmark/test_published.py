@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.audit import compare_harm, compare_multiturn, published_numbers
-from conjury.analysis.audit.harm_or_humor import harm_checks, implied
+from conjury.analysis.audit import compare_harm, compare_multiturn
 from conjury.analysis.audit.multiturn import accuracy_of_k, gold_string, hard_label_auc, published, union_f1
 from conjury.analysis.figures import draw
 from conjury.analysis.results import Result
@@ -158,19 +157,6 @@ def test_the_language_is_that_of_judgments_or_of_items(items: list[str], languag
 def test_answers_that_cannot_be_scored_are_refused(change: dict, options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         published(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
-
-
-def test_published_macro_f1_and_agreement_are_checked() -> None:
-    found = implied(published_numbers("harm_or_humor_metrics"), published_numbers("harm_or_humor_counts"))
-    apart = (found["implied_macro_f1"] - found["macro_f1"]).abs()[found["table"] < 6]
-    assert len(apart) == 42
-    assert (apart < 0.001).sum() == 40
-    clips = found[found["table"] == 6]
-    assert (clips["macro_f1"] > clips["accuracy"]).all()
-    assert clips.loc[clips["judge"] == "GPT-5 Pro", "specificity"].item() > 1
-    findings = harm_checks().set_index("check")["finding"]
-    assert "6 of 6 cells" in findings["agreement above chance"]
-    assert "6 of 6 models" in findings["macro-F1 of clips"]
 
 
 def test_scores_of_published_judges_are_compared_with_their_published_numbers() -> None:

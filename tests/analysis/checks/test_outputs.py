@@ -131,3 +131,13 @@ def test_the_page_escapes_whatever_data_contain(text: str) -> None:
     assert "Suppressed because: It is known" in body
     assert "30 rows of evidence, the first 20" in body
     assert body.index("CJ401") < body.index("CJ301") < body.index("CJ302") < body.index("CJ402")
+
+
+def test_the_page_shows_all_checks_and_each_alarm_in_a_figure_that_says_what_it_shows() -> None:
+    page = to_page(findings("text"), {"a": "Judge of the study"})
+    assert page.count('<svg role="img" aria-label=') == 4  # all checks, two alarms and a suppressed one
+    assert "Judge of the study" in page
+    assert "var(--figure-" in page
+    assert "--figure-0:" in page
+    ids = [part.partition('"')[0] for part in page.split(' id="')[1:]]
+    assert len(ids) == len(set(ids))

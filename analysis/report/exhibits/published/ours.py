@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ....audit.compare import HARM, STUDIES
-from ....audit.harm_or_humor import harm_checks
 from ....audit.moderation import compare_moderation
 from ....audit.oogiri import STUDY, published_checks
 from ....audit.published import shipped_checks
@@ -239,11 +238,12 @@ def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     if study not in TABLES:
         return Exhibit()
     shown: Exhibit = published_numbers(shipped_checks(TABLES[study]), record, report)
-    found = harm_checks() if study == HARM else published_checks()
+    if study != STUDY:
+        return shown
     listed = [
         f"- **{plain(in_words(capitalised(row['check']), report.labels))}.** "
         f"{plain(in_words(row['finding'], report.labels))}"
-        for row in found.to_dict("records")
+        for row in published_checks().to_dict("records")
     ]
     lead = "Further comparisons of the published numbers with each other and with the text:"
     return replace(shown, further=[Exhibit(f"{lead}\n\n" + "\n".join(listed))])
