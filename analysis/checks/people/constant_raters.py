@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import lgamma
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
 
 from conjury.inference.errors import counted
 
@@ -217,27 +217,35 @@ def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: in
     have = np.zeros((s.max() + 1, v.max() + 1), dtype=int)
     np.add.at(have, (s, v), 1)
     size = have.sum(axis=1)
-    choices = [c for c in product(range(have.shape[1]), repeat=period) if period == 1 or len(set(c)) > 1]
-    counts: dict[tuple[int, ...], int] = {}
-    for start in range(len(values) - length + 1):
-        window = s[start : start + length]
-        needed = [np.bincount(window[place::period], minlength=len(size)) for place in range(period)]
-        key = tuple(int(k) for part in needed for k in part)
-        counts[key] = counts.get(key, 0) + 1
+    kinds, times = np.unique(_needed(s, length, period), axis=0, return_counts=True)
+    log_factorial = gammaln(np.arange(len(values) + 2) + 1.0)
+
+    def log_falling(n: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Logarithm of n (n - 1) ... with m factors, over strata, shape (kinds,); of more than n, -inf."""
+        logs = log_factorial[n] - log_factorial[np.maximum(n - m, 0)]
+        return np.where(m > n, -np.inf, logs).sum(axis=1)
+
+    bottom = log_falling(size, kinds.sum(axis=1))
     total = 0.0
-    for key, times in counts.items():
-        needed_by_place = np.array(key).reshape(period, len(size))
-        bottom = sum(_log_falling(int(size[k]), int(needed_by_place[:, k].sum())) for k in range(len(size)))
-        for choice in choices:
-            wanted = np.zeros_like(have)
-            for place, value in enumerate(choice):
-                wanted[:, value] += needed_by_place[place]
-            if (wanted > have).any():
-                continue
-            top = sum(_log_falling(int(a), int(m)) for a, m in zip(have.flat, wanted.flat, strict=True) if m)
-            total += times * float(np.exp(top - bottom))
+    for choice in product(range(have.shape[1]), repeat=period):
+        if period > 1 and len(set(choice)) == 1:
+            continue
+        top = np.zeros(len(kinds))
+        for value in set(choice):
+            top += log_falling(have[:, value], kinds[:, np.equal(choice, value)].sum(axis=1))
+        total += float((times * np.exp(top - bottom)).sum())
     return min(total, 1.0)
 
 
-def _log_falling(n: int, m: int) -> float:
-    return lgamma(n + 1) - lgamma(n - m + 1)
+def _needed(strata: np.ndarray, length: int, period: int) -> np.ndarray:
+    """Items by stratum at each place of the period, of all stretches; shape (stretches, period, strata)."""
+    of_stratum = np.eye(strata.max() + 1, dtype=int)[strata]
+    up_to = np.zeros((len(strata) + period, of_stratum.shape[1]), dtype=int)  # counts in steps of the period
+    for start in range(period):
+        up_to[period + start :: period] = of_stratum[start::period].cumsum(axis=0)
+    starts = np.arange(len(strata) - length + 1)
+    places = [
+        up_to[starts + place + period * len(range(place, length, period))] - up_to[starts + place]
+        for place in range(period)
+    ]
+    return np.stack(places, axis=1)
