@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
+
+import numpy as np
 
 from conjury.inference.errors import InputError
 
@@ -221,13 +224,17 @@ def _chance(group: Group, coefficient: str, observed: Interval, possible: tuple[
     """Share of all coefficients from -1 to 1, in steps of 0.01 or longer, that would be consistent."""
     digits = min(group.numbers[coefficient].digits, 2)
     step = Fraction(1, 10**digits)
-    passed = 0
-    for k in range(-(10**digits), 10**digits + 1):
+    all_steps = range(-(10**digits), 10**digits + 1)
+
+    def implied(k: int) -> tuple[Fraction, Fraction]:
+        """The chance agreement of coefficient k, both ends of which fall with k."""
         found = chance_agreement(observed, Interval(k * step - step / 2, k * step + step / 2))
-        passed += (
-            observed.upper >= 1 if found is None else found[0] <= possible[1] and possible[0] <= found[1]
-        )
-    return float(passed / (2 * 10**digits + 1))
+        assert found is not None  # some coefficients below 1 are rounded to 1
+        return found
+
+    first = bisect_left(all_steps, True, key=lambda k: implied(k)[0] <= possible[1])
+    last = bisect_left(all_steps, True, key=lambda k: implied(k)[1] < possible[0])
+    return max(last - first, 0) / len(all_steps)
 
 
 def _alpha(group: Group) -> Finding:
@@ -273,23 +280,16 @@ def _grid(group: Group) -> Finding:
     reason = f"{observed.text} of {pairs:,} pairs of ratings."
     below, above = floor(observed.exact * pairs), ceil(observed.exact * pairs)
     nearest = f"{float(Fraction(below, pairs)):.6f} or {float(Fraction(above, pairs)):.6f}"
-    steps = int(1 / observed.step) + 1
-    chance = (
-        sum(
-            len(
-                (
-                    Interval(k * observed.step - observed.step / 2, k * observed.step + observed.step / 2)
-                    * pairs
-                ).integers()
-            )
-            > 0
-            for k in range(steps)
-        )
-        / steps
-        if pairs < 10_000
-        else 1.0
-    )
+    chance = reached(observed.step, pairs) if pairs < 10_000 else 1.0
     return decide("agreement", (PERCENT,), tried, reason, nearest=lambda: nearest, chance=chance)
+
+
+def reached(step: Fraction, pairs: int) -> float:
+    """Share of all multiples of a step from 0 to 1 to which some number of pairs rounds; of ties, both."""
+    wholes = np.arange(pairs + 1) * 2 * step.denominator
+    unit = pairs * step.numerator
+    up, down = (wholes + unit) // (2 * unit), -((unit - wholes) // (2 * unit))
+    return len(np.union1d(up, down)) / (int(1 / step) + 1)
 
 
 def agreement_is_possible(
