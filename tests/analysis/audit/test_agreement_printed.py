@@ -48,7 +48,7 @@ def tables(rng: np.random.Generator, n: int):
         yield labels, ratings
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [60, pytest.param(1000, marks=pytest.mark.long)])
 def test_agreement_of_real_ratings_is_never_inconsistent(n):
     rng = np.random.default_rng(1)
     for labels, ratings in tables(rng, n):
