@@ -128,7 +128,7 @@ def narrow(boxes: Boxes, needs: Sequence[Need], layout: Layout) -> Boxes:
         same = np.array_equal(low, before[0]) and np.array_equal(high, before[1])
         alive &= (low <= high).all(axis=1)
         low, high = low[alive], high[alive]
-        if same:
+        if same or not len(low):
             break
     return Boxes.from_ends(low, high, layout)
 

@@ -14,6 +14,9 @@ from conjury.inference.errors import InputError
 from ..findings import Finding, Group, arithmetic, decide
 from ..numbers import ROUNDINGS, Interval, Printed, Rounding
 from ..settings import as_whole, refuse, whole
+from .averages import check_folds, check_runs
+from .classes import check_classes
+from .definitions import several_classes
 from .formulas import OTHER, SCORES, exact_score
 from .shares import counts_of_share, without_counts
 
@@ -66,6 +69,13 @@ def check_scores(group: Group) -> Iterator[Finding]:
     0.
     """
     runs = whole(group, "runs", 1) or 1
+    if "folds" in group.settings:
+        yield from check_folds(group)
+        return
+    if several_classes(group):
+        pooled = runs == 1 or group.settings.get("pooled")
+        yield from check_classes(group, runs) if pooled else check_runs(group, runs)
+        return
     counts = _counts(group)
     if counts is None:
         yield from without_counts(group, runs)

@@ -7,7 +7,6 @@ accepted in exact fractions only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,10 +18,12 @@ from .boxes import SLACK, Boxes, Need, narrow
 from .layout import Layout, Matrix
 from .measures import Measure, by_class, exact, values
 
-LIMIT = 20_000  # boxes of one search
+LIMIT = 8_000  # boxes of one search
 WAVE = 400  # boxes that are split together
+FEW = 64  # boxes below which all are split again before they are narrowed
+SMALL = 100_000  # matrices below which boxes alone are quick
 STEPS = 60  # of one walk
-TRIES = 256  # matrices of one step of a walk
+TRIES = 160  # matrices of one step of a walk
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Search:
-    """A matrix, or certainty that there is none, or neither; and the boxes that were left."""
+    """A matrix, or certainty that there is none, or neither."""
 
     matrix: Matrix | None = None
     exhausted: bool = False
-    left: Boxes | None = None
 
 
-def search(problem: Problem, limit: int = LIMIT) -> Search:
+def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Search:
     """One confusion matrix with the scores, or whether there is certainly none.
 
     Parameters
@@ -63,6 +63,9 @@ def search(problem: Problem, limit: int = LIMIT) -> Search:
     problem : Problem
     limit : int
         Boxes that are looked at, at most.
+    walks : bool
+        Whether matrices near those that fit best are tried; without them, a search excludes as much in less
+        time.
     """
     layout, needs = problem.layout, bounds(problem)
     boxes = narrow(Boxes.whole(layout), needs, layout)
@@ -70,23 +73,27 @@ def search(problem: Problem, limit: int = LIMIT) -> Search:
         return Search(exhausted=True)
     generator = np.random.default_rng(1)
     root = boxes
-    found = _walk(problem, root, candidates(boxes, layout)[0], generator)
+    start = candidates(boxes, layout)
+    walks &= float(np.prod(1 + boxes.ends[1] - boxes.ends[0])) > SMALL
+    found = _walk(problem, root, start[0], generator) if walks else _exact(problem, start)
     seen = 0
     while found is None:
         low, high = boxes.ends
         if not len(low):
             return Search(exhausted=True)
         if seen >= limit:
-            return Search(left=boxes)
+            return Search()
         chosen = np.arange(len(low)) < WAVE
         halves = _halves(low[chosen], high[chosen], layout)
+        while len(halves[0]) < FEW:
+            halves = _halves(*halves, layout)
         seen += len(halves[0])
         fresh = narrow(Boxes.from_ends(*halves, layout), needs, layout)
         ends = list(fresh.ends)
         starts = candidates(fresh, layout)
         apart = distances(problem, starts)
         found = _exact(problem, starts[apart <= SLACK])
-        if found is None and len(starts) and seen < limit:
+        if walks and found is None and len(starts) and seen < limit:
             found = _walk(problem, root, starts[int(apart.argmin())], generator, STEPS // 4)
         settled = (ends[0] == ends[1]).all(axis=1)  # a box of one matrix, which does not fit
         order = np.argsort(apart[~settled], kind="stable")
@@ -162,6 +169,35 @@ def _repaired(counts: Floats, low: Floats, high: Floats, least: Floats | int, mo
     return counts
 
 
+def closest(problem: Problem) -> tuple[Matrix, float] | None:
+    """A matrix with scores near the middles of their intervals, and the largest distance, in widths of those."""
+    root = Boxes.whole(problem.layout)
+    low, high = (end[0] for end in root.ends)
+    generator = np.random.default_rng(1)
+    best = candidates(root, problem.layout)[0]
+    apart = float(from_middles(problem, best[None])[0])
+    for _ in range(2 * STEPS):
+        tried = np.clip(best + moves(problem.layout, generator, TRIES), low, high)
+        found = from_middles(problem, tried)
+        at = int(found.argmin())
+        if found[at] < apart:
+            best, apart = tried[at], float(found[at])
+    matrix = _as_matrix(best, problem.layout)
+    return (matrix, apart) if matrix.exists(problem.layout) else None
+
+
+def from_middles(problem: Problem, matrices: Floats) -> Floats:
+    """The largest distance of a score from the middle of its interval, in widths, and breaches of sums."""
+    r = len(problem.layout.labels)
+    parts = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
+    apart = np.zeros(len(matrices))
+    for measure, at in problem.needs:
+        low, high = float(at.lower), float(at.upper)
+        away = np.abs(values(measure, *parts, problem.layout) - (low + high) / 2) / max(high - low, 1e-9)
+        apart = np.maximum(apart, away)
+    return apart + 1e6 * breaches(problem, matrices)
+
+
 def distances(problem: Problem, matrices: Floats) -> Floats:
     """How far scores are outside their intervals, in widths of those, and how many items sums are wrong by."""
     layout, r = problem.layout, len(problem.layout.labels)
@@ -171,26 +207,33 @@ def distances(problem: Problem, matrices: Floats) -> Floats:
         value = values(measure, gold, hits, given, layout)
         low, high = float(at.lower), float(at.upper)
         apart += np.maximum(np.maximum(low - value, value - high) - SLACK, 0) / max(high - low, 1e-6)
+    return np.asarray(apart + breaches(problem, matrices))
+
+
+def breaches(problem: Problem, matrices: Floats) -> Floats:
+    """By how many items sums of matrices, and the conditions of their existence, are wrong."""
+    layout, r = problem.layout, len(problem.layout.labels)
+    gold, hits, given = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
     sizes, right = by_class(gold, layout), by_class(hits, layout)
     n = gold.sum(axis=1)
     missing = n - given.sum(axis=1)
     wrong = (n - right.sum(axis=1))[:, None]
-    breaches = np.maximum(sizes + given - 2 * right - wrong, 0) + np.maximum(right - given, 0)
-    breaches = breaches.sum(axis=1) + np.maximum(hits - gold, 0).sum(axis=1)
+    total = np.maximum(sizes + given - 2 * right - wrong, 0) + np.maximum(right - given, 0)
+    total = total.sum(axis=1) + np.maximum(hits - gold, 0).sum(axis=1)
     for value, (least, most) in ((missing, layout.missing), (n, layout.n)):
-        breaches += np.maximum(least - value, 0) + np.maximum(value - most, 0)
-    return np.asarray(apart + breaches)
+        total += np.maximum(least - value, 0) + np.maximum(value - most, 0)
+    return np.asarray(total)
 
 
 def _exact(problem: Problem, matrices: Floats) -> Matrix | None:
     """The first matrix that fits in exact arithmetic."""
-    r = len(problem.layout.labels)
-    for row in matrices:
-        counts = tuple(int(count) for count in row)
-        matrix = Matrix(counts[:r], counts[r : 2 * r], counts[2 * r :])
-        if problem.fits(matrix):
-            return matrix
-    return None
+    found = (_as_matrix(row, problem.layout) for row in matrices)
+    return next((matrix for matrix in found if problem.fits(matrix)), None)
+
+
+def _as_matrix(counts: Floats, layout: Layout) -> Matrix:
+    r, whole = len(layout.labels), tuple(int(count) for count in counts)
+    return Matrix(whole[:r], whole[r : 2 * r], whole[2 * r :])
 
 
 def _walk(
