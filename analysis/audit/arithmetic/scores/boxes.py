@@ -188,7 +188,7 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
             answers = s.given.sum()
             whole = Range((s.n.low + answers.low) / 2, (s.n.high + answers.high) / 2)
         _cut_total(s, need.low * whole.low, need.high * whole.high)
-        return np.ones(len(s.total.low), bool)
+        return s.total.low <= s.total.high
     if name in ("kappa", "mcc"):
         return _by_chance(s, need)
     if name == "f1_of_averages":
@@ -209,13 +209,17 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
         unit = np.ones_like(s.sizes.low)
         size = np.full(len(unit), float(s.classes))
         total, weights = Range(need.low * size, need.high * size), Range(unit, unit)
+        # each hit adds at least so much to a sum of ratios
+        least = _per_hit(s, ratio).min(axis=1)
+        _cut_total(s, np.zeros_like(least), np.maximum(total.high, 0) / least)
     terms = found.times(weights)
     whole = terms.sum()
     kept = terms.within_sum(total)
     least = share(kept.low, weights.high)
     most = np.where(weights.low > 0, share(kept.high, weights.low), 1.0)
     _narrow_ratio(s, ratio, Range(least, most))
-    return (whole.high >= total.low - SLACK) & (whole.low <= total.high + SLACK)
+    possible = (whole.high >= total.low - SLACK) & (whole.low <= total.high + SLACK)
+    return possible & (s.total.low <= s.total.high)
 
 
 def _cut_total(s: _State, low: Floats, high: Floats) -> None:
@@ -232,6 +236,12 @@ def _ratio(s: _State, name: str) -> Range:
         return Range(share(t.low, g.high), share(t.high, np.maximum(g.low, t.high)))
     least = np.maximum(n.low, t.high) + np.maximum(g.low, t.high)
     return Range(share(2 * t.low, n.high + g.high), share(2 * t.high, least))
+
+
+def _per_hit(s: _State, name: str) -> Floats:
+    """The least that one hit can add to a ratio."""
+    n, g = np.maximum(s.sizes.high, 1), np.maximum(s.given.high, 1)
+    return {"recall": 1 / n, "precision": 1 / g, "f1": 2 / (n + g)}[name]
 
 
 def _narrow_ratio(s: _State, name: str, at: Range) -> None:
