@@ -120,7 +120,9 @@ def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout,
 def test_scores_of_arrays_are_the_exact_ones() -> None:
     for known in SMALL:
         matrices = sorted(enumerated(known), key=str)[::7]
-        columns = [np.array([getattr(m, part) for m in matrices], float) for part in ("gold", "hits", "given")]
+        columns = [
+            np.array([getattr(m, part) for m in matrices], float) for part in ("gold", "hits", "given")
+        ]
         for measure in measures(len(known.classes)):
             exactly = [float(exact(measure, one, known)) for one in matrices]
             assert values(measure, *columns, known) == pytest.approx(exactly, abs=1e-12)
@@ -158,7 +160,7 @@ def test_scores_of_real_tables_of_three_and_four_classes_are_never_inconsistent(
     generator = np.random.default_rng(2)
     decided = 0
     for _ in range(n_tables):
-        gold, given = sample(generator, int(generator.integers(3, 5)), int(generator.integers(10, 600)))
+        gold, given = sample(generator, int(generator.integers(3, 5)), int(generator.integers(10, 400)))
         scores, digits = scores_of(gold, given), int(generator.integers(2, 5))
         names = [str(name) for name in generator.choice(list(scores), 3, replace=False)]
         known = layout_of(counts_of(gold), {})
@@ -201,7 +203,11 @@ def test_a_finding_names_a_matrix_or_the_definition_under_which_there_is_one(pub
 
 def test_nothing_is_called_inconsistent_without_proof() -> None:
     known = layout(400, 300, 300)
-    needs = ((Measure("macro_f1"), "0.6123"), (Measure("weighted_f1"), "0.6204"), (Measure("kappa"), "0.4101"))
+    needs = (
+        (Measure("macro_f1"), "0.6123"),
+        (Measure("weighted_f1"), "0.6204"),
+        (Measure("kappa"), "0.4101"),
+    )
     problem = Problem(known, tuple((m, Printed.read(text).interval()) for m, text in needs))
     cut_off = search(problem, 0, walks=False)
     assert cut_off.matrix is None
@@ -218,10 +224,16 @@ def test_missing_answers_are_wrong_excluded_or_a_class() -> None:
     as_class = np.where(missing, 3, given)
     f1 = f"{metrics.f1_score(gold, as_class, average='macro', labels=[0, 1, 2], zero_division=0):.4f}"
     f1_4 = f"{metrics.f1_score(gold, as_class, average='macro', zero_division=0):.4f}"
-    assert findings({"accuracy": wrong, "macro_f1": f1}, counts=counts, missing=n_missing)[0].verdict == "consistent"
+    assert (
+        findings({"accuracy": wrong, "macro_f1": f1}, counts=counts, missing=n_missing)[0].verdict
+        == "consistent"
+    )
     [found] = findings({"accuracy": excluded}, counts=counts, missing=n_missing, missing_as="excluded")
     assert found.verdict == "consistent"
-    assert "missing answers excluded" in findings({"accuracy": excluded}, counts=counts, missing=n_missing)[0].under
+    assert (
+        "missing answers excluded"
+        in findings({"accuracy": excluded}, counts=counts, missing=n_missing)[0].under
+    )
     [found] = findings({"accuracy": wrong, "macro_f1": f1_4}, counts=counts, answered=150 - n_missing)
     assert found.verdict in ("consistent", "conditional")
     assert found.verdict == "consistent" or "missing answers as one more class" in found.under
@@ -231,7 +243,8 @@ def test_missing_answers_are_wrong_excluded_or_a_class() -> None:
 
 def test_few_right_items_need_a_macro_f1_above_zero_of_unknown_labels() -> None:
     [found] = findings({"accuracy": "0.200", "macro_f1": "0.000"}, n=499, labels=10)
-    assert found.verdict == "inconsistent"
+    assert "no confusion matrix of 499 items with 10 classes has them" in found.reason
+    assert found.verdict in ("inconsistent", "untested")  # other definitions may be left undecided
     [found] = findings({"accuracy": "0.200", "macro_f1": "0.113"}, n=499, labels=10)
     assert found.verdict in ("consistent", "untested")
 
@@ -244,7 +257,8 @@ def test_means_over_runs_of_real_tables_are_never_inconsistent(n_means: int) -> 
         runs = [np.where(generator.random(60) < 0.7, gold, generator.integers(0, 3, 60)) for _ in range(5)]
         scores = [scores_of(gold, given) for given in runs]
         numbers = {
-            name: f"{np.mean([one[name] for one in scores]):.4f}" for name in ("accuracy", "macro_f1", "recall:1")
+            name: f"{np.mean([one[name] for one in scores]):.4f}"
+            for name in ("accuracy", "macro_f1", "recall:1")
         }
         [found] = findings(numbers, counts=counts_of(gold), runs=5)
         assert found.verdict in ("consistent", "untested"), numbers
@@ -263,7 +277,10 @@ def test_sums_of_rounded_runs_are_those_of_enumeration() -> None:
 @pytest.mark.parametrize(("n", "folds"), [(7, 3), (6, 3), (5, 2), (9, 4)])
 def test_means_over_folds_are_those_of_enumeration(n: int, folds: int) -> None:
     sizes = [n // folds + (i < n % folds) for i in range(folds)]
-    means = {sum(t / s for t, s in zip(right, sizes, strict=True)) / folds for right in product(*(range(s + 1) for s in sizes))}
+    means = {
+        sum(t / s for t, s in zip(right, sizes, strict=True)) / folds
+        for right in product(*(range(s + 1) for s in sizes))
+    }
     for k in range(101):
         at = Printed.read(f"{k / 100:.2f}").interval()
         possible = any(float(at.lower) - 1e-12 <= mean <= float(at.upper) + 1e-12 for mean in means)
@@ -272,7 +289,10 @@ def test_means_over_folds_are_those_of_enumeration(n: int, folds: int) -> None:
 
 def test_scores_over_folds_are_shares_or_untested() -> None:
     counts = {"a": 20, "b": 15, "c": 10}
-    found = {one.numbers: one.verdict for one in findings({"accuracy": "0.733", "macro_f1": "0.700"}, counts=counts, folds=5)}
+    found = {
+        one.numbers: one.verdict
+        for one in findings({"accuracy": "0.733", "macro_f1": "0.700"}, counts=counts, folds=5)
+    }
     assert found[("accuracy",)] == "consistent"
     assert found[("macro_f1",)] == "untested"
     [off] = findings({"recall:c": "0.55"}, counts=counts, folds=2)

@@ -137,9 +137,7 @@ def _state(boxes: Boxes, layout: Layout) -> _State:
     hits = boxes.hits.cut(0.0, boxes.gold.high)
     gold = boxes.gold.cut(hits.low, np.inf)
     sizes, right = (Range(by_class(one.low, layout), by_class(one.high, layout)) for one in (gold, hits))
-    return _State(
-        layout, gold, hits, sizes, right, boxes.given, sizes.sum().cut(*layout.n), right.sum()
-    )
+    return _State(layout, gold, hits, sizes, right, boxes.given, sizes.sum().cut(*layout.n), right.sum())
 
 
 def _by_sums(s: _State) -> None:
@@ -192,7 +190,10 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
     if name in ("kappa", "mcc"):
         return _by_chance(s, need)
     if name == "f1_of_averages":
-        p, r = (Range(o.low.mean(axis=1), o.high.mean(axis=1)) for o in (_ratio(s, "precision"), _ratio(s, "recall")))
+        p, r = (
+            Range(o.low.mean(axis=1), o.high.mean(axis=1))
+            for o in (_ratio(s, "precision"), _ratio(s, "recall"))
+        )
         least, most = (share(2 * x * y, x + y) for x, y in ((p.low, r.low), (p.high, r.high)))
         return (most >= need.low) & (least <= need.high)
     if need.measure.averaged is None:
@@ -286,10 +287,18 @@ def _by_chance(s: _State, need: Need) -> np.ndarray:
     else:
         rows = n * n - (sizes**2).sum(axis=1)
         spread = Range(s.given.low**2, s.given.high**2).sum()
-        columns = np.maximum(n * n - spread.low, 0), np.maximum(n * n - spread.high - s.layout.missing[1] ** 2, 0)
-        root_low, root_high = np.sign(need.low) * abs(need.low) ** 0.5, np.sign(need.high) * abs(need.high) ** 0.5
+        columns = (
+            np.maximum(n * n - spread.low, 0),
+            np.maximum(n * n - spread.high - s.layout.missing[1] ** 2, 0),
+        )
+        root_low, root_high = (
+            np.sign(need.low) * abs(need.low) ** 0.5,
+            np.sign(need.high) * abs(need.high) ** 0.5,
+        )
         most, least = np.sqrt(rows * columns[0]), np.sqrt(rows * columns[1])
-        cross = Range(np.minimum(root_low * least, root_low * most), np.maximum(root_high * least, root_high * most))
+        cross = Range(
+            np.minimum(root_low * least, root_low * most), np.maximum(root_high * least, root_high * most)
+        )
         eps = 1e-9 * n * n
         cross = Range(cross.low - eps, cross.high + eps)
         total = Range((cross.low + product.low) / n, (cross.high + product.high) / n)

@@ -45,13 +45,18 @@ def check_classes(group: Group, runs: int = 1) -> Iterator[Finding]:
         reason += f" The search did not decide under {listed(undecided)}."
     passing = chance([stated, *others], numbers)
     yield Finding(
-        "scores", tuple(numbers), verdict, reason, tuple(under), nearest(stated, numbers), 1 + len(others), passing
+        "scores",
+        tuple(numbers),
+        verdict,
+        reason,
+        tuple(under),
+        nearest(stated, numbers),
+        1 + len(others),
+        passing,
     )
 
 
-def _not_excluded(
-    stated: Definition, numbers: Mapping[str, Printed], found: Search, reason: str
-) -> Finding:
+def _not_excluded(stated: Definition, numbers: Mapping[str, Printed], found: Search, reason: str) -> Finding:
     """The finding where a matrix exists, or where the search did not decide."""
     if found.matrix is None:
         text = reason.format("the search reached its bound on work before a confusion matrix was excluded")
@@ -94,7 +99,7 @@ def culprits(stated: Definition, numbers: Mapping[str, Printed]) -> str:
 
 def nearest(stated: Definition, numbers: Mapping[str, Printed]) -> str:
     """A matrix with scores near all published ones, and within how many units of the last digit they are."""
-    found = closest(stated.problem(numbers))
+    found = closest(stated.problem(numbers)) if stated.layout.fixed else None
     if found is None:
         return ""
     matrix, apart = found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import did_you_mean, listed
 
 from ..findings import Group
 from ..numbers import Interval, Printed, Rounding
@@ -102,7 +102,9 @@ def read_layout(group: Group) -> tuple[Layout, str | None]:
     n = group.settings.get("n")
     if n is not None and as_whole(n) != sum(numbers.values()):
         raise refuse(group, f"n is {n}, and the counts sum to {sum(numbers.values())}; correct one of them.")
-    classes = {str(name): [str(one) for one in of] for name, of in (group.settings.get("classes") or {}).items()}
+    classes = {
+        str(name): [str(one) for one in of] for name, of in (group.settings.get("classes") or {}).items()
+    }
     absent = [label for of in classes.values() for label in of if label not in numbers]
     stated = group.settings.get("positive")
     positive = None if stated is None else str(stated)
@@ -123,7 +125,7 @@ def _unknown_counts(group: Group) -> Layout:
     if n is None or number is None or number < 2:
         raise refuse(group, "counts is missing; give it, or n and labels (how many there are, 2 or more).")
     names = tuple(f"label {k + 1}" for k in range(number))
-    return Layout(names, names, tuple(range(number)), ((0, n),) * number, (n, n))
+    return Layout(names, names, tuple(range(number)), ((1, n),) * number, (n, n))
 
 
 def read_measures(group: Group, layout: Layout, positive: str | None) -> dict[str, Measure]:
@@ -141,7 +143,9 @@ def _measure(group: Group, role: str, layout: Layout, positive: str | None) -> M
         if name == "recall" and label in layout.labels:
             return Measure("label", layout.labels.index(label))
         known = list(dict.fromkeys([*layout.classes, *layout.labels]))
-        raise refuse(group, f"'{role}' has no label of the counts{did_you_mean(label, known)}; use {listed(known)}.")
+        raise refuse(
+            group, f"'{role}' has no label of the counts{did_you_mean(label, known)}; use {listed(known)}."
+        )
     if name in OVERALL and name != "f1_of_averages":
         return Measure(name)
     if name in OF_TWO and len(layout.classes) == 2:
@@ -149,8 +153,13 @@ def _measure(group: Group, role: str, layout: Layout, positive: str | None) -> M
         same = {"specificity": "recall", "npv": "precision"}
         return Measure(same.get(name, name), 1 - at if name in same else at)
     if name in OF_TWO:
-        raise refuse(group, f"'{role}' of {len(layout.classes)} classes is of one of them; name it, as in {role}:LABEL.")
-    raise refuse(group, f"there is no score '{role}'{did_you_mean(name, OVERALL)}; use {listed(OVERALL, 20)}.")
+        raise refuse(
+            group,
+            f"'{role}' of {len(layout.classes)} classes is of one of them; name it, as in {role}:LABEL.",
+        )
+    raise refuse(
+        group, f"there is no score '{role}'{did_you_mean(name, OVERALL)}; use {listed(OVERALL, 20)}."
+    )
 
 
 def missing_of(group: Group, n: int) -> Bounds | None:
@@ -196,7 +205,9 @@ def definitions(group: Group) -> Iterator[Definition]:
                 yield replace(stated, name=f"{role}: {words}", measures={**measures, role: Measure(other)})
         if len(layout.classes) == 2 and measure.name == "macro_f1":
             for k, name in enumerate(layout.classes):
-                yield replace(stated, name=f"{role}: F1 of {name}", measures={**measures, role: Measure("f1", k)})
+                yield replace(
+                    stated, name=f"{role}: F1 of {name}", measures={**measures, role: Measure("f1", k)}
+                )
     exchanged = {
         role: Measure(_EXCHANGED[m.name], m.of) for role, m in measures.items() if m.name in _EXCHANGED
     }

@@ -118,7 +118,9 @@ class Matrix:
 
     def text(self, layout: Layout) -> str:
         """Counts in words."""
-        parts = [f"{t:,} of {n:,} {name}" for name, n, t in zip(layout.labels, self.gold, self.hits, strict=True)]
+        parts = [
+            f"{t:,} of {n:,} {name}" for name, n, t in zip(layout.labels, self.gold, self.hits, strict=True)
+        ]
         given = [f"{g:,} {name}" for name, g in zip(layout.classes, self.given, strict=True)]
         text = f"{', '.join(parts)} right"
         if len(layout.classes) > 2 or layout.missing[1]:

@@ -1,4 +1,4 @@
-"""Scores of K classes: exact values of a matrix, values of many matrices, and what boxes of matrices allow."""
+"""Scores of K classes: exact values of one matrix, and values of many in floating point."""
 
 from __future__ import annotations
 

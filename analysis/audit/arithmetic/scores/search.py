@@ -98,7 +98,9 @@ def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Searc
         settled = (ends[0] == ends[1]).all(axis=1)  # a box of one matrix, which does not fit
         order = np.argsort(apart[~settled], kind="stable")
         ends = [end[~settled][order] for end in ends]
-        boxes = Boxes.from_ends(np.vstack([ends[0], low[~chosen]]), np.vstack([ends[1], high[~chosen]]), layout)
+        boxes = Boxes.from_ends(
+            np.vstack([ends[0], low[~chosen]]), np.vstack([ends[1], high[~chosen]]), layout
+        )
     return Search(found)
 
 
@@ -170,7 +172,7 @@ def _repaired(counts: Floats, low: Floats, high: Floats, least: Floats | int, mo
 
 
 def closest(problem: Problem) -> tuple[Matrix, float] | None:
-    """A matrix with scores near the middles of their intervals, and the largest distance, in widths of those."""
+    """A matrix with scores near the middles of their intervals, and the largest distance in widths."""
     root = Boxes.whole(problem.layout)
     low, high = (end[0] for end in root.ends)
     generator = np.random.default_rng(1)
@@ -199,7 +201,7 @@ def from_middles(problem: Problem, matrices: Floats) -> Floats:
 
 
 def distances(problem: Problem, matrices: Floats) -> Floats:
-    """How far scores are outside their intervals, in widths of those, and how many items sums are wrong by."""
+    """How far scores are outside their intervals, in widths, and by how many items sums are wrong."""
     layout, r = problem.layout, len(problem.layout.labels)
     gold, hits, given = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
     apart = np.zeros(len(matrices))
@@ -255,7 +257,7 @@ def _walk(
 
 
 def moves(layout: Layout, generator: np.random.Generator, m: int) -> Floats:
-    """Random changes of counts, shape (m, 2 labels + classes): hits, and answers from one class to another."""
+    """Random changes of hits and of answers to other classes, shape (m, 2 labels + classes)."""
     r, k = len(layout.labels), len(layout.classes)
     rows = np.arange(m)
     change = np.zeros((m, 2 * r + k))
