@@ -13,6 +13,8 @@ from math import ceil, floor
 
 import numpy as np
 
+from conjury.inference.errors import listed
+
 from ..findings import Finding, Group, Verdict, decide
 from ..numbers import ROUNDINGS, Interval, Printed, Rounding
 from ..settings import refuse, whole
@@ -42,7 +44,8 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
     if first is not False:
         verdict: Verdict = "consistent" if first else "untested"
         text = "possible" if first else "not excluded"
-        yield Finding("scores", tuple(numbers), verdict, f"{scores}: {text} as means over {runs:,} runs.")
+        reason = f"{scores}: {text} as means over {runs:,} runs."
+        yield Finding("scores", tuple(numbers), verdict, reason, undecided=first is None)
         return
     for name, rounding in tried[1:]:
         other = Definition(name, stated.layout, stated.measures, rounding)
@@ -52,9 +55,11 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
     )
     answers["each run rounded first"] = rounded_first(stated, numbers, runs)
     under = tuple(name for name, answer in answers.items() if answer)
-    undecided = any(answer is None for answer in answers.values())
-    verdict = "conditional" if under else "untested" if undecided else "inconsistent"
+    undecided = [name for name, answer in answers.items() if answer is None]
+    verdict = "conditional" if under else "inconsistent"
     reason = f"{scores}: impossible as means over {runs:,} runs of the stated items."
+    if undecided:
+        reason += f" Not decided under {listed(undecided)}."
     yield Finding("scores", tuple(numbers), verdict, reason, under, n_definitions=len(answers))
 
 

@@ -1,8 +1,8 @@
 """Boxes of confusion matrices: least and largest counts of many boxes at once, narrowed by sums and scores.
 
 A box has a least and a largest number for the gold items and the hits of each label and for the answers of
-each class. All bounds are of floating-point numbers with a slack that is far above their errors: a box is only
-dropped if no matrix in it can have the scores.
+each class. Bounds are floating-point numbers with a slack that is far above their errors: a box is only dropped
+if no matrix in it can have the scores.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes of matrices: bounds of gold items and hits by label, shape (m, labels), and of answers by class."""
+    """Boxes of matrices: bounds of gold items and hits, shape (m, labels), and of answers by class."""
 
     gold: Range
     hits: Range

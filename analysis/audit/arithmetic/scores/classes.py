@@ -32,18 +32,20 @@ def check_classes(group: Group, runs: int = 1) -> Iterator[Finding]:
     if not found.exhausted:
         yield _not_excluded(stated, numbers, found, f"{scores}: {{}} for {items}")
         return
-    under, undecided = [], []
+    under, undecided, decided = [], [], [stated]
     for other in others:
         result = search(other.problem(numbers), OTHERS)
         if result.matrix is not None:
             under.append(other.name)
         elif not result.exhausted:
             undecided.append(other.name)
+            continue
+        decided.append(other)
     reason = f"{scores}: no confusion matrix of {items} has them{culprits(stated, numbers)}."
-    verdict: Verdict = "conditional" if under else "untested" if undecided else "inconsistent"
-    if verdict == "untested":
+    verdict: Verdict = "conditional" if under else "inconsistent"
+    if undecided:
         reason += f" The search did not decide under {listed(undecided)}."
-    passing = chance([stated, *others], numbers)
+    passing = chance(decided, numbers)
     yield Finding(
         "scores",
         tuple(numbers),
@@ -60,7 +62,7 @@ def _not_excluded(stated: Definition, numbers: Mapping[str, Printed], found: Sea
     """The finding where a matrix exists, or where the search did not decide."""
     if found.matrix is None:
         text = reason.format("the search reached its bound on work before a confusion matrix was excluded")
-        return Finding("scores", tuple(numbers), "untested", f"{text}.")
+        return Finding("scores", tuple(numbers), "untested", f"{text}.", undecided=True)
     passing = chance([stated], numbers)
     verdict: Verdict = "untested" if passing == 1 else "consistent"
     text = f"{reason.format('possible')}, such as {found.matrix.text(stated.layout)}."
