@@ -7,8 +7,9 @@ impossible if no matrix reaches it from below or from above. Between the two not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 
 import numpy as np
@@ -160,7 +161,10 @@ def _of_folds(role: str, number: Printed, n: int, folds: int) -> Finding:
     def fits(rounding: Rounding) -> bool:
         return mean_over_folds(number.interval(rounding), n, folds)
 
-    tried = {("as stated" if r == "nearest" else r): lambda r=r: fits(r) for r in ROUNDINGS}
+    tried: dict[str, Callable[[], bool]] = {
+        ("as stated" if rounding == "nearest" else rounding): partial(fits, rounding)
+        for rounding in ROUNDINGS
+    }
     tried["share of all folds together"] = lambda: bool((number.interval() * n).integers())
     least = n // folds
     reason = f"{number.text} is a mean over {folds:,} folds of {least:,}"
@@ -187,4 +191,4 @@ def _chance(number: Printed, n: int, folds: int) -> float:
     """At most the share of values with as many digits that are means over folds."""
     size, larger = divmod(n, folds)
     sums = ((folds - larger) * size + 1) * (larger * (size + 1) + 1)
-    return float(min(sums / (1 / number.step + 1), 1.0))
+    return min(float(sums / (1 / number.step + 1)), 1.0)

@@ -1,8 +1,8 @@
 """Boxes of confusion matrices: least and largest counts of many boxes at once, narrowed by sums and scores.
 
 A box has a least and a largest number for the gold items and the hits of each label and for the answers of
-each class. Bounds are floating-point numbers with a slack that is far above their errors: a box is only dropped
-if no matrix in it can have the scores.
+each class. Bounds are floating-point numbers with a slack that is far above their errors: a box is dropped
+only if no matrix in it can have the scores.
 """
 
 from __future__ import annotations
@@ -195,7 +195,8 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
             for o in (_ratio(s, "precision"), _ratio(s, "recall"))
         )
         least, most = (share(2 * x * y, x + y) for x, y in ((p.low, r.low), (p.high, r.high)))
-        return (most >= need.low) & (least <= need.high)
+        possible: np.ndarray = (most >= need.low) & (least <= need.high)
+        return possible
     if need.measure.averaged is None:
         own = np.full(s.given.low.shape, 0.0), np.full(s.given.low.shape, 1.0)
         own[0][:, k], own[1][:, k] = need.low, need.high
@@ -219,8 +220,8 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
     least = share(kept.low, weights.high)
     most = np.where(weights.low > 0, share(kept.high, weights.low), 1.0)
     _narrow_ratio(s, ratio, Range(least, most))
-    possible = (whole.high >= total.low - SLACK) & (whole.low <= total.high + SLACK)
-    return possible & (s.total.low <= s.total.high)
+    reached = (whole.high >= total.low - SLACK) & (whole.low <= total.high + SLACK)
+    return reached & (s.total.low <= s.total.high)
 
 
 def _cut_total(s: _State, low: Floats, high: Floats) -> None:
@@ -242,7 +243,8 @@ def _ratio(s: _State, name: str) -> Range:
 def _per_hit(s: _State, name: str) -> Floats:
     """The least that one hit can add to a ratio."""
     n, g = np.maximum(s.sizes.high, 1), np.maximum(s.given.high, 1)
-    return {"recall": 1 / n, "precision": 1 / g, "f1": 2 / (n + g)}[name]
+    least: dict[str, Floats] = {"recall": 1 / n, "precision": 1 / g, "f1": 2 / (n + g)}
+    return least[name]
 
 
 def _narrow_ratio(s: _State, name: str, at: Range) -> None:
@@ -251,7 +253,8 @@ def _narrow_ratio(s: _State, name: str, at: Range) -> None:
     t, n, g = s.right, s.sizes, s.given
 
     def divided(part: Floats, by: Floats) -> Floats:
-        return np.divide(part, by, out=np.full(part.shape, HUGE), where=by > 0)
+        ratios: Floats = np.divide(part, by, out=np.full(part.shape, HUGE), where=by > 0)
+        return ratios
 
     if name == "recall":
         s.right = t.cut(low * n.low, high * n.high)

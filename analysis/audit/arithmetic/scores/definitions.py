@@ -174,10 +174,10 @@ def missing_of(group: Group, n: int) -> Bounds | None:
         return None
     if value == "unknown":
         return 0, n - 1
-    number = as_whole(value)
-    if number is None or not 0 <= number < n:
+    count = as_whole(value)
+    if count is None or not 0 <= count < n:
         raise refuse(group, f"missing is {value!r}; give a whole number below {n:,}, or unknown.")
-    return number, number
+    return count, count
 
 
 def with_missing(layout: Layout, missing: Bounds | None, treatment: str) -> Layout:

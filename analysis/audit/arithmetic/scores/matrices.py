@@ -69,12 +69,13 @@ def check_scores(group: Group) -> Iterator[Finding]:
     """Whether a confusion matrix of the stated items has all published scores.
 
     ``counts`` are the numbers of gold labels. ``positive`` names the positive class of two, and ``classes``
-    lists the labels of which classes consist, whose recalls are the roles ``recall:LABEL``. Without a positive
-    class each label or class counts, and ``precision:LABEL`` and ``f1:LABEL`` are scores of one of them.
-    Without counts, ``n`` is the number of items and ``labels`` that of classes. ``missing`` answers, or all but
-    those ``answered``, are wrong or excluded (``missing_as``). ``runs`` states that scores are means over runs
-    on the same items, of which shares are decided exactly; with ``pooled: true`` all runs are in one matrix.
-    ``folds`` are parts over which scores are averaged. A score without a value (0 / 0) counts as 0.
+    lists the labels of which classes consist, whose recalls are the roles ``recall:LABEL``. Without a
+    positive class each label or class counts, and ``precision:LABEL`` and ``f1:LABEL`` are scores of one of
+    them. Without counts, ``n`` is the number of items and ``labels`` that of classes. ``missing`` answers, or
+    all but those ``answered``, are wrong or excluded (``missing_as``). ``runs`` states that scores are means
+    over runs on the same items, of which shares are decided exactly; with ``pooled: true`` all runs are in
+    one matrix. ``folds`` are parts over which scores are averaged. A score without a value (0 / 0) counts as
+    0.
     """
     runs = whole(group, "runs", 1) or 1
     if "folds" in group.settings:

@@ -39,10 +39,11 @@ class Measure:
         return (ratio, kind == "weighted") if kind in ("macro", "weighted") else None
 
 
-def share(part: Any, whole: Any) -> Any:
+def share(part: Any, whole: Any) -> Floats:
     """Ratios of arrays, 0 where they have no value (0 / 0)."""
     shape = np.broadcast(part, whole).shape
-    return np.divide(part, whole, out=np.zeros(shape), where=np.asarray(whole) > 0)
+    ratios: Floats = np.divide(part, whole, out=np.zeros(shape), where=np.asarray(whole) > 0)
+    return ratios
 
 
 def exact(measure: Measure, matrix: Matrix, layout: Layout) -> Fraction:
@@ -110,7 +111,9 @@ def values(measure: Measure, gold: Floats, hits: Floats, given: Floats, layout: 
 
     if measure.averaged is not None:
         name, weighted = measure.averaged
-        return share((sizes * ratio(name)).sum(axis=1), n) if weighted else ratio(name).mean(axis=1)
+        terms = sizes * ratio(name)
+        mean: Floats = share(terms.sum(axis=1), n) if weighted else ratio(name).mean(axis=1)
+        return mean
     if measure.name in RATIOS:
         return ratio(measure.name)[:, measure.of]
     if measure.name == "accuracy":

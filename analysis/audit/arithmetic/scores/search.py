@@ -264,7 +264,7 @@ def moves(layout: Layout, generator: np.random.Generator, m: int) -> Floats:
     largest = max(np.log2(max(max(layout.sizes), 2)) - 1, 1)
 
     def size() -> Floats:
-        return np.floor(2 ** generator.uniform(0, largest, m)) * generator.choice([-1, 1], m)
+        return np.asarray(np.floor(2 ** generator.uniform(0, largest, m)) * generator.choice([-1, 1], m))
 
     kind = generator.integers(0, 4, m)
     step = size() * (kind != 1)
