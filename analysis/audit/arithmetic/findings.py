@@ -43,6 +43,8 @@ class Finding:
         Probability that random numbers of as many digits would be consistent: under the stated definition
         where the verdict is "consistent" or "untested", otherwise under any of those tried; None where it was
         not computed.
+    undecided : bool
+        Whether a search ended before it decided, so that "untested" does not mean that nothing is excluded.
     """
 
     check: str
@@ -53,6 +55,7 @@ class Finding:
     nearest: str = ""
     n_definitions: int = 1
     chance: float | None = None
+    undecided: bool = False
 
 
 @dataclass(frozen=True)

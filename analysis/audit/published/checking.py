@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.writing import whole
 
 from ...results import Result
-from ..arithmetic.findings import REGISTERED, Finding
+from ..arithmetic.findings import REGISTERED, Finding, Verdict
 from .description import Described, Description, read_description
 from .grid import Table
 from .groups import Place, Source, Taken, groups_of
@@ -241,6 +241,11 @@ def under_alternative(findings: Sequence[Finding], name: str, others: Sequence[F
             result.append(finding)
             continue
         tried = finding.n_definitions + other.n_definitions
+        if other.undecided:
+            reason = f"{finding.reason} The search did not decide under {name}."
+            verdict: Verdict = "untested" if finding.verdict == "inconsistent" else finding.verdict
+            result.append(replace(finding, verdict=verdict, reason=reason, n_definitions=tried, chance=None))
+            continue
         both = None
         if finding.chance is not None and other.chance is not None:
             both = min(finding.chance + other.chance, 1.0)

@@ -1,4 +1,4 @@
-"""Published classification scores: whether one confusion matrix of two classes can have them."""
+"""Published classification scores: whether one confusion matrix, or runs or folds, can have them."""
 
 from .formulas import SCORES, exact_score
 from .matrices import confusion_matrices

@@ -1,4 +1,4 @@
-"""Published classification scores: whether one confusion matrix of two classes can have them."""
+"""Published classification scores: which search decides them, and that over all matrices of two classes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from conjury.inference.errors import InputError
 from ..findings import Finding, Group, arithmetic, decide
 from ..numbers import ROUNDINGS, Interval, Printed, Rounding
 from ..settings import as_whole, refuse, whole
+from .averages import check_folds, check_runs
+from .classes import check_classes
+from .definitions import several_classes
 from .formulas import OTHER, SCORES, exact_score
 from .shares import counts_of_share, without_counts
 
@@ -53,19 +56,35 @@ class Counts:
 @arithmetic(
     "scores",
     "Scores of one confusion matrix",
-    uses=tuple(name for name in SCORES if name != "f1_negative"),
-    settings=("counts", "classes", "positive", "n", "runs", "pooled"),
+    uses=(
+        *(name for name in SCORES if name != "f1_negative"),
+        *("macro_recall", "macro_precision", "weighted_precision"),
+    ),
+    settings=(
+        *("counts", "classes", "positive", "n", "labels", "runs", "pooled", "folds"),
+        *("missing", "missing_as", "answered"),
+    ),
 )
 def check_scores(group: Group) -> Iterator[Finding]:
-    """Whether a confusion matrix of two classes with the stated gold labels has all published scores.
+    """Whether a confusion matrix of the stated items has all published scores.
 
-    ``counts`` are the numbers of gold labels; ``positive`` names the positive class, and ``classes`` the
-    labels of which it consists, whose recalls are the roles ``recall:LABEL``. Without counts, ``n`` is the
-    number of items. ``runs`` states that scores are means over runs on the same items, of which only shares
-    are decided; with ``pooled: true`` all runs are in one matrix. A score without a value (0 / 0) counts as
+    ``counts`` are the numbers of gold labels. ``positive`` names the positive class of two, and ``classes``
+    lists the labels of which classes consist, whose recalls are the roles ``recall:LABEL``. Without a
+    positive class each label or class counts, and ``precision:LABEL`` and ``f1:LABEL`` are scores of one of
+    them. Without counts, ``n`` is the number of items and ``labels`` that of classes. ``missing`` answers, or
+    all but those ``answered``, are wrong or excluded (``missing_as``). ``runs`` states that scores are means
+    over runs on the same items, of which shares are decided exactly; with ``pooled: true`` all runs are in
+    one matrix. ``folds`` are parts over which scores are averaged. A score without a value (0 / 0) counts as
     0.
     """
     runs = whole(group, "runs", 1) or 1
+    if "folds" in group.settings:
+        yield from check_folds(group)
+        return
+    if several_classes(group):
+        pooled = runs == 1 or group.settings.get("pooled")
+        yield from check_classes(group, runs) if pooled else check_runs(group, runs)
+        return
     counts = _counts(group)
     if counts is None:
         yield from without_counts(group, runs)
