@@ -156,7 +156,7 @@ def counts_of(gold: np.ndarray) -> dict[str, int]:
     return {str(k): int(n) for k, n in enumerate(np.bincount(gold))}
 
 
-@pytest.mark.parametrize("n_tables", [60, *EXTRA])
+@pytest.mark.parametrize("n_tables", [20, *EXTRA])
 def test_scores_of_real_tables_of_three_and_four_classes_are_never_inconsistent(n_tables: int) -> None:
     generator = np.random.default_rng(2)
     decided = 0
