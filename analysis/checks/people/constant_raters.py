@@ -223,7 +223,8 @@ def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: in
     def log_falling(n: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Logarithm of n (n - 1) ... with m factors, over strata, shape (kinds,); of more than n, -inf."""
         logs = log_factorial[n] - log_factorial[np.maximum(n - m, 0)]
-        return np.where(m > n, -np.inf, logs).sum(axis=1)
+        summed: np.ndarray = np.where(m > n, -np.inf, logs).sum(axis=1)
+        return summed
 
     bottom = log_falling(size, kinds.sum(axis=1))
     total = 0.0
