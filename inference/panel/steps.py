@@ -9,7 +9,9 @@ from ..study.panel import AttentionCheck, Question
 from .plan import PlannedTask
 from .shown import Shown
 
-Ended = Literal["finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "closed"]
+Ended = Literal[
+    "finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "closed", "no_person"
+]
 
 
 @dataclass(frozen=True)
