@@ -16,10 +16,10 @@ from .commands.agreement import agreement, alt_test
 from .commands.check import check
 from .commands.collect import collect
 from .commands.compare import compare
-from .commands.design import design
+from .commands.designs.design import design
+from .commands.designs.power import power
 from .commands.diagnose import diagnose
 from .commands.fit import fit
-from .commands.power import power
 from .commands.raters import raters
 from .commands.report import report
 from .commands.runs import ledger, parse, retry, status

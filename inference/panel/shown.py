@@ -147,8 +147,8 @@ def _file(root: Path, place: str, files: dict[str, tuple[Path, str]], what: str)
     path = (root / place).resolve()
     if "://" in place or not path.is_relative_to(root.resolve()):
         raise InputError(
-            f"{what}: {place} is no file inside {root}; people see pictures and clips of this folder alone, so "
-            "move it there."
+            f"{what}: {place} is no file inside {root}; people see pictures and clips of this folder alone, "
+            "so move it there."
         )
     kind = IMAGES.get(path.suffix.lower()) or CLIPS.get(path.suffix.lower())
     if kind is None or not path.is_file():
