@@ -215,7 +215,7 @@ def _of_items(study: ItemStudy, section: PanelSection, folder: RunFolder, people
     if isinstance(study.response, Choice):
         raise InputError(f"Study {study.name} asks for choices between items; ask for ratings or labels.")
     items = read_table(study.folder / study.items, "items")
-    used = items[(items["item_id"] != section.practice_item).to_numpy(bool)].reset_index(drop=True)
+    used = items[(items["item_id"] != (section.practice_item or "")).to_numpy(bool)].reset_index(drop=True)
     if section.practice_item is not None and len(used) == len(items):
         raise InputError(
             f"panel.practice_item: there is no item '{section.practice_item}' in {study.items}; name one."
