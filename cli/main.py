@@ -20,6 +20,7 @@ from .commands.designs.design import design
 from .commands.designs.power import power
 from .commands.diagnose import diagnose
 from .commands.fit import fit
+from .commands.people.export import export
 from .commands.raters import raters
 from .commands.report import report
 from .commands.runs import ledger, parse, retry, status
@@ -52,6 +53,7 @@ app = typer.Typer(
 app.command()(simulate)
 app.command()(example)
 app.command("import")(import_)
+app.command()(export)
 app.command()(perturb)
 app.command()(render)
 app.command()(gallery)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ CHOICE = "choice"  # id of the answer to a pair
 MOST_OPTIONS = 21  # points of a scale that are shown as options; a scale with more of them takes a number
 PLAN = "conjury_plan"  # where an export states to which plan its answers belong
 HASH_LENGTH = 16
+FOLDER = "elsewhere"  # in the folder of a run, with a folder per program
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,12 @@ def refuse_lines(study: Study | ItemStudy, program: str) -> None:
 
 
 def plan_name(plan: PanelPlan) -> str:
-    """Short hash of who sees what, by which an export of answers is recognised."""
-    return plan.sha256()[:HASH_LENGTH]
+    """Short hash of who sees which tasks, by which an export of answers is recognised."""
+    digest = hashlib.sha256()
+    for slot in plan.slots:
+        tasks = [(task.name, task.subjects, task.repeat_of) for task in slot.tasks]
+        digest.update(repr((slot.name, tasks)).encode())
+    return digest.hexdigest()[:HASH_LENGTH]
 
 
 def subjects_of(plan: PanelPlan) -> list[str]:

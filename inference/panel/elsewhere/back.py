@@ -16,7 +16,7 @@ from ...humans.qualtrics import SKIPPED, TIMES, exclusion_marks, read_responses
 from ...humans.texts import read_times, require_column
 from ..plan import PanelPlan
 from .answers import HUMAN, Fielded, Visit, tables_of
-from .asked import PLAN, answers_of
+from .asked import FOLDER, PLAN, answers_of
 from .qualtrics import SLOT, TIMING, column_of_attention, column_of_question, segments
 
 UNFINISHED = "unfinished"
@@ -44,13 +44,22 @@ def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
     InputError
         The file is no such export, or belongs to another plan.
     """
-    if program not in READERS:
-        raise InputError(
-            f"--format {program}{did_you_mean(program, READERS)} does not go with --study and answers of "
-            f"people; use {', '.join(READERS)}."
-        )
+    check_program(program, plan.folder)
     visits = list(READERS[program](Path(path), plan))
     return tables_of(plan, visits, str(path), numbered=program == "qualtrics")
+
+
+def check_program(program: str, run: Path) -> None:
+    """Refuse a program that has no answers to tasks, and a run that was not exported for it."""
+    if program not in READERS:
+        raise InputError(
+            f"--format {program}{did_you_mean(program, READERS)} does not go with --study; use "
+            f"{', '.join(READERS)}, or omit --format to read completions of models."
+        )
+    if not (run / FOLDER / program).is_dir():
+        raise InputError(
+            f"{run} has not been exported for {program}; name the run that was exported with --run."
+        )
 
 
 def _of_qualtrics(path: Path, plan: PanelPlan) -> Iterator[Visit]:
@@ -174,8 +183,8 @@ def _of_label_studio(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         for name in (SLOT, TASK):
             if name not in work.data:
                 raise InputError(
-                    f"{source}: task {work.task} has no '{name}' among its data; import tasks.json of `conjury "
-                    "export` into Label Studio, and export its annotations."
+                    f"{source}: task {work.task} has no '{name}' among its data; import tasks.json of "
+                    "`conjury export` into Label Studio, and export its annotations."
                 )
         key = (work.judge, str(work.data[SLOT]))
         plans[key] = str(work.data.get(PLAN, ""))
@@ -237,4 +246,4 @@ def _is_number(text: str) -> bool:
         return False
 
 
-__all__ = ["read_elsewhere"]
+__all__ = ["check_program", "read_elsewhere"]

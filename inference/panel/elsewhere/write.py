@@ -13,7 +13,7 @@ from ...study.models import AnyStudy, ItemStudy, Study
 from ...study.panel import ADDRESS
 from ...tables.writing import whole
 from ..plan import PanelPlan, make_plan
-from .asked import Files, answers_of, refuse_lines
+from .asked import FOLDER, Files, answers_of, refuse_lines
 from .jspsych import jspsych_experiment
 from .label_studio import label_studio_project
 from .prolific import Offer, address_with, prolific_study
@@ -25,7 +25,6 @@ PROGRAMS = {
     "label-studio": "Label Studio",
     "prolific": "Prolific",
 }
-FOLDER = "elsewhere"
 
 
 @dataclass(frozen=True)
