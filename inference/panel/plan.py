@@ -2,15 +2,17 @@
 
 A slot is one participation that is wanted: a planned set of tasks with a name such as ``human_0007``. Of a
 conjoint, slots are the people of the design (`conjury.inference.design.panels`); of items, the raters of the
-study's Latin square, or draws that show every item equally often. Positions and the order of tasks are drawn
-anew from the seed for each slot, so everybody who is given a slot sees the same; a swapped repeat stays last.
-Nothing here is stored: the same study, folder and seed give the same plan on every host, and a hash of it in
-the database proves it.
+study's Latin square, or draws that show every item equally often. Positions are those of the design, which
+draws them at random, so that a pair has one name and the same positions for people and models. The order of
+tasks is drawn from the seed for each slot, so everybody who is given a slot sees the same; a swapped repeat
+stays last. Nothing is drawn twice: the same study, folder and seed give the same plan on every host, and a
+hash of it in the database proves it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,11 +34,13 @@ from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.panel import PanelSection
 from ..tables.columns import stream
 from ..tables.files import read_table
-from ..tables.limits import RESPONDENTS
+from ..tables.limits import EXPORT_BYTES, RESPONDENTS, parse_json, read_content
 from ..tables.schema import POSITIONS, SAMPLING
+from ..tables.writing import whole
 from .shown import Shown, ShownItems, shown_items, shown_profiles
 
 PRACTICE = "practice"
+PANEL_FILE = "panel.json"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,6 @@ class PlannedTask:
 
     name: str  # task_id of a pair, or item_id
     subjects: tuple[str, ...]  # profile numbers in positions A and B, or the item
-    flipped: bool = False  # whether positions are exchanged compared with the design
     repeat_of: str | None = None
     sampling: float | None = None
 
@@ -85,8 +88,10 @@ class PanelPlan:
     by_number: Mapping[int, Slot] = field(default_factory=dict)
 
     def sha256(self) -> str:
-        """Hash of who sees what."""
-        digest = hashlib.sha256()
+        """Hash of who sees what on which pages, and of how it is answered; texts of pages may change."""
+        section, digest = self.section, hashlib.sha256()
+        pages = (section.consent is not None, section.instructions is not None)
+        digest.update(repr((self.study.response, *pages, section.attention, section.questions)).encode())
         for slot in self.slots:
             digest.update(repr((slot.number, slot.name, slot.tasks, slot.practice)).encode())
         for name in sorted({name for slot in self.slots for task in slot.tasks for name in task.subjects}):
@@ -100,7 +105,7 @@ def make_plan(
     *,
     out: str | Path | None = None,
     people: int | None = None,
-    images: bool = False,
+    images: bool | None = None,
     pictures: Path = Path("stimuli"),
 ) -> PanelPlan:
     """Draw or read who sees what, and write the design of the run.
@@ -113,8 +118,9 @@ def make_plan(
         Folder of the run; by default ``runs/STUDY``.
     people : int, optional
         Number of slots; by default that of the study file.
-    images : bool
-        Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``.
+    images : bool, optional
+        Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``; by
+        default as in the run before, else not.
 
     Raises
     ------
@@ -131,6 +137,7 @@ def make_plan(
     known = load_any_study(study) if isinstance(study, str | Path) else study
     section = known.panel or PanelSection()
     folder = run_folder(known, out)
+    images = _pictured(folder, images, known.here)
     if isinstance(known, ItemStudy):
         plan = _of_items(known, section, folder, people or section.people)
     elif isinstance(known, Study):
@@ -138,6 +145,18 @@ def make_plan(
     else:
         raise InputError(f"Study {known.name} is of no kind that people can judge; use conjoint or items.")
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
+
+
+def _pictured(folder: RunFolder, images: bool | None, study: str) -> bool:
+    """Whether people of a run see pictures; the run keeps it with the name of the study."""
+    path = folder.path / "design" / PANEL_FILE
+    before = parse_json(read_content(path, EXPORT_BYTES).decode()) if path.is_file() else {}
+    chosen = bool(before.get("images", False)) if images is None else images
+    known = {"study": study, "images": chosen}
+    if known != before:
+        with whole(path) as file:
+            file.write(json.dumps(known).encode())
+    return chosen
 
 
 # ---- pairs ----
@@ -186,16 +205,12 @@ def _slots_of_pairs(tasks: pd.DataFrame, seed: int, practice: PlannedTask | None
         first = own.iloc[:: len(POSITIONS)]
         sides = own["profile_id"].to_numpy(dtype=np.int64).reshape(-1, len(POSITIONS))
         chances = first[SAMPLING].to_numpy(dtype=float)
-        rng = stream(seed, "presentation", str(judge))
-        flips = dict(zip(first["task_id"], rng.random(len(first)) < 0.5, strict=True))
         planned = []
         for row, (name, original) in enumerate(zip(first["task_id"], first["repeat_of"], strict=True)):
-            repeats = None if pd.isna(original) else str(original)
-            flipped = bool(flips[name if repeats is None else repeats])
-            pair = sides[row, ::-1] if flipped else sides[row]
             chance = None if np.isnan(chances[row]) else float(chances[row])
-            shown = tuple(str(one) for one in pair)
-            planned.append(PlannedTask(str(name), shown, flipped, repeats, chance))
+            pair = tuple(str(one) for one in sides[row])
+            planned.append(PlannedTask(str(name), pair, None if pd.isna(original) else str(original), chance))
+        rng = stream(seed, "presentation", str(judge))
         yield Slot(number, str(judge), in_order(planned, rng), practice)
 
 

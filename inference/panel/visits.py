@@ -1,23 +1,40 @@
 """Visits of people: arrive, see the page they are on, submit it; everything that the pages may ask.
 
-There are no web types in here. One `Visits` serves one process and is safe to use from several threads; several
-processes may share one database.
+There are no web types in here. One `Visits` serves one process and is safe to use from several threads;
+several processes may share one database.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, cast
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from ..errors import InputError
-from .plan import PanelPlan
-from .status import PanelFigures
-from .steps import EndStep, Step
-from .tables import PanelTables
+from .plan import PanelPlan, Slot
+from .reading_answers import Reason, read_answers
+from .status import PanelFigures, figures_of
+from .steps import AttentionStep, Ended, EndStep, Pages, QuestionsStep, Step, TaskStep, TextStep
+from .storage import visiting as rows
+from .storage.opening import Database, checkpoint, open_database
+from .storage.reading import read_stored
+from .storage.visiting import VisitRow
+from .tables import PanelTables, tables_of
 
-Reason = Literal["missing", "not_an_option", "not_a_number", "out_of_range", "too_long"]
+SIMULATED = "simulated"
+TOKEN = "researcher_token_sha256"
+LONGEST = 256  # characters of a parameter of the address
+WIDEST = 100_000  # pixels of a screen
+MOST_LOST = 1_000_000
+LONGEST_MS = 30 * 24 * 3_600_000.0
+DEVICES = ("phone", "tablet", "computer")
 
 
 class UnknownVisit(InputError):
@@ -59,13 +76,28 @@ def utc_now() -> datetime:
 
 
 class Visits:
-    """Visits of one panel, stored in a database."""
+    """Visits of one panel, stored in a database; `open` makes one.
 
-    plan: PanelPlan
+    Attributes
+    ----------
+    plan : PanelPlan
+    """
+
+    def __init__(self, plan: PanelPlan, database: Database, now: Callable[[], datetime]) -> None:
+        self.plan = plan
+        self._database = database
+        self._clock = now
+        self._pages = Pages(plan)
 
     @classmethod
     def open(
-        cls, plan: PanelPlan, url: str | None = None, *, now: Callable[[], datetime] = utc_now
+        cls,
+        plan: PanelPlan,
+        url: str | None = None,
+        *,
+        now: Callable[[], datetime] = utc_now,
+        simulated: bool = False,
+        make: bool = True,
     ) -> Visits:
         """Open the database of a panel, or make it.
 
@@ -73,17 +105,43 @@ class Visits:
         ----------
         plan : PanelPlan
         url : str, optional
-            ``postgresql+psycopg://...``; by default SQLite in WAL mode, in ``panel.sqlite`` of the folder of
-            the run.
+            ``postgresql+psycopg://...`` or ``sqlite:///FILE``; by default SQLite in WAL mode, in
+            ``panel.sqlite`` of the folder of the run.
         now : callable
             The clock, in UTC.
+        simulated : bool
+            Whether people are simulated, which marks all that they answer. Real and simulated people are not
+            stored in one database.
+        make : bool
+            Whether a database is made where there is none.
 
         Raises
         ------
         InputError
             Where the database belongs to another plan, or cannot be opened.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from conjury.inference.panel.plan import make_plan
+        >>> visits = Visits.open(make_plan("moderation", people=2, out=tempfile.mkdtemp()))
+        >>> visit = visits.arrive({}, {}, "en")
+        >>> type(visits.step(visit)).__name__
+        'TextStep'
+        >>> visits.close()
         """
-        raise NotImplementedError
+        known = {
+            "study": plan.study.name,
+            "origin": SIMULATED if simulated else "",
+            "plan": plan.sha256(),
+        }
+        numbers = [slot.number for slot in plan.slots]
+        return cls(plan, open_database(url, plan.folder, numbers, known, make=make), now)
+
+    @property
+    def place(self) -> str:
+        """Where the database is, without a password."""
+        return self._database.place
 
     def arrive(
         self, parameters: Mapping[str, str], device: Mapping[str, str], language: str
@@ -104,9 +162,24 @@ class Visits:
         -------
         str or EndStep
             Id of the visit; or the end, with number 0 of 0: ``full`` where no slot is left, ``no_person``
-            where the study requires the parameter of the person and it is absent, ``closed``.
+            where the study requires the parameter of the person and it is absent.
         """
-        raise NotImplementedError
+        recruiting = self.plan.section.recruiting
+        given = {name: parameters.get(name, "").strip()[:LONGEST] for name in recruiting.parameters}
+        named = {name: value for name, value in given.items() if value}
+        person = named.get(recruiting.person)
+        if person is None and recruiting.required:
+            return EndStep(0, 0, "no_person")
+        known = self._known_person(person)
+        if known is not None:
+            return known
+        try:
+            return self._begin(named, device, self._language(language))
+        except IntegrityError:  # the same person arrived at the same moment
+            known = self._known_person(person)
+            if known is None:
+                raise
+            return known
 
     def step(self, visit: str) -> Step:
         """Return the page that a person is on.
@@ -115,7 +188,9 @@ class Visits:
         ------
         UnknownVisit
         """
-        raise NotImplementedError
+        with self._database.read() as connection:
+            row = _required(rows.find_visit(connection, visit))
+        return self._step_of(row)
 
     def submit(
         self, visit: str, number: int, answers: Mapping[str, str], timing: Timing | None = None
@@ -129,7 +204,42 @@ class Visits:
         ------
         UnknownVisit
         """
-        raise NotImplementedError
+        with self._database.write() as connection:
+            row = _required(rows.find_visit(connection, visit, lock=True))
+            step = self._step_of(row)
+            if isinstance(step, EndStep):
+                if row.ended is None:  # its slot was given to another
+                    self._end(connection, row, "timed_out")
+                return step
+            if step.number != number:
+                return step
+            kept, refused = read_answers(self.plan.study, step, answers)
+            if refused:
+                return Refused(refused)
+            now = self._now()
+            rows.add_answer(
+                connection,
+                kept,
+                **_described(step),
+                **_measured(timing),
+                visit=row.number,
+                page=row.page,
+                slot=row.slot,
+                at=now,
+            )
+            self._go_on(connection, row, step, kept, now)
+            return self._step_of(_required(rows.find_visit(connection, visit)))
+
+    def slot(self, visit: str) -> Slot | None:
+        """Return the slot that a visit was given last; None where it has none yet.
+
+        Raises
+        ------
+        UnknownVisit
+        """
+        with self._database.read() as connection:
+            row = _required(rows.find_visit(connection, visit))
+        return None if row.slot is None else self.plan.by_number[row.slot]
 
     def language(self, visit: str) -> str:
         """Return the language of a visit.
@@ -138,7 +248,8 @@ class Visits:
         ------
         UnknownVisit
         """
-        raise NotImplementedError
+        with self._database.read() as connection:
+            return _required(rows.find_visit(connection, visit)).language
 
     def note_device(self, visit: str, device: Mapping[str, str], language: str | None = None) -> None:
         """Add what is known of the device only once scripts run, and change the language of the pages.
@@ -147,31 +258,190 @@ class Visits:
         ------
         UnknownVisit
         """
-        raise NotImplementedError
+        values: dict[str, Any] = {k: v for k, v in _device(device).items() if v is not None}
+        if language is not None:
+            values["language"] = self._language(language)
+        with self._database.write() as connection:
+            row = _required(rows.find_visit(connection, visit, lock=True))
+            if values:
+                rows.change_visit(connection, row.number, **values)
 
     def figures(self) -> PanelFigures:
         """Count visits, times, checks, quotas and cost, and show balance, agreement and straight-lining."""
-        raise NotImplementedError
+        return figures_of(self.plan, read_stored(self._database), self._now())
 
     def researcher_token(self) -> str | None:
         """Make the researcher's token and return it; None where it has been made before."""
-        raise NotImplementedError
+        token = secrets.token_urlsafe(32)
+        with self._database.write() as connection:
+            self._database.alone(connection)
+            if rows.fact(connection, TOKEN) is not None:
+                return None
+            rows.set_fact(connection, TOKEN, _sha256(token))
+        return token
 
     def is_researcher(self, token: str) -> bool:
         """Whether a token is the researcher's, compared in constant time."""
-        raise NotImplementedError
+        with self._database.read() as connection:
+            known = rows.fact(connection, TOKEN)
+        return hmac.compare_digest(_sha256(token), known or "")
 
     def tables(self) -> PanelTables:
         """Return responses, judgments, choices and respondents."""
-        raise NotImplementedError
+        with self._database.read() as connection:
+            origin = rows.fact(connection, "origin")
+        return tables_of(self.plan, read_stored(self._database), self._now(), origin or None)
 
     def forget(self, identifier: str) -> int:
         """Erase the identifiers of one person; the answers stay. Returns the number of people erased."""
-        raise NotImplementedError
+        with self._database.write() as connection:
+            erased = rows.forget(connection, identifier.strip()[:LONGEST])
+        if erased:
+            checkpoint(self._database)
+        return erased
 
     def close(self) -> None:
         """Close the database."""
-        raise NotImplementedError
+        self._database.close()
+
+    # ---- inside a transaction ----
+
+    def _begin(self, named: Mapping[str, str], device: Mapping[str, str], language: str) -> str | EndStep:
+        now, visit = self._now(), secrets.token_urlsafe(16)
+        values = {"id": visit, "language": language, "started": now, "last": now, **_device(device)}
+        with self._database.write() as connection:
+            self._database.alone(connection)
+            if rows.free_slot(connection, now) is None:
+                full = self.plan.section.full
+                return EndStep(0, 0, "full", full.code, full.redirect)
+            number = rows.add_visit(connection, values, named, self.plan.section.recruiting.person)
+            if not self._pages.before:
+                self._take_slot(connection, number, now)
+        return visit
+
+    def _go_on(
+        self, connection: Connection, row: VisitRow, step: Step, kept: Mapping[str, str], now: float
+    ) -> None:
+        """Move a visit to its next page, or to its end."""
+        changed: dict[str, Any] = {"page": row.page + 1, "last": now}
+        failed = row.checks_failed
+        if isinstance(step, AttentionStep):
+            passed = kept["answer"] == step.check.right
+            failed += not passed
+            changed |= {"checks_passed": row.checks_passed + passed, "checks_failed": failed}
+        rows.change_visit(connection, row.number, **changed)
+        limit = self.plan.section.fail_limit
+        if kept.get("consent") == "no" and isinstance(step, TextStep):
+            self._end(connection, row, "declined")
+        elif isinstance(step, QuestionsStep) and self._screened_out(step, kept):
+            self._end(connection, row, "screened_out")
+        elif isinstance(step, AttentionStep) and limit is not None and failed >= limit:
+            self._end(connection, row, "failed_checks")
+        elif row.slot is None and row.page == self._pages.before:
+            if not self._admit(connection, row.number, kept, now):
+                self._end(connection, row, "full")
+        elif row.page == step.of - 1:
+            done = rows.finish_slot(connection, row.number)
+            self._end(connection, row, "finished" if done else "timed_out")
+
+    def _end(self, connection: Connection, row: VisitRow, ended: Ended) -> None:
+        rows.change_visit(connection, row.number, ended=ended)
+        if ended != "finished":
+            rows.release_slot(connection, row.number)
+
+    def _admit(self, connection: Connection, visit: int, kept: Mapping[str, str], now: float) -> bool:
+        """Give a slot to a visit, unless one of its quotas is full or none is free."""
+        self._database.alone(connection)
+        quotas = enumerate(self.plan.section.quotas)
+        wanted = {number: one for number, one in quotas if kept.get(one.question) == one.option}
+        if wanted:
+            counts = rows.quota_counts(connection, now)
+            if any(counts.get(number, 0) >= one.people for number, one in wanted.items()):
+                return False
+            rows.join_quotas(connection, visit, list(wanted))
+        return self._take_slot(connection, visit, now)
+
+    def _take_slot(self, connection: Connection, visit: int, now: float) -> bool:
+        until = now + 60 * self.plan.section.minutes
+        return rows.take_slot(connection, visit, now, until) is not None
+
+    # ---- from rows to pages ----
+
+    def _step_of(self, row: VisitRow) -> Step:
+        ended = cast("Ended | None", row.ended)
+        if ended is None and row.slot is not None and not row.holds:
+            ended = "timed_out"
+        if ended is not None:
+            return self._pages.end(ended, row.page, row.slot, row.language)
+        return self._pages.steps(row.slot, row.language)[row.page - 1]
+
+    def _screened_out(self, step: QuestionsStep, kept: Mapping[str, str]) -> bool:
+        return any(kept.get(question.id) in question.screen_out for question in step.questions)
+
+    def _known_person(self, person: str | None) -> str | None:
+        if person is None:
+            return None
+        with self._database.read() as connection:
+            return rows.visit_of_person(connection, person)
+
+    def _language(self, language: str) -> str:
+        known = self.plan.section.languages
+        return language if language in known else known[0]
+
+    def _now(self) -> float:
+        return self._clock().timestamp()
+
+
+def _required(row: VisitRow | None) -> VisitRow:
+    if row is None:
+        raise UnknownVisit("There is no visit with this id; open the address of the study again.")
+    return row
+
+
+def _described(step: Step) -> dict[str, Any]:
+    """Kind and name of a page, and the order of a task."""
+    if isinstance(step, TaskStep):
+        kind = "practice" if step.practice else "task"
+        return {"kind": kind, "name": step.task.name, "task": step.index or None}
+    if isinstance(step, AttentionStep):
+        return {"kind": "attention", "name": step.check.id}
+    return {"kind": step.kind if isinstance(step, TextStep) else "questions"}
+
+
+def _measured(timing: Timing | None) -> dict[str, Any]:
+    """Measurements that can be true: finite, and none below zero."""
+    one = timing or Timing()
+    lost = _duration(one.focus_lost_ms)
+    return {
+        "response_ms": _duration(one.response_ms),
+        "first_input_ms": _duration(one.first_input_ms),
+        "focus_lost": min(max(one.focus_lost, 0), MOST_LOST),
+        "focus_lost_ms": 0.0 if lost is None else lost,
+    }
+
+
+def _duration(ms: float | None) -> float | None:
+    return float(ms) if ms is not None and 0 <= ms <= LONGEST_MS else None
+
+
+def _device(device: Mapping[str, str]) -> dict[str, Any]:
+    """What a browser states of its device; missing where it is no such thing."""
+    kind, touch = device.get("device"), device.get("touch")
+    return {
+        "device": kind if kind in DEVICES else None,
+        "width": _pixels(device.get("width")),
+        "height": _pixels(device.get("height")),
+        "touch": None if touch not in ("yes", "no") else touch == "yes",
+    }
+
+
+def _pixels(text: str | None) -> int | None:
+    number = int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 7 else 0
+    return number if 0 < number <= WIDEST else None
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 __all__ = ["Reason", "Refused", "Timing", "UnknownVisit", "Visits", "utc_now"]
