@@ -40,7 +40,7 @@ class Shown:
     media_url: Annotated[
         str | None,
         typer.Option(
-            help="Address of the folder to which pictures and clips are uploaded; for qualtrics, label-studio."
+            help="Address of the folder to which pictures and clips are uploaded (qualtrics, label-studio)."
         ),
     ] = None
 

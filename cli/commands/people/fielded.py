@@ -1,4 +1,4 @@
-"""Answers of people to a study that `conjury export` wrote, for `conjury import --format PROGRAM --study STUDY`."""
+"""Answers of people to a study that `conjury export` wrote: `conjury import --study STUDY --format PROGRAM`."""
 
 from __future__ import annotations
 
