@@ -11,7 +11,7 @@ function escaped(text) {
 }
 
 function show(html) {
-  document.body.innerHTML = `<div class="jspsych-content">${html}</div>`;
+  document.body.innerHTML = `<main id="end" class="jspsych-content">${html}</main>`;
 }
 
 function shownHtml(shown) {
@@ -304,5 +304,5 @@ async function run(parameters, hosted) {
 if (typeof jatos === "undefined") {
   run(new URLSearchParams(window.location.search), false);
 } else {
-  jatos.onLoad(() => run(new Map(Object.entries(jatos.urlQueryParameters)), true));
+  jatos.onLoad(() => run(new URLSearchParams(jatos.urlQueryParameters), true));
 }
