@@ -28,7 +28,7 @@ from ..design.drawn import DrawnDesign, assign_raters, check_restrictions, save_
 from ..design.panels import panel_name
 from ..design.profiles import draw_panel, enumerate_profiles
 from ..errors import InputError
-from ..study.asking import Choice, LineLabels
+from ..study.asking import Choice, Label, LineLabels
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.panel import PanelSection
@@ -134,7 +134,7 @@ def make_plan(
     >>> [slot.name for slot in plan.slots], len(plan.slots[0].tasks)
     (['human_0001', 'human_0002'], 16)
     """
-    known = load_any_study(study) if isinstance(study, str | Path) else study
+    known = asked_of_people(load_any_study(study) if isinstance(study, str | Path) else study)
     section = known.panel or PanelSection()
     folder = run_folder(known, out)
     images = _pictured(folder, images, known.here)
@@ -145,6 +145,15 @@ def make_plan(
     else:
         raise InputError(f"Study {known.name} is of no kind that people can judge; use conjoint or items.")
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
+
+
+def asked_of_people(study: AnyStudy) -> AnyStudy:
+    """The study with the labels that people give: its gold labels, where those are not what models answer."""
+    gold = study.gold if isinstance(study, ItemStudy) else None
+    if gold is None or not gold.levels or not isinstance(study.response, Label | LineLabels):
+        return study
+    response = study.response.model_copy(update={"labels": gold.levels})
+    return study.model_copy(update={"response": response})
 
 
 def _pictured(folder: RunFolder, images: bool | None, study: str) -> bool:

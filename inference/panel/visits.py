@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -209,7 +209,7 @@ class Visits:
             step = self._step_of(row)
             if isinstance(step, EndStep):
                 if row.ended is None:  # its slot was given to another
-                    self._end(connection, row, "timed_out")
+                    rows.save_visit(connection, replace(row, ended="timed_out"), self._now())
                 return step
             if step.number != number:
                 return step
@@ -217,18 +217,11 @@ class Visits:
             if refused:
                 return Refused(refused)
             now = self._now()
-            rows.add_answer(
-                connection,
-                kept,
-                **_described(step),
-                **_measured(timing),
-                visit=row.number,
-                page=row.page,
-                slot=row.slot,
-                at=now,
-            )
-            self._go_on(connection, row, step, kept, now)
-            return self._step_of(_required(rows.find_visit(connection, visit)))
+            at = {"visit": row.number, "page": row.page, "slot": row.slot, "at": now}
+            rows.add_answer(connection, kept, **_described(step), **_measured(timing), **at)
+            moved = self._go_on(connection, row, step, kept, now)
+            rows.save_visit(connection, moved, now)
+            return self._step_of(moved)
 
     def slot(self, visit: str) -> Slot | None:
         """Return the slot that a visit was given last; None where it has none yet.
@@ -265,6 +258,11 @@ class Visits:
             row = _required(rows.find_visit(connection, visit, lock=True))
             if values:
                 rows.change_visit(connection, row.number, **values)
+
+    def unfilled(self) -> int:
+        """Count the slots that nobody has filled yet."""
+        with self._database.read() as connection:
+            return rows.unfilled(connection)
 
     def figures(self) -> PanelFigures:
         """Count visits, times, checks, quotas and cost, and show balance, agreement and straight-lining."""
@@ -316,40 +314,45 @@ class Visits:
                 return EndStep(0, 0, "full", full.code, full.redirect)
             number = rows.add_visit(connection, values, named, self.plan.section.recruiting.person)
             if not self._pages.before:
-                self._take_slot(connection, number, now)
+                row = VisitRow(
+                    number, visit, language, 1, self._take_slot(connection, number, now), None, 0, 0
+                )
+                rows.save_visit(connection, row, now)
         return visit
 
     def _go_on(
         self, connection: Connection, row: VisitRow, step: Step, kept: Mapping[str, str], now: float
-    ) -> None:
+    ) -> VisitRow:
         """Move a visit to its next page, or to its end."""
-        changed: dict[str, Any] = {"page": row.page + 1, "last": now}
-        failed = row.checks_failed
+        limit = self.plan.section.fail_limit
+        moved = replace(row, page=row.page + 1)
         if isinstance(step, AttentionStep):
             passed = kept["answer"] == step.check.right
-            failed += not passed
-            changed |= {"checks_passed": row.checks_passed + passed, "checks_failed": failed}
-        rows.change_visit(connection, row.number, **changed)
-        limit = self.plan.section.fail_limit
-        if kept.get("consent") == "no" and isinstance(step, TextStep):
-            self._end(connection, row, "declined")
-        elif isinstance(step, QuestionsStep) and self._screened_out(step, kept):
-            self._end(connection, row, "screened_out")
-        elif isinstance(step, AttentionStep) and limit is not None and failed >= limit:
-            self._end(connection, row, "failed_checks")
-        elif row.slot is None and row.page == self._pages.before:
-            if not self._admit(connection, row.number, kept, now):
-                self._end(connection, row, "full")
-        elif row.page == step.of - 1:
+            failed = row.checks_failed + (not passed)
+            moved = replace(moved, checks_passed=row.checks_passed + passed, checks_failed=failed)
+            if limit is not None and failed >= limit:
+                return self._ended(connection, moved, "failed_checks")
+        if isinstance(step, TextStep) and kept.get("consent") == "no":
+            return self._ended(connection, moved, "declined")
+        if isinstance(step, QuestionsStep) and _screened_out(step, kept):
+            return self._ended(connection, moved, "screened_out")
+        if row.slot is None and row.page == self._pages.before:
+            slot = self._admit(connection, row.number, kept, now)
+            if slot is None:
+                return self._ended(connection, moved, "full")
+            return replace(moved, slot=slot, holds=True)
+        if row.page == step.of - 1:
             done = rows.finish_slot(connection, row.number)
-            self._end(connection, row, "finished" if done else "timed_out")
+            return self._ended(connection, moved, "finished" if done else "timed_out")
+        return moved
 
-    def _end(self, connection: Connection, row: VisitRow, ended: Ended) -> None:
-        rows.change_visit(connection, row.number, ended=ended)
+    def _ended(self, connection: Connection, row: VisitRow, ended: Ended) -> VisitRow:
+        """End a visit; the slot of one that is not finished is given out again."""
         if ended != "finished":
             rows.release_slot(connection, row.number)
+        return replace(row, ended=ended)
 
-    def _admit(self, connection: Connection, visit: int, kept: Mapping[str, str], now: float) -> bool:
+    def _admit(self, connection: Connection, visit: int, kept: Mapping[str, str], now: float) -> int | None:
         """Give a slot to a visit, unless one of its quotas is full or none is free."""
         self._database.alone(connection)
         quotas = enumerate(self.plan.section.quotas)
@@ -357,13 +360,12 @@ class Visits:
         if wanted:
             counts = rows.quota_counts(connection, now)
             if any(counts.get(number, 0) >= one.people for number, one in wanted.items()):
-                return False
+                return None
             rows.join_quotas(connection, visit, list(wanted))
         return self._take_slot(connection, visit, now)
 
-    def _take_slot(self, connection: Connection, visit: int, now: float) -> bool:
-        until = now + 60 * self.plan.section.minutes
-        return rows.take_slot(connection, visit, now, until) is not None
+    def _take_slot(self, connection: Connection, visit: int, now: float) -> int | None:
+        return rows.take_slot(connection, visit, now, now + 60 * self.plan.section.minutes)
 
     # ---- from rows to pages ----
 
@@ -374,9 +376,6 @@ class Visits:
         if ended is not None:
             return self._pages.end(ended, row.page, row.slot, row.language)
         return self._pages.steps(row.slot, row.language)[row.page - 1]
-
-    def _screened_out(self, step: QuestionsStep, kept: Mapping[str, str]) -> bool:
-        return any(kept.get(question.id) in question.screen_out for question in step.questions)
 
     def _known_person(self, person: str | None) -> str | None:
         if person is None:
@@ -398,14 +397,19 @@ def _required(row: VisitRow | None) -> VisitRow:
     return row
 
 
+def _screened_out(step: QuestionsStep, kept: Mapping[str, str]) -> bool:
+    return any(kept.get(question.id) in question.screen_out for question in step.questions)
+
+
 def _described(step: Step) -> dict[str, Any]:
     """Kind and name of a page, and the order of a task."""
     if isinstance(step, TaskStep):
         kind = "practice" if step.practice else "task"
         return {"kind": kind, "name": step.task.name, "task": step.index or None}
     if isinstance(step, AttentionStep):
-        return {"kind": "attention", "name": step.check.id}
-    return {"kind": step.kind if isinstance(step, TextStep) else "questions"}
+        return {"kind": "attention", "name": step.check.id, "task": None}
+    kind = step.kind if isinstance(step, TextStep) else "questions"
+    return {"kind": kind, "name": None, "task": None}
 
 
 def _measured(timing: Timing | None) -> dict[str, Any]:

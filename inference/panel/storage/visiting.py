@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
 from .schema import answers, facts, identifiers, quotas, slots, visits
 
@@ -24,22 +24,38 @@ class VisitRow:
     ended: str | None
     checks_passed: int
     checks_failed: int
-    holds: bool
+    holds: bool = False
+
+
+# Statements of every page are made once, since making one takes longer than running it.
+_CHANGING = ("page", "slot", "ended", "checks_passed", "checks_failed")
+_FIND = (
+    select(
+        *(visits.c[name] for name in ("number", "id", "language", *_CHANGING)),
+        slots.c.visit.is_not(None).label("holds"),
+    )
+    .outerjoin(slots, and_(slots.c.number == visits.c.slot, slots.c.visit == visits.c.number))
+    .where(visits.c.id == bindparam("wanted"))
+)
+_LOCK = _FIND.with_for_update(of=visits)
+_SAVE = (
+    update(visits)
+    .where(visits.c.number == bindparam("wanted"))
+    .values({name: bindparam(f"new_{name}") for name in (*_CHANGING, "last")})
+)
+_ADD_ANSWER = insert(answers)
 
 
 def find_visit(connection: Connection, visit: str, *, lock: bool = False) -> VisitRow | None:
     """Read the row of a visit, which no other transaction can change before this one ends if ``lock``."""
-    columns = [visits.c[name] for name in ("number", "id", "language", "page", "slot", "ended")]
-    columns += [visits.c.checks_passed, visits.c.checks_failed]
-    wanted = select(*columns).where(visits.c.id == visit)
-    row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
-    if row is None:
-        return None
-    holds = False
-    if row.slot is not None:
-        holder = connection.execute(select(slots.c.visit).where(slots.c.number == row.slot)).scalar_one()
-        holds = holder == row.number
-    return VisitRow(*row, holds)
+    row = connection.execute(_LOCK if lock else _FIND, {"wanted": visit}).one_or_none()
+    return None if row is None else VisitRow(*row)
+
+
+def save_visit(connection: Connection, row: VisitRow, now: float) -> None:
+    """Store where a visit is now."""
+    values = {f"new_{name}": getattr(row, name) for name in _CHANGING}
+    connection.execute(_SAVE, {"wanted": row.number, "new_last": now, **values})
 
 
 def visit_of_person(connection: Connection, person: str) -> str | None:
@@ -68,13 +84,13 @@ def add_visit(
 
 
 def change_visit(connection: Connection, number: int, **values: Any) -> None:
-    """Change columns of a visit."""
+    """Change what is known of the device or language of a visit."""
     connection.execute(update(visits).where(visits.c.number == number).values(**values))
 
 
 def add_answer(connection: Connection, fields: Mapping[str, str], **values: Any) -> None:
     """Add what was answered on one page; the database refuses a second answer to it."""
-    connection.execute(insert(answers).values(fields=json.dumps(fields, ensure_ascii=False), **values))
+    connection.execute(_ADD_ANSWER, {"fields": json.dumps(fields, ensure_ascii=False), **values})
 
 
 def free_slot(connection: Connection, now: float) -> int | None:
@@ -84,17 +100,21 @@ def free_slot(connection: Connection, now: float) -> int | None:
 
 
 def take_slot(connection: Connection, visit: int, now: float, until: float) -> int | None:
-    """Give the first free slot to a visit; None where there is none."""
+    """Give the first free slot to a visit and return its number; None where there is none."""
     while (number := free_slot(connection, now)) is not None:
         taken = update(slots).where(slots.c.number == number, _is_free(now)).values(visit=visit, until=until)
         if connection.execute(taken).rowcount:
-            change_visit(connection, visit, slot=number)
             return number
     return None
 
 
 def _is_free(now: float) -> Any:
     return and_(~slots.c.done, or_(slots.c.visit.is_(None), slots.c.until < now))
+
+
+def unfilled(connection: Connection) -> int:
+    """Number of slots that are not filled."""
+    return int(connection.execute(select(func.count()).where(~slots.c.done)).scalar_one())
 
 
 def finish_slot(connection: Connection, visit: int) -> bool:
