@@ -33,7 +33,11 @@ window.jatos = {
   onLoad: (callback) => window.addEventListener("load", callback),
   appendResultData: (text) => { sent.push(text); return Promise.resolve(); },
   endStudyAjax: () => { document.documentElement.dataset.end = "ajax"; return Promise.resolve(); },
-  endStudyAndRedirect: (url) => { document.documentElement.dataset.end = url; return Promise.resolve(); },
+  endStudyAndRedirect: (url) => {
+    document.documentElement.dataset.end = url;
+    document.body.innerHTML = '<main id="end"></main>';
+    return Promise.resolve();
+  },
   batchSession: {
     taken: { slot_human_0001: "1" },
     tries: 0,

@@ -52,7 +52,8 @@ function answerHtml(answer) {
   if (answer.options.length > 0) {
     return optionsHtml(answer.id, label, answer.options, true);
   }
-  return inputHtml(answer.id, label, "number", answer.minimum, answer.maximum, true);
+  const limits = `${label} (${answer.minimum}–${answer.maximum})`;
+  return inputHtml(answer.id, limits, "number", answer.minimum, answer.maximum, true);
 }
 
 function questionHtml(question) {
@@ -183,7 +184,7 @@ async function run(parameters, hosted) {
   function text(title, html, choices, data, done = () => {}) {
     return {
       type: jsPsychHtmlButtonResponse,
-      stimulus: (title === "" ? "" : `<h1>${escaped(title)}</h1>`) + html,
+      stimulus: (html.includes("<h1>") ? "" : `<h1>${escaped(title)}</h1>`) + html,
       choices: choices.map(escaped),
       data,
       on_finish: (given) => {
