@@ -21,6 +21,7 @@ from .commands.designs.power import power
 from .commands.diagnose import diagnose
 from .commands.fit import fit
 from .commands.people.export import export
+from .commands.people.panel import panel
 from .commands.raters import raters
 from .commands.report import report
 from .commands.runs import ledger, parse, retry, status
@@ -74,6 +75,7 @@ app.command()(doctor)
 app.command("agreement")(agreement)
 app.command("alt-test")(alt_test)
 app.command("raters")(raters)
+app.add_typer(panel, name="panel")
 app.add_typer(ledger, name="ledger")
 
 

@@ -67,8 +67,8 @@ class _Person:
     seconds: float = 0.0
 
 
-def fill(plan: PanelPlan, url: str | None = None, *, seed: int = 1, now: datetime | None = None) -> int:
-    """Let simulated people take part until every slot is filled, and return how many arrived.
+def fill(plan: PanelPlan, url: str | None = None, *, seed: int = 1, now: datetime | None = None) -> None:
+    """Let simulated people take part until every slot is filled.
 
     Parameters
     ----------
@@ -90,19 +90,22 @@ def fill(plan: PanelPlan, url: str | None = None, *, seed: int = 1, now: datetim
     >>> import tempfile
     >>> from conjury.inference.panel.plan import make_plan
     >>> plan = make_plan("moderation", people=3, out=tempfile.mkdtemp())
-    >>> fill(plan) >= 3
-    True
+    >>> fill(plan)
+    >>> visits = Visits.begun(plan)
+    >>> visits.figures().finished
+    3
+    >>> visits.close()
     """
     end = datetime.now(UTC) if now is None else now
     clock = DemoClock((end - BEFORE).timestamp() - 4 * 60 * plan.section.minutes)
     visits = Visits.open(plan, url, now=clock, simulated=True)
     try:
-        return _fill(visits, clock, simulated_answers(plan, seed), seed)
+        _fill(visits, clock, simulated_answers(plan, seed), seed)
     finally:
         visits.close()
 
 
-def _fill(visits: Visits, clock: DemoClock, answers: Answers, seed: int) -> int:
+def _fill(visits: Visits, clock: DemoClock, answers: Answers, seed: int) -> None:
     """Go from event to event: somebody arrives, or somebody answers a page."""
     events: list[tuple[float, int, _Person]] = []
     rng, arrived, unfilled = stream(seed, "demo"), 0, visits.unfilled()
@@ -121,7 +124,6 @@ def _fill(visits: Visits, clock: DemoClock, answers: Answers, seed: int) -> int:
         elif person.step is not None:
             seconds = _look(person, person.step, visits.plan)
             heapq.heappush(events, (clock.seconds + seconds, arrived, person))
-    return arrived
 
 
 def _arrive(visits: Visits, number: int, seed: int) -> _Person:

@@ -147,6 +147,19 @@ def make_plan(
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
 
 
+def begun_plan(study: AnyStudy, out: str | Path | None) -> PanelPlan:
+    """Read the plan of a panel that has begun; InputError where the folder of the run has none."""
+    folder = run_folder(study, out).path
+    if not (folder / "design" / PANEL_FILE).is_file():
+        demo = folder.with_name(f"{folder.name}_demo")
+        hint = f" (or --out {demo})" if out is None and demo.is_dir() else ""
+        raise InputError(
+            f"{folder} has no panel; begin one with `conjury panel {study.here}`, or name its folder with "
+            f"--out{hint}."
+        )
+    return make_plan(study, out=out)
+
+
 def asked_of_people(study: AnyStudy) -> AnyStudy:
     """The study with the labels that people give: its gold labels, where those are not what models answer."""
     gold = study.gold if isinstance(study, ItemStudy) else None

@@ -23,7 +23,8 @@ from .reading_answers import Reason, read_answers
 from .status import PanelFigures, figures_of
 from .steps import AttentionStep, Ended, EndStep, Pages, QuestionsStep, Step, TaskStep, TextStep
 from .storage import visiting as rows
-from .storage.opening import Database, checkpoint, open_database
+from .storage.forgetting import forget_person
+from .storage.opening import FILE, Database, open_database, open_existing
 from .storage.reading import read_stored
 from .storage.visiting import VisitRow
 from .tables import PanelTables, tables_of
@@ -97,7 +98,6 @@ class Visits:
         *,
         now: Callable[[], datetime] = utc_now,
         simulated: bool = False,
-        make: bool = True,
     ) -> Visits:
         """Open the database of a panel, or make it.
 
@@ -112,8 +112,6 @@ class Visits:
         simulated : bool
             Whether people are simulated, which marks all that they answer. Real and simulated people are not
             stored in one database.
-        make : bool
-            Whether a database is made where there is none.
 
         Raises
         ------
@@ -136,7 +134,22 @@ class Visits:
             "plan": plan.sha256(),
         }
         numbers = [slot.number for slot in plan.slots]
-        return cls(plan, open_database(url, plan.folder, numbers, known, make=make), now)
+        return cls(plan, open_database(url, plan.folder, numbers, known), now)
+
+    @classmethod
+    def begun(cls, plan: PanelPlan, url: str | None = None) -> Visits:
+        """Open a panel that has begun, of real or of simulated people.
+
+        Raises
+        ------
+        InputError
+            Where there is none, or it belongs to another plan.
+        """
+        database = open_existing(url, None if url is not None else plan.folder / FILE)
+        with database.read() as connection:
+            simulated = rows.fact(connection, "origin") == SIMULATED
+        database.close()
+        return cls.open(plan, url, simulated=simulated)
 
     @property
     def place(self) -> str:
@@ -292,11 +305,7 @@ class Visits:
 
     def forget(self, identifier: str) -> int:
         """Erase the identifiers of one person; the answers stay. Returns the number of people erased."""
-        with self._database.write() as connection:
-            erased = rows.forget(connection, identifier.strip()[:LONGEST])
-        if erased:
-            checkpoint(self._database)
-        return erased
+        return forget_person(self._database, identifier.strip()[:LONGEST])
 
     def close(self) -> None:
         """Close the database."""

@@ -64,9 +64,9 @@ class Database:
 
 
 def open_database(
-    url: str | None, folder: Path, slot_numbers: list[int], known: Mapping[str, str], *, make: bool = True
+    url: str | None, folder: Path, slot_numbers: list[int], known: Mapping[str, str]
 ) -> Database:
-    """Open the database of a panel and check that it belongs to the plan.
+    """Open the database of a panel, or make it, and check that it belongs to the plan.
 
     Parameters
     ----------
@@ -75,25 +75,51 @@ def open_database(
     slot_numbers : list of int
         Slots of the plan.
     known : mapping
-        Facts that must be those of the database: ``study``, ``plan`` (its hash) and ``origin``.
-    make : bool
-        Whether a database without a panel gets one; else it is refused.
+        Facts that must be those of the database: ``study``, ``origin`` and ``plan`` (its hash).
     """
     file = folder / FILE
-    if url is None and not make and not file.is_file():
-        raise InputError(f"{folder} has no panel ({FILE}); begin one with `conjury panel STUDY`.")
+    if url is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():  # readable for its owner alone, as are the files that SQLite puts beside it
+            os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+    database = _connect(url, file)
+    with _explained(database):
+        _begin(database, slot_numbers, {"version": VERSION, **known})
+    return database
+
+
+def open_existing(url: str | None, file: Path | None) -> Database:
+    """Open a database that has a panel, of whatever plan; InputError where there is none."""
+    if file is not None and not file.is_file():
+        raise InputError(f"{file.parent} has no panel ({file.name}); begin one with `conjury panel STUDY`.")
+    database = _connect(url, Path(FILE) if file is None else file)
+    with _explained(database), database.read() as connection:
+        if not database.engine.dialect.has_table(connection, facts.name):
+            raise InputError(
+                f"The database {database.place} has no panel; begin one with `conjury panel STUDY`."
+            )
+    return database
+
+
+def _connect(url: str | None, file: Path) -> Database:
     place = str(file) if url is None else _shown(url)
-    database = Database(_engine(url, file, place), place)
+    return Database(_engine(f"sqlite:///{file.resolve()}" if url is None else url, place), place)
+
+
+@contextmanager
+def _explained(database: Database) -> Iterator[None]:
+    """Close a database that cannot be used, and explain why."""
     try:
-        _begin(database, slot_numbers, known, make)
+        yield
     except DBAPIError as error:
         database.close()
         reason = " ".join(str(error.orig or error).split())
-        raise InputError(f"The database {place} cannot be used ({reason}); correct --database.") from None
+        raise InputError(
+            f"The database {database.place} cannot be used ({reason}); correct --database."
+        ) from None
     except InputError:
         database.close()
         raise
-    return database
 
 
 def _shown(url: str) -> str:
@@ -104,12 +130,7 @@ def _shown(url: str) -> str:
         return "that --database names"
 
 
-def _engine(url: str | None, file: Path, place: str) -> Engine:
-    if url is None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():  # readable for its owner alone, as are the files that SQLite puts beside it
-            os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        url = f"sqlite:///{file.resolve()}"
+def _engine(url: str, place: str) -> Engine:
     try:
         kind = make_url(url).get_backend_name()
         if kind not in ("sqlite", "postgresql"):
@@ -140,24 +161,18 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _begin(database: Database, slot_numbers: list[int], known: Mapping[str, str], make: bool) -> None:
+def _begin(database: Database, slot_numbers: list[int], expected: Mapping[str, str]) -> None:
     """Make the tables where there are none, and compare the facts."""
-    expected = {"version": VERSION, **known}
     with database.write() as connection:
         database.alone(connection)
-        if not database.engine.dialect.has_table(connection, facts.name):
-            if not make:
-                raise InputError(
-                    f"The database {database.place} has no panel; begin one with `conjury panel STUDY`."
-                )
-            metadata.create_all(connection)
+        metadata.create_all(connection)
         stored = {str(row.name): str(row.value) for row in connection.execute(select(facts))}
-        if "plan" not in stored:
-            rows = [{"name": name, "value": value} for name, value in expected.items()]
-            connection.execute(insert(facts), rows)
-            connection.execute(insert(slots), [{"number": n, "done": False} for n in slot_numbers])
+        if stored:
+            _compare(stored, expected, database.place)
             return
-    _compare(stored, expected, database.place)
+        rows = [{"name": name, "value": value} for name, value in expected.items()]
+        connection.execute(insert(facts), rows)
+        connection.execute(insert(slots), [{"number": n, "done": False} for n in slot_numbers])
 
 
 def _compare(stored: Mapping[str, str], expected: Mapping[str, str], place: str) -> None:
@@ -184,4 +199,4 @@ def checkpoint(database: Database) -> None:
             connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
 
-__all__ = ["FILE", "Database", "checkpoint", "open_database"]
+__all__ = ["FILE", "Database", "checkpoint", "open_database", "open_existing"]
