@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...collecting.run_tables import choices_from_judgments
 from ...design.profiles import factor
 from ...errors import InputError, did_you_mean
 from ...humans.rules import counts
 from ...study.asking import Choice, LabelLevel, Ratings
 from ...study.panel import PanelSection
-from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, validate
-from ..plan import PanelPlan, PlannedTask, Slot
+from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
+from ..participations import FINISHED, LEFT, STATES
+from ..plan import PanelPlan, PlannedTask, Slot, panel_name_of
+from ..tables import ratings_agree, repeats_agree
 from .asked import Answer, Option, answers_of, plan_name
 
 HUMAN = JUDGE_KINDS[0]
@@ -64,9 +67,10 @@ class Fielded:
     Attributes
     ----------
     answers : DataFrame
-        ``choices`` of a conjoint, one row per profile that was seen; ``judgments`` of items.
+        ``choices`` of a conjoint, one row per profile that was seen; ``judgments`` of items; of people who
+        finished.
     respondents : DataFrame
-        One row per person: slot, times, checks, and answers to the questions of the study.
+        One row per visit: state, slot, times, checks, and answers to the questions of the study.
     notes : tuple of str
     """
 
@@ -97,39 +101,48 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, numbered: b
         _check(visit, plan, slots, source)
     people = [visit for visit in visits if not set(visit.excluded) & set(NOT_PEOPLE)]
     judges = judge_names(people)
+    finished = [visit for visit in people if visit.finished]
     rows = [
         row
         for visit, judge in zip(people, judges, strict=True)
         for row in _rows(plan, visit, judge, slots[visit.slot], source, numbered)
+        if visit.finished
     ]
     if not rows:
-        raise InputError(f"{source}: nobody answered a task; export the answers again.")
-    pair = isinstance(plan.study.response, Choice)
-    answers = _choices(plan, rows, source) if pair else _judgments(plan, rows, source)
-    respondents = pd.DataFrame(
-        [
-            _respondent(plan, visit, judge, slots[visit.slot], source, numbered)
-            for visit, judge in zip(people, judges, strict=True)
-        ]
-    ).convert_dtypes()
-    several = sum(count > 1 for count in Counter(visit.slot for visit in people).values())
-    unanswered = len(plan.slots) - len({visit.slot for visit in people})
+        raise InputError(
+            f"{source}: nobody answered the tasks to the end; export the answers once people have finished."
+        )
+    judgments = _judgments(plan, rows)
+    choices = None
+    if plan.design is not None:
+        choices = _choices(plan, judgments, people, judges)
+    respondents = _respondents(plan, people, judges, slots, source, numbered)
+    same = ratings_agree(judgments) if choices is None else repeats_agree(choices)
+    consistent = same.groupby("judge_id", sort=False)["same"].mean()
+    respondents["consistent"] = respondents["judge_id"].map(consistent).astype(float)
+    answers = judgments if choices is None else choices
+    kind = "judgments" if choices is None else "choices"
+    several = sum(count > 1 for count in Counter(visit.slot for visit in finished).values())
     notes = counts(
         {
             "Responses that are previews, tests or spam (left out)": len(visits) - len(people),
-            "People who did not finish (what they answered is kept)": sum(not one.finished for one in people),
-            "Slots with more than one person": several,
-            "Slots without anybody": unanswered,
+            f"People who did not finish (in the table of respondents, not in {kind})": len(people)
+            - len(finished),
+            "Slots with more than one person who finished": several,
+            "Slots that nobody finished": len(plan.slots) - len({visit.slot for visit in finished}),
         }
     )
-    return Fielded(answers, respondents, tuple(notes))
+    return Fielded(validate(answers, kind, source), respondents, tuple(notes))
 
 
 def judge_names(visits: Sequence[Visit]) -> list[str]:
-    """Name each person by their first slot, with a number where an earlier person has that name."""
+    """Name each person by their first slot, with a number where another person has that name.
+
+    People who finished are named first, so that they have the names of the design.
+    """
     names: dict[str, str] = {}
     used: Counter[str] = Counter()
-    for visit in visits:
+    for visit in sorted(visits, key=lambda one: not one.finished):
         if visit.person not in names:
             used[visit.slot] += 1
             number = used[visit.slot]
@@ -171,7 +184,7 @@ def _rows(
                 "dimension": one.id,
                 "value": value,
                 "status": "missing" if value is None else "ok",
-                "duration": visit.seconds.get(number, np.nan),
+                "seconds": visit.seconds.get(number, np.nan),
                 "excluded": "; ".join(visit.excluded) or None,
             }
 
@@ -184,92 +197,122 @@ def _no_answer(visit: Visit, key: tuple[int, str], asked: Answer, text: str, sou
     return InputError(f"{source}: {where} contains '{text}', which is no answer to '{asked.id}'; {remedy}.")
 
 
-def _choices(plan: PanelPlan, rows: Sequence[Mapping[str, Any]], source: str) -> pd.DataFrame:
-    """Two rows per task, one for each profile that was seen; positions are those in which they were seen."""
-    assert plan.design is not None
-    sides = range(len(POSITIONS))
-    both = [(row, row["planned"], side) for row in rows for side in sides]
-    chosen = [None if row["value"] is None else int(row["value"] == POSITIONS[side]) for row, _, side in both]
-    frame = pd.DataFrame(
-        {
-            "judge_id": [row["judge_id"] for row, _, _ in both],
-            "judge_kind": HUMAN,
-            "pair_id": [task.name for _, task, _ in both],
-            "task": [row["task"] for row, _, _ in both],
-            "position": factor(np.tile(list(sides), len(rows)), POSITIONS),
-            "profile_id": pd.array([int(task.subjects[side]) for _, task, side in both], dtype="Int64"),
-        }
-    )
-    profiles = plan.design.profiles
-    known = pd.Index(profiles["profile_id"].astype("int64")).get_indexer(frame["profile_id"].astype("int64"))
-    for name in profiles.columns.difference(["profile_id"], sort=False):
-        frame[name] = profiles[name].iloc[known].array
-    frame["chosen"] = pd.array(chosen, dtype="Int8")
-    frame["status"] = [row["status"] for row, _, _ in both]
-    frame["repeat"] = pd.array([task.repeat_of is not None for _, task, _ in both], dtype="boolean")
-    frame["repeat_of"] = pd.array([task.repeat_of for _, task, _ in both], dtype="string")
-    frame["sample"] = _samples(frame, ["judge_id", "pair_id", "repeat", "position"])
-    frame[SAMPLING] = pd.array([task.sampling for _, task, _ in both], dtype="float64")
-    frame["duration"] = [row["duration"] for row, _, _ in both]
-    return validate(frame, "choices", source)
-
-
-def _judgments(plan: PanelPlan, rows: Sequence[Mapping[str, Any]], source: str) -> pd.DataFrame:
+def _judgments(plan: PanelPlan, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """One row per answer; a second answer about an item by the same person is its second sample."""
+    response = plan.study.response
     tasks: list[PlannedTask] = [row["planned"] for row in rows]
-    values: Any = pd.array([row["value"] for row in rows], dtype="string")
+    values: list[str | None] = [row["value"] for row in rows]
+    if isinstance(response, Choice):
+        words = dict(zip(POSITIONS, response.options, strict=True))
+        values = [None if value is None else words[value] for value in values]
+    subject = "item_id" if plan.design is None else "task_id"
+    text = pd.array(values, dtype="string")
     frame = pd.DataFrame(
         {
-            "judge_id": [row["judge_id"] for row in rows],
-            "judge_kind": HUMAN,
-            "item_id": [task.subjects[0] for task in tasks],
+            "judge_id": pd.array([row["judge_id"] for row in rows], dtype="string"),
+            "judge_kind": factor(np.full(len(rows), JUDGE_KINDS.index(HUMAN)), JUDGE_KINDS),
+            subject: pd.array([task.name for task in tasks], dtype="string"),
+            "prompt_id": pd.array([None] * len(rows), dtype="string"),
+            "dimension": pd.array([row["dimension"] for row in rows], dtype="string"),
+            "sample": pd.array([1] * len(rows), dtype="Int64"),
+            "value": pd.to_numeric(text).astype("Int64") if isinstance(response, Ratings) else text,
+            "status": factor(np.array([STATUSES.index(row["status"]) for row in rows]), STATUSES),
             "task": pd.array([row["task"] for row in rows], dtype="Int64"),
-            "dimension": [row["dimension"] for row in rows],
-            "value": pd.to_numeric(values) if isinstance(plan.study.response, Ratings) else values,
-            "status": [row["status"] for row in rows],
-            "repeat": pd.array([task.repeat_of is not None for task in tasks], dtype="boolean"),
+            "seconds": np.array([row["seconds"] for row in rows], dtype=float),
+            "panel": pd.array([panel_name_of(plan.study)] * len(rows), dtype="string"),
             "excluded": pd.array([row["excluded"] for row in rows], dtype="string"),
-            "duration": [row["duration"] for row in rows],
         }
     )
-    frame.insert(5, "sample", _samples(frame, ["judge_id", "item_id", "dimension"]))
-    return validate(frame, "judgments", source)
+    before = frame.groupby(["judge_id", subject, "dimension"], sort=False).cumcount()
+    frame["sample"] = (before + 1).astype("Int64")
+    if plan.design is None:
+        frame["repeat"] = pd.array([task.repeat_of is not None for task in tasks], dtype="boolean")
+    return frame
 
 
-def _samples(frame: pd.DataFrame, key: list[str]) -> Any:
-    """Number the answers of one person to the same question, in the order of the tasks."""
-    return pd.array(frame.groupby(key, sort=False, observed=True).cumcount() + 1, dtype="Int64")
+def _choices(
+    plan: PanelPlan, judgments: pd.DataFrame, people: Sequence[Visit], judges: Sequence[str]
+) -> pd.DataFrame:
+    """Two rows per task, one for each profile that was seen, as a panel has them."""
+    design, response = plan.design, plan.study.response
+    assert design is not None
+    assert design.panel is not None
+    assert isinstance(response, Choice)
+    tasks = design.panel.tasks.drop_duplicates(["task_id", "position"])
+    if tasks[SAMPLING].isna().all():
+        tasks = tasks.drop(columns=SAMPLING)
+    asked = judgments.assign(probability=np.nan, origin=pd.array([None] * len(judgments), dtype="string"))
+    choices = choices_from_judgments(asked, tasks, design.profiles, response.options)
+    keys = ["judge_id", "task_id", "sample"]
+    measured = judgments[[*keys, "task", "seconds", "panel"]].rename(columns={"task_id": "pair_id"})
+    choices = choices.merge(measured, on=["judge_id", "pair_id", "sample"], how="left", sort=False)
+    if plan.section.attention:
+        failed = {
+            judge: _checks(plan.section, visit, True)[1] for visit, judge in zip(people, judges, strict=True)
+        }
+        choices["attention_passed"] = choices["judge_id"].map(failed).eq(0).astype("boolean")
+    return choices
 
 
-def _respondent(
-    plan: PanelPlan, visit: Visit, judge: str, slot: Slot, source: str, numbered: bool
-) -> dict[str, Any]:
-    section = plan.section
-    passed, failed = _checks(section, visit, numbered)
-    answered = {number for number, _ in visit.answers}
-    row: dict[str, Any] = {
-        "judge_id": judge,
-        "judge_kind": HUMAN,
-        "slot": slot.name,
-        "state": "finished" if visit.finished else "left",
-        "started": visit.started,
-        "finished": visit.ended if visit.finished else None,
-        "seconds": visit.duration,
-        "tasks": len(answered),
-        "attention_passed": passed,
-        "attention_failed": failed,
-        "excluded": "; ".join(visit.excluded) or None,
-    }
+def _respondents(
+    plan: PanelPlan,
+    people: Sequence[Visit],
+    judges: Sequence[str],
+    slots: Mapping[str, Slot],
+    source: str,
+    numbered: bool,
+) -> pd.DataFrame:
+    """One row per visit: state, times, checks, and answers to the questions of the study."""
+    rows = []
+    for visit, judge in zip(people, judges, strict=True):
+        passed, failed = _checks(plan.section, visit, numbered)
+        row: dict[str, Any] = {
+            "judge_id": judge,
+            "judge_kind": HUMAN,
+            "panel": panel_name_of(plan.study),
+            "slot": slots[visit.slot].name,
+            "state": FINISHED if visit.finished else LEFT,
+            "started": visit.started,
+            "finished": visit.ended if visit.finished else None,
+            "seconds": visit.duration if visit.finished else None,
+            "tasks": len({number for number, _ in visit.answers}),
+            "task_seconds": sum(visit.seconds.values()),
+            "attention_passed": passed,
+            "attention_failed": failed,
+            "excluded": "; ".join(visit.excluded) or None,
+        }
+        rows.append(row | _background(plan.section, visit, source, numbered))
+    frame = pd.DataFrame(rows).convert_dtypes()
+    for question in plan.section.questions:
+        if question.form == "options":
+            levels = pd.CategoricalDtype([option.id for option in question.options])
+            frame[question.id] = frame[question.id].astype("string").astype(levels)
+        elif question.form == "number":
+            frame[question.id] = pd.to_numeric(frame[question.id].astype("string")).astype("Int64")
+    kinds = pd.CategoricalDtype(list(JUDGE_KINDS))
+    return frame.astype({"judge_kind": kinds, "state": pd.CategoricalDtype(list(STATES))})
+
+
+def _background(section: PanelSection, visit: Visit, source: str, numbered: bool) -> dict[str, str | None]:
+    """Answers to the questions of the study; InputError for an answer that is none of the options."""
+    answers: dict[str, str | None] = {}
     for question in section.questions:
         text = visit.questions.get(question.id)
-        if text is not None and question.form == "options":
-            asked = Answer(question.id, question.label, _options(question.options))
+        if text is not None and question.form != "text":
+            low, high = question.minimum, question.maximum
+            asked = Answer(
+                question.id,
+                question.label,
+                _options(question.options),
+                -(10**18) if low is None else low,
+                10**18 if high is None else high,
+            )
             value = asked.read(text, numbered)
             if value is None:
                 raise _no_answer(visit, (-1, question.id), asked, text, source)
             text = value
-        row[question.id] = text
-    return row
+        answers[question.id] = text
+    return answers
 
 
 def _checks(section: PanelSection, visit: Visit, numbered: bool) -> tuple[int, int]:

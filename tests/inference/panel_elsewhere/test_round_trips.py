@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_elsewhere import Qualtrics, drawn, jspsych_trials, label_studio_export, write_study
+from made_up_elsewhere import Decide, Qualtrics, drawn, jspsych_trials, label_studio_export, write_study
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.answers import Fielded
@@ -19,6 +20,8 @@ from conjury.inference.panel.elsewhere.asked import answers_of
 from conjury.inference.panel.elsewhere.back import read_elsewhere
 from conjury.inference.panel.elsewhere.write import Exported, export_study
 from conjury.inference.panel.plan import PanelPlan
+from conjury.inference.panel.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
+from conjury.inference.panel.visits import Refused, Visits
 
 KINDS = ("hotel", "ratings", "labels")
 SCREENED = {"question_adult": 0, "consent": 0, "attention_colour": 1, "question_age": 26}
@@ -34,25 +37,25 @@ def text_of(written: Exported, name: str) -> str:
     return (written.folder / name).read_text(encoding="utf-8")
 
 
-def play_qualtrics(written: Exported, folder: Path, numeric: bool = False) -> Path:
+def play_qualtrics(written: Exported, folder: Path, by: Decide = decide, numeric: bool = False) -> Path:
     (file,) = written.files
-    survey = Qualtrics(json.loads(file.read_text(encoding="utf-8")), decide, numeric)
+    survey = Qualtrics(json.loads(file.read_text(encoding="utf-8")), by, numeric)
     for _ in written.plan.slots:
         survey.answer()
     return survey.export(folder / "export.csv")
 
 
-def play_jspsych(written: Exported, folder: Path) -> Path:
+def play_jspsych(written: Exported, folder: Path, by: Decide = decide) -> Path:
     path = folder / "results.txt"  # as JATOS stores it: one trial per line
-    visits = jspsych_trials(json.loads(text_of(written, "study.json")), decide)
+    visits = jspsych_trials(json.loads(text_of(written, "study.json")), by)
     path.write_text("".join(f"{json.dumps(trial)}\n" for visit in visits for trial in visit))
     return path
 
 
-def play_label_studio(written: Exported, folder: Path) -> Path:
+def play_label_studio(written: Exported, folder: Path, by: Decide = decide) -> Path:
     path = folder / "export.json"
     tasks = json.loads(text_of(written, "tasks.json"))
-    path.write_text(json.dumps(label_studio_export(tasks, text_of(written, "config.xml"), decide)))
+    path.write_text(json.dumps(label_studio_export(tasks, text_of(written, "config.xml"), by)))
     return path
 
 
@@ -103,7 +106,7 @@ def test_answers_come_back_with_positions_and_repeats(tmp_path: Path, kind: str,
     assert read.answers["repeat"].any()
     assert read.respondents["judge_id"].tolist() == [slot.name for slot in written.plan.slots]
     assert set(read.respondents["state"]) == {"finished"}
-    assert np.allclose(read.answers["duration"].astype(float), 2.5)
+    assert np.allclose(read.answers["seconds"].astype(float), 2.5)
     if program != "label-studio":
         assert set(read.respondents["age"].astype(str)) == {"44"}
         assert set(read.respondents["adult"]) == {"yes"}
@@ -115,7 +118,8 @@ def test_answers_come_back_with_positions_and_repeats(tmp_path: Path, kind: str,
 def test_numeric_exports_of_qualtrics_come_back_as_those_of_texts(tmp_path: Path, kind: str) -> None:
     written = export_study(write_study(tmp_path / kind, kind), "qualtrics", out=tmp_path / "run")
     check_tables(
-        read_elsewhere(play_qualtrics(written, tmp_path, True), "qualtrics", written.plan), written.plan
+        read_elsewhere(play_qualtrics(written, tmp_path, numeric=True), "qualtrics", written.plan),
+        written.plan,
     )
 
 
@@ -165,6 +169,78 @@ def _as_csv(trials: list[dict[str, Any]]) -> str:
     return table.getvalue()
 
 
+def answer_in_the_panel(plan: PanelPlan) -> Visits:
+    """The same people answer the same on the pages of `conjury panel`."""
+    visits = Visits.open(plan)
+    for _ in plan.slots:
+        visit = visits.arrive({}, {}, "en")
+        assert isinstance(visit, str)
+        step = visits.step(visit)
+        while not isinstance(step, EndStep):
+            given: dict[str, str] = {}
+            if isinstance(step, TextStep) and step.kind == "consent":
+                given = {"consent": "yes"}
+            elif isinstance(step, QuestionsStep):
+                given = {one.id: {"adult": "yes", "age": "44"}[one.id] for one in step.questions}
+            elif isinstance(step, AttentionStep):
+                given = {"answer": "blue"}
+            elif isinstance(step, TaskStep):
+                for answer in answers_of(plan.study, step.shown[0]):
+                    among = len(answer.options) or answer.maximum - answer.minimum + 1
+                    place = drawn(step.task.name, step.index, answer.id, among=among)
+                    value = answer.options[place].value if answer.options else str(answer.minimum + place)
+                    field = "label" if answer.id == "harm_label" else answer.id
+                    given[re.sub(r"^line_(\d+)$", lambda match: f"line_{int(match[1]):04d}", field)] = value
+            after = visits.submit(visit, step.number, given)
+            assert not isinstance(after, Refused), after
+            step = after
+    return visits
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [*((program, kind) for program in PLAYERS for kind in KINDS), ("jspsych", "lines")],
+)
+def test_tables_are_those_of_a_panel_with_the_same_answers(tmp_path: Path, program: str, kind: str) -> None:
+    written = export_study(write_study(tmp_path / kind, kind), program, out=tmp_path / "run")
+    slots = {slot.name: slot for slot in written.plan.slots}
+
+    def by_task(slot: str, task: int, answer: str, options: int) -> int:
+        if answer in SCREENED or task < 0:
+            return SCREENED.get(answer, 0)
+        return drawn(slots[slot].tasks[task].name, task + 1, answer, among=options)
+
+    read = read_elsewhere(PLAYERS[program](written, tmp_path, by_task), program, written.plan)
+    visits = answer_in_the_panel(written.plan)
+    panel = visits.tables()
+    visits.close()
+    own = panel.choices if panel.choices is not None else panel.judgments
+    differ = {"seconds", "focus_lost", "focus_lost_seconds", "request_key", "origin", "rule"}
+    names = [name for name in own if name not in differ]
+    if program == "label-studio":  # has no attention checks
+        names = [name for name in names if name != "attention_passed"]
+    assert set(names) <= set(read.answers)
+    key = ["judge_id", "task", "position" if kind == "hotel" else "dimension"]
+    both = [frame[names].sort_values(key).reset_index(drop=True) for frame in (read.answers, own)]
+    pd.testing.assert_frame_equal(*both)
+    if program != "label-studio":
+        columns = [
+            "slot",
+            "state",
+            "tasks",
+            "attention_passed",
+            "attention_failed",
+            "adult",
+            "age",
+            "consistent",
+        ]
+        people = [
+            frame[["judge_id", *columns]].sort_values("judge_id")
+            for frame in (read.respondents, panel.respondents)
+        ]
+        pd.testing.assert_frame_equal(*(one.reset_index(drop=True) for one in people), check_dtype=False)
+
+
 # ---- people who leave, share a slot, or are none ----
 
 
@@ -181,7 +257,8 @@ def test_a_second_person_of_a_slot_is_another_judge_and_previews_are_left_out(tm
     names = read.respondents["judge_id"].tolist()
     assert names == ["human_0001", "human_0002", "human_0003", "human_0004", "human_0001_2", "human_0003_2"]
     assert read.respondents["state"].tolist() == ["finished"] * 5 + ["left"]
-    assert len(read.answers) == 2 * (5 * 5 + 2)
+    assert len(read.answers) == 2 * 5 * 5
+    assert read.respondents["tasks"].tolist() == [5] * 5 + [2]
     assert "Responses that are previews, tests or spam (left out): 1." in read.notes
 
 
