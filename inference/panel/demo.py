@@ -36,7 +36,7 @@ Answers = Mapping[tuple[int, int], Mapping[str, str]]  # by number of the slot a
 BEFORE = timedelta(days=1)  # when the first person arrived, before now, and four time limits more
 BETWEEN = 90.0  # seconds between arrivals, on average and at most
 SPREAD = 6 * 3600.0  # seconds within which as many people arrive as are wanted
-LEAVES, RETURNS, DECLINES, FAILS, TWICE, SWITCHES = 0.05, 0.4, 0.02, 0.04, 0.02, 0.05
+LEAVES, RETURNS, DECLINES, SCREENED, FAILS, TWICE, SWITCHES = 0.05, 0.4, 0.02, 0.05, 0.04, 0.02, 0.05
 AWAY = (600.0, 7200.0)  # seconds until somebody returns
 SCREENS = {"phone": (390, 844, 0.55), "computer": (1440, 900, 0.4), "tablet": (820, 1180, 0.05)}
 SECONDS: dict[type[Step], float] = {TextStep: 25, QuestionsStep: 15, AttentionStep: 6, TaskStep: 9}
@@ -196,7 +196,10 @@ def _fields(visits: Visits, person: _Person, step: Step, answers: Answers) -> Ma
 
 def _to_question(question: Question, rng: np.random.Generator) -> str:
     if question.form == "options":
-        return question.options[int(rng.integers(len(question.options)))].id
+        screened = question.screen_out if rng.random() < SCREENED else ()
+        options = [one.id for one in question.options if (one.id in question.screen_out) == bool(screened)]
+        options = options or [one.id for one in question.options]
+        return options[int(rng.integers(len(options)))]
     if question.form == "number":
         low = question.minimum if question.minimum is not None else 0
         high = question.maximum if question.maximum is not None else low + 100

@@ -43,8 +43,8 @@ class _WithStudy(TyperGroup):
 panel = typer.Typer(
     cls=_WithStudy,
     no_args_is_help=True,
-    help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers end in the same tables "
-    "as those of models.",
+    help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers end in the same "
+    "tables as those of models.",
 )
 
 Database = Annotated[
