@@ -62,11 +62,7 @@ def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
     'https://example.org/s?x=1&PROLIFIC_PID={{%PROLIFIC_PID%}}'
     """
     section = plan.section
-    if section.completion.code is None:
-        raise InputError(
-            f"Study {plan.study.name} has no completion code, which Prolific needs; write panel: completion: "
-            "{code: ...} into the study file."
-        )
+    completion_code(section, plan.study.name)
     names = {section.recruiting.person: PLACEHOLDERS["PROLIFIC_PID"]}
     names |= {name: PLACEHOLDERS[name] for name in ("STUDY_ID", "SESSION_ID")}
     slots = [(slot, address_with(offer.url, names | {"slot": slot.name})) for slot in plan.slots]
@@ -87,6 +83,16 @@ def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
         "(Taskflow) is for a static host.",
     )
     return Files(texts, {}, notes)
+
+
+def completion_code(section: PanelSection, study: str) -> str:
+    """Return the code of those who finish; refuse a study that has none."""
+    if section.completion.code is None:
+        raise InputError(
+            f"Study {study} has no completion code, which Prolific needs; write panel: completion: "
+            "{code: ...} into the study file."
+        )
+    return section.completion.code
 
 
 def address_with(url: str, parameters: dict[str, str]) -> str:
@@ -118,7 +124,7 @@ def _settings(plan: PanelPlan, offer: Offer) -> dict[str, Any]:
 
 def _codes(section: PanelSection) -> list[dict[str, Any]]:
     """Completion codes with what Prolific does about them; each code once."""
-    kinds = {section.completion.code: "COMPLETED"}
+    kinds = {str(section.completion.code): "COMPLETED"}
     for ending in (section.screened_out, section.full):
         if ending.code is not None:
             kinds.setdefault(ending.code, "OTHER")

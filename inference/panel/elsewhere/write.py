@@ -10,13 +10,13 @@ from pathlib import Path
 from ...errors import InputError, did_you_mean
 from ...study.load import load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
-from ...study.panel import ADDRESS
+from ...study.panel import ADDRESS, PanelSection
 from ...tables.writing import whole
 from ..plan import PanelPlan, make_plan
 from .asked import FOLDER, Files, answers_of, refuse_lines
 from .jspsych import jspsych_experiment
 from .label_studio import label_studio_project
-from .prolific import Offer, address_with, prolific_study
+from .prolific import Offer, address_with, completion_code, prolific_study
 from .qualtrics import qualtrics_survey
 
 PROGRAMS = {
@@ -113,6 +113,7 @@ def _check(study: AnyStudy, to: str, media_url: str | None, offer: Offer | None)
                 "--url, --minutes and --reward."
             )
         address_with(offer.url, {})
+        completion_code(study.panel or PanelSection(), study.name)
 
 
 def _written(files: Files, folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """Whole visits of the experiment in jsPsych, in a real Chromium, on a static host and in a stand-in of JATOS.
 
-jsPsych comes from a folder with its ``node_modules``, which CONJURY_JSPSYCH names: run ``npm install`` in a folder
-that ``conjury export --to jspsych`` wrote. The tests download nothing.
+jsPsych comes from a folder with its ``node_modules``, which CONJURY_JSPSYCH names: run ``npm install`` in a
+folder that ``conjury export --to jspsych`` wrote. The tests download nothing.
 """
 
 from __future__ import annotations
