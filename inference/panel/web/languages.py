@@ -92,7 +92,7 @@ def _check(path: Path, strings: Mapping[str, str], english: Mapping[str, str]) -
     missing, unknown = sorted(set(english) - set(strings)), sorted(set(strings) - set(english))
     if missing:
         raise InputError(
-            f"{path}: {len(missing)} strings are missing, such as '{missing[0]}'; translate them as in en.yaml."
+            f"{path}: {len(missing)} strings are missing, such as '{missing[0]}'; translate those of en.yaml."
         )
     if unknown:
         raise InputError(f"{path}: no page has a string '{unknown[0]}'; correct its name.")

@@ -87,7 +87,7 @@ def addresses(visits: Visits, listening: socket.socket, host: str, secure: bool)
         lines.append(f"The researcher's token, which is printed this once: {token}")
     if host not in LOOPBACK and not secure:
         lines.append(
-            "Answers and cookies travel without encryption: put a reverse proxy with HTTPS in front."
+            "Answers and cookies travel without encryption; put a reverse proxy with HTTPS before it."
         )
     return [*lines, "Ctrl-C stops it; everybody goes on where they were when it is started again."]
 
@@ -99,8 +99,8 @@ def opened(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise InputError(
-            f"--host {host} --port {port}: pages cannot be served there ({error.strerror or error}); name another "
-            "port, or 0 for one that is free."
+            f"--host {host} --port {port}: pages cannot be served there ({error.strerror or error}); name "
+            "another port, or 0 for one that is free."
         ) from None
 
 
