@@ -76,6 +76,15 @@ class Served:
         typer.Option(help="Show profiles as pictures that `conjury render` has drawn; by default as before."),
     ] = None
     pictures: Annotated[Path, typer.Option(help="Folder of these pictures.")] = Path("stimuli")
+    https: Annotated[
+        bool, typer.Option("--https", help="People reach the pages by HTTPS, through a reverse proxy.")
+    ] = False
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Address or network of a reverse proxy whose headers are believed; can be repeated."
+        ),
+    ] = None
     stay: Annotated[
         bool,
         typer.Option(help="Serve pages until Ctrl-C; without it a demonstration ends when it is filled."),
@@ -124,7 +133,14 @@ def _serve(plan: PanelPlan, served: Served, database: str | None) -> None:
 
     visits = Visits.open(plan, database, simulated=served.demo)
     try:
-        serve_pages(visits, served.host, served.port)
+        serve_pages(
+            visits,
+            served.host,
+            served.port,
+            secure=served.https,
+            trusted_proxies=tuple(served.proxy or ()),
+            say=console.print,
+        )
     finally:
         visits.close()
 
