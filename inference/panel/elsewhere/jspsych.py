@@ -5,10 +5,11 @@ jsPsych itself is not part of it: ``package.json`` names the exact versions, and
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping
 from typing import Any
+
+from jinja2 import Environment, StrictUndefined
 
 from ...study.asking import Choice, LineLabels
 from ...study.panel import Ending, Question
@@ -69,7 +70,6 @@ def jspsych_experiment(plan: PanelPlan) -> Files:
     """
     study, words = plan.study, catalogue_of(plan)
     language = {"language": words.code, "direction": words.direction}
-    named = {name: html.escape(text) for name, text in language.items()} | {"title": html.escape(study.title)}
     package = {"name": study.name.replace("_", "-"), "private": True, "dependencies": PACKAGES}
     about = {
         "title": study.title,
@@ -80,7 +80,7 @@ def jspsych_experiment(plan: PanelPlan) -> Files:
         "table": "choices" if isinstance(study.response, Choice) else "judgments",
     }
     texts = {
-        "index.html": _filled("index.html", named),
+        "index.html": _filled("index.html", language | {"title": study.title}),
         "experiment.js": _template("experiment.js"),
         "experiment.css": _template("experiment.css"),
         "study.json": json.dumps(_content(plan) | language, ensure_ascii=False, separators=(",", ":")) + "\n",
@@ -177,8 +177,11 @@ def _template(name: str) -> str:
 
 
 def _filled(name: str, values: Mapping[str, str]) -> str:
-    """A template with values in the place of ``{name}``."""
-    return _template(name).format(**values)
+    """A template with values in their places, escaped in HTML."""
+    environment = Environment(
+        autoescape=name.endswith(".html"), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    return environment.from_string(_template(f"{name}.j2")).render(values)
 
 
 __all__ = ["jspsych_experiment"]
