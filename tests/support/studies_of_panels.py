@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
+import uvicorn
 import yaml
 from fakes.studies import RATINGS, items, towns, write_study
 from PIL import Image
 from starlette.testclient import TestClient
 
-from conjury.inference.panel.plan import make_plan
+from conjury.inference.panel.plan import PanelPlan, make_plan
 from conjury.inference.panel.visits import Visits
 from conjury.inference.panel.web.app import make_app
 from conjury.inference.panel.web.languages import SHIPPED
+from conjury.inference.panel.web.serving import opened
 
 SECRET = b"s" * 32
 HOSTILE = "<script>document.title='taken over'</script><b>bold</b> \" onmouseover='x'"
@@ -111,9 +116,29 @@ def arabic(folder: Path) -> Path:
     return folder
 
 
-def visits_of(study: Path, out: Path) -> Visits:
-    """Open the panel of a study."""
+def visits_of(study: Path | PanelPlan, out: Path) -> Visits:
+    """Open the panel of a study, or of a plan that was made before, with a database in ``out``."""
+    if isinstance(study, PanelPlan):
+        out.mkdir(parents=True, exist_ok=True)
+        return Visits.open(study, f"sqlite:///{out}/panel.sqlite")
     return Visits.open(make_plan(study, out=out))
+
+
+@contextmanager
+def served(visits: Visits, **options: Any) -> Iterator[str]:
+    """Serve the pages of a panel in a thread; yield their address."""
+    with opened("127.0.0.1", 0) as listening:
+        app = make_app(visits, secret=SECRET, **options)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", proxy_headers=False))
+        thread = Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def client_of(visits: Visits, **options: Any) -> TestClient:

@@ -149,9 +149,9 @@ def accepted(header: str, codes: Sequence[str]) -> str:
             wishes.append((float(weight) if weight else 1.0, tag.lower()))
         except ValueError:
             continue
-    for weight, tag in sorted(wishes, key=lambda wish: -wish[0]):
+    for wished, asked in sorted(wishes, key=lambda wish: -wish[0]):
         for code in codes:
-            same = code.lower() == tag or code.lower().partition("-")[0] == tag.partition("-")[0]
-            if weight > 0 and tag and same:
+            same = code.lower().partition("-")[0] == asked.partition("-")[0]
+            if wished > 0 and asked and same:
                 return code
     return codes[0]

@@ -202,6 +202,7 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.globals["static"] = static_address
     environment.filters["field_label"] = field_label

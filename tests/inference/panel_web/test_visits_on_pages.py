@@ -18,27 +18,29 @@ from studies_of_panels import (
     visits_of,
 )
 
-
-@pytest.fixture(scope="module")
-def towns_folder(tmp_path_factory):
-    return conjoint(tmp_path_factory.mktemp("towns"))
+from conjury.inference.panel.plan import make_plan
 
 
 @pytest.fixture(scope="module")
-def rated_folder(tmp_path_factory):
-    return ratings(tmp_path_factory.mktemp("rated"))
+def towns_plan(tmp_path_factory):
+    return make_plan(conjoint(tmp_path_factory.mktemp("towns")), out=tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def rated_plan(tmp_path_factory):
+    return make_plan(ratings(tmp_path_factory.mktemp("rated")), out=tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture
-def towns(towns_folder, tmp_path):
-    visits = visits_of(towns_folder, tmp_path / "run")
+def towns(towns_plan, tmp_path):
+    visits = visits_of(towns_plan, tmp_path / "run")
     yield visits
     visits.close()
 
 
 @pytest.fixture
-def rated(rated_folder, tmp_path):
-    visits = visits_of(rated_folder, tmp_path / "run")
+def rated(rated_plan, tmp_path):
+    visits = visits_of(rated_plan, tmp_path / "run")
     yield visits
     visits.close()
 
@@ -129,12 +131,12 @@ def test_somebody_who_declines_sees_an_end_page_and_cannot_come_back(towns) -> N
     assert client.get("/").text == page
 
 
-def test_a_visit_goes_on_after_the_server_was_started_again(towns_folder, tmp_path) -> None:
-    visits = visits_of(towns_folder, tmp_path / "run")
+def test_a_visit_goes_on_after_the_server_was_started_again(towns_plan, tmp_path) -> None:
+    visits = visits_of(towns_plan, tmp_path / "run")
     client = client_of(visits)
     page = send(client, start(client), {"consent": "yes"}).text
     visits.close()
-    again = visits_of(towns_folder, tmp_path / "run")
+    again = visits_of(towns_plan, tmp_path / "run")
     later = client_of(again)
     later.cookies = client.cookies
     assert later.get("/visit").text == page
