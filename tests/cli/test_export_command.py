@@ -54,7 +54,8 @@ def test_the_run_that_was_exported_can_be_another_folder(tmp_path: Path, done: C
     printed = done("import data.json --format jspsych --study study.yaml --run elsewhere", cwd=tmp_path)
     assert "judgments in judgments.parquet: 4 people" in printed
     judgments = read_table(tmp_path / "judgments.parquet", "judgments")
-    assert set(judgments["value"]) == {"safe"} and set(judgments["dimension"]) == {"harm_label"}
+    assert set(judgments["value"]) == {"safe"}
+    assert set(judgments["dimension"]) == {"harm_label"}
 
 
 def test_other_data_of_jspsych_are_ratings(tmp_path: Path, done: Callable[..., str]) -> None:
@@ -99,6 +100,7 @@ def test_what_cannot_be_is_refused_in_one_sentence_and_writes_nothing(
     write_study(tmp_path, "hotel")
     before = sorted(tmp_path.rglob("*"))
     ended = conjury(command, cwd=tmp_path)
-    assert ended.code == 2 and sentence in ended.err
+    assert ended.code == 2
+    assert sentence in ended.err
     assert ended.err.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before

@@ -202,7 +202,8 @@ class Qualtrics:
                 if one["Type"] == "Custom":
                     self.data[one["Field"]] = one["Value"]
         elif kind == "BlockRandomizer":
-            assert element["SubSet"] == 1 and element["EvenPresentation"] is True
+            assert element["SubSet"] == 1
+            assert element["EvenPresentation"] is True
             chosen = element["Flow"][self.turn % len(element["Flow"])]
             self.turn += 1
             return self._element(chosen)

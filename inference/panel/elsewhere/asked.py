@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...errors import InputError, MissingDependency
+from ...humans.texts import to_number
 from ...study.asking import Choice, Label, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
 from ...tables.limits import EXPORT_BYTES, read_content
@@ -47,8 +48,9 @@ class Answer:
         """Find the value of an answer by itself, its label, or its number; None where it is none of them."""
         given = html.unescape(given).strip()
         if not self.options:
-            is_number = given.lstrip("-").isdigit()
-            return str(int(given)) if is_number and self.minimum <= int(given) <= self.maximum else None
+            number = to_number(given)
+            whole = number is not None and number.is_integer() and self.minimum <= number <= self.maximum
+            return str(int(number)) if whole and number is not None else None
         for name in ("value", "label"):
             for option in self.options:
                 if " ".join(getattr(option, name).split()) == " ".join(given.split()):

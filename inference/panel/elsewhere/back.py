@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...humans.jspsych import read_trials
 from ...humans.label_studio import read_works
 from ...humans.layout import Layout
 from ...humans.qualtrics import SKIPPED, TIMES, exclusion_marks, read_responses
-from ...humans.texts import read_times, require_column
+from ...humans.texts import read_times, require_column, to_number
 from ..plan import PanelPlan
 from .answers import HUMAN, Fielded, Visit, tables_of
 from .asked import FOLDER, PLAN, answers_of
@@ -83,11 +83,11 @@ def _of_qualtrics(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         seconds = {
             number: float(given[column])
             for number, column in _timings(plan)
-            if _is_number(given.get(column, ""))
+            if to_number(given.get(column, "")) is not None
         }
         yield Visit(
             where=f"row {row + 1}",
-            person=given.get("ResponseId", str(row)),
+            person=given.get(section.recruiting.person) or given.get("ResponseId", str(row)),
             slot=given[SLOT],
             plan=given.get(PLAN),
             answers={key: given[column] for key, column in places.items() if column in given},
@@ -130,7 +130,7 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
             {str(name): str(cell) for name, cell in row.items() if pd.notna(cell)}
             for row in own.to_dict("records")
         ]
-        tasks = {int(row[TASK]) - 1: row for row in rows if row.get("part") == "task"}
+        tasks = {_task(row, f"{source}: visit {visit}"): row for row in rows if row.get("part") == "task"}
         last = rows[-1]
         slot = rows[0].get(SLOT, "")
         started, ended = _time(rows[0].get("started")), _time(last.get("time"))
@@ -143,7 +143,7 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
             if name.startswith(ANSWERS) and name.removeprefix(ANSWERS) in asked
         }
         checks = {
-            row["name"]: row[f"{ANSWERS}answer"]
+            row.get("name", ""): row[f"{ANSWERS}answer"]
             for row in rows
             if row.get("part") == "attention" and f"{ANSWERS}answer" in row
         }
@@ -153,7 +153,7 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         finished = len(tasks) == counts.get(slot, 0) and last_asked <= set(questions)
         yield Visit(
             where=f"visit {visit}",
-            person=str(visit),
+            person=rows[0].get(plan.section.recruiting.person, str(visit)),
             slot=slot,
             plan=rows[0].get(PLAN),
             answers={
@@ -162,7 +162,11 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
                 for name, cell in row.items()
                 if name.startswith(ANSWERS)
             },
-            seconds={number: float(row["rt"]) / 1000 for number, row in tasks.items() if "rt" in row},
+            seconds={
+                number: float(row["rt"]) / 1000
+                for number, row in tasks.items()
+                if to_number(row.get("rt", "")) is not None
+            },
             questions=questions,
             checks=checks,
             started=started,
@@ -188,7 +192,7 @@ def _of_label_studio(path: Path, plan: PanelPlan) -> Iterator[Visit]:
                 )
         key = (work.judge, str(work.data[SLOT]))
         plans[key] = str(work.data.get(PLAN, ""))
-        number = int(work.data[TASK]) - 1
+        number = _task(work.data, f"{source}: task {work.task}")
         if number in found.setdefault(key, {}):
             raise InputError(
                 f"{source}: task {work.task} has two annotations by annotator {work.judge}; keep one of them."
@@ -239,11 +243,12 @@ def _time(text: str | None) -> pd.Timestamp | None:
     return None if pd.isna(time) else pd.Timestamp(time)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) == float(text)
-    except ValueError:
-        return False
+def _task(row: Mapping[str, Any], where: str) -> int:
+    """Number of a task, from 0."""
+    text = str(row.get(TASK, ""))
+    if not text.isdigit() or int(text) < 1:
+        raise InputError(f"{where}: '{text}' is no number of a task; export the answers again.")
+    return int(text) - 1
 
 
 __all__ = ["check_program", "read_elsewhere"]

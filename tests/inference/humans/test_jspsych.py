@@ -37,7 +37,8 @@ def test_lines_of_several_results_are_the_same_as_one_list(tmp_path: Path) -> No
     arrays.write_text(json.dumps(TRIALS[:2]) + "\n" + json.dumps(TRIALS[2:]) + "\n")
     tables = [read_trials(path).table.fillna("").to_dict("records") for path in (one, lines, arrays)]
     assert tables[0] == tables[1] == tables[2]
-    assert tables[0][1]["response.wit"] == "3" and tables[0][2]["rt"] == ""
+    assert tables[0][1]["response.wit"] == "3"
+    assert tables[0][2]["rt"] == ""
 
 
 def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_path: Path) -> None:

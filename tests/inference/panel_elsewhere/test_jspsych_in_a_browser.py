@@ -235,7 +235,8 @@ def test_a_whole_visit_on_a_static_host_ends_in_the_tables(
     person = Person(browser, written, slot, keys=kind == "hotel")
     person.go()
     body = browser.find_element("css selector", "body")
-    assert "DONE42" in body.text and "Your answers have been saved" in body.text
+    assert "DONE42" in body.text
+    assert "Your answers have been saved" in body.text
     path = saved(tmp_path / "saved")
     check(written, path, slot)
     trials = json.loads(path.read_text())

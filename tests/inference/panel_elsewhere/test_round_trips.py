@@ -94,7 +94,8 @@ def check_tables(read: Fielded, plan: PanelPlan) -> None:
     for name in wanted:
         cells = [frame[name].map(lambda cell: "" if pd.isna(cell) else str(cell)).tolist() for frame in both]
         assert cells[0] == cells[1], name
-    assert set(read.answers["judge_kind"]) == {"human"} and set(read.answers["status"]) == {"ok"}
+    assert set(read.answers["judge_kind"]) == {"human"}
+    assert set(read.answers["status"]) == {"ok"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -273,6 +274,15 @@ def test_a_person_who_judges_two_slots_in_label_studio_is_one_judge(tmp_path: Pa
     assert not read.answers.duplicated(["judge_id", "item_id", "dimension", "sample"]).any()
 
 
+def test_a_person_of_a_platform_who_answers_two_slots_is_one_judge(tmp_path: Path) -> None:
+    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    path = play_jspsych(written, tmp_path)
+    path.write_text(path.read_text().replace("person1", "person0"))
+    read = read_elsewhere(path, "jspsych", written.plan)
+    assert read.respondents["judge_id"].tolist() == ["human_0001", "human_0001", "human_0003", "human_0004"]
+    assert "person0" not in read.answers.to_csv() + read.respondents.to_csv()
+
+
 def test_people_who_are_screened_out_or_decline_have_no_slot_and_no_rows(tmp_path: Path) -> None:
     written = export_study(write_study(tmp_path / "hotel", "hotel"), "qualtrics", out=tmp_path / "run")
     content = json.loads(written.files[0].read_text())
@@ -282,7 +292,8 @@ def test_people_who_are_screened_out_or_decline_have_no_slot_and_no_rows(tmp_pat
     ]
     for one in people:
         one.answer()
-        assert "slot" not in one.rows[0] and "1_choice" not in one.rows[0]
+        assert "slot" not in one.rows[0]
+        assert "1_choice" not in one.rows[0]
     full = Qualtrics(content, decide)
     full.answer()
     full.rows += [row for one in people for row in one.rows]
