@@ -97,7 +97,10 @@ def serve(study: StudyName, served: Served, database: Database = None, out: RunF
     """Serve the pages of a study: `conjury panel STUDY` for short."""
     _require()
     from conjury.inference.panel.plan import make_plan
+    from conjury.inference.panel.storage.opening import check_address
 
+    if database is not None:
+        check_address(database)
     if not served.stay and not served.demo:
         raise InputError("--no-stay is for demonstrations; add --demo, or omit it.")
     known = _loaded(study)

@@ -126,22 +126,33 @@ def _shown(url: str) -> str:
     """The address of a database without its password."""
     try:
         return make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         return "that --database names"
 
 
-def _engine(url: str, place: str) -> Engine:
+def check_address(url: str) -> str:
+    """Return the kind of database that an address names; InputError for one that is no address."""
     try:
         kind = make_url(url).get_backend_name()
-        if kind not in ("sqlite", "postgresql"):
-            raise InputError(f"--database {place}: use sqlite:///FILE or postgresql+psycopg://HOST/NAME.")
-        options: dict[str, Any] = {"pool_timeout": WAIT, "pool_size": 10, "max_overflow": 10}
-        if kind == "sqlite":
-            options = {**options, "max_overflow": 90, "connect_args": {"timeout": WAIT}}
+    except (ArgumentError, ValueError):
+        kind = ""
+    if kind not in ("sqlite", "postgresql"):
+        raise InputError(
+            "--database is no address of a database; use sqlite:///FILE or postgresql+psycopg://HOST/NAME."
+        )
+    return str(kind)
+
+
+def _engine(url: str, place: str) -> Engine:
+    kind = check_address(url)
+    options: dict[str, Any] = {"pool_timeout": WAIT, "pool_size": 10, "max_overflow": 10}
+    if kind == "sqlite":
+        options = {**options, "max_overflow": 90, "connect_args": {"timeout": WAIT}}
+    try:
         engine = create_engine(url, **options)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise InputError(
-            f"--database {place} is no address of a database ({error}); write sqlite:///FILE or "
+            f"--database {place} cannot be used ({error}); write sqlite:///FILE or "
             "postgresql+psycopg://HOST/NAME."
         ) from None
     if kind == "sqlite":
@@ -199,4 +210,4 @@ def checkpoint(database: Database) -> None:
             connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
 
-__all__ = ["FILE", "Database", "checkpoint", "open_database", "open_existing"]
+__all__ = ["FILE", "Database", "check_address", "checkpoint", "open_database", "open_existing"]

@@ -413,6 +413,7 @@ def test_a_database_of_another_plan_is_refused(tmp_path, database) -> None:
     ("url", "reason"),
     [
         ("nonsense", "is no address of a database"),
+        ("postgresql+psycopg://x:hunter2@y:z/w", "is no address of a database"),
         ("mysql://somewhere/x", "use sqlite"),
         ("postgresql+psycopg://nobody:hunter2@127.0.0.1:1/x", "cannot be used"),
         ("sqlite:////nowhere/at/all/x.sqlite", "cannot be used"),
