@@ -23,7 +23,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from ..steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
 from .languages import Catalogue, accepted, load_catalogues
-from .pages import STATIC, Answered, Page, render, render_step, static_address
+from .pages import STATIC, Answered, Page, pair_layout, render, render_step
 from .researcher import Researcher
 from .security import (
     BodyLimit,
@@ -91,7 +91,8 @@ def make_app(
     buckets = Buckets()
     plan = visits.plan
     catalogues = load_catalogues(plan.section.languages, plan.study.folder)
-    pages = Pages(visits, catalogues, secret, limits, buckets)
+    layout = pair_layout(plan.shown.shown.values())
+    pages = Pages(visits, catalogues, secret, limits, buckets, layout)
     researcher = Researcher(visits, secret, limits, buckets)
     routes = [
         Route("/", pages.welcome, methods=["GET"]),
@@ -141,6 +142,7 @@ class Pages:
     secret: bytes
     limits: Limits
     buckets: Buckets
+    layout: str
 
     @cached_property
     def codes(self) -> list[str]:
@@ -285,7 +287,7 @@ class Pages:
     def _page(self, request: Request, text: Catalogue) -> Page:
         session = str(request.scope.get("session", {}).get("id", ""))
         token = form_token(self.secret, session) if session else ""
-        return Page(text, token, tuple(self.catalogues.values()))
+        return Page(text, token, tuple(self.catalogues.values()), self.layout)
 
     def _language(self, request: Request) -> Catalogue:
         asked = request.query_params.get("language", "")
@@ -338,4 +340,4 @@ def _short(person: str) -> str:
     return hashlib.sha256(person.encode()).hexdigest()[:16]
 
 
-__all__ = ["COOKIE", "Pages", "make_app", "static_address", "timing_of"]
+__all__ = ["make_app"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -27,6 +27,7 @@ PANEL = ROOT / "data" / "panel"
 STATIC = PANEL / "static"
 LONG = 120  # characters of a field from which profiles are texts side by side and no rows of a table
 BUTTONS = 11  # ratings of a scale that are shown as buttons; a number is typed where there are more
+MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$")  # a date with a time
 MENU = 9  # options of a question that are shown as buttons; they are a menu where there are more
 
 
@@ -70,6 +71,7 @@ class Page:
     text: Catalogue
     token: str = ""
     languages: Sequence[Catalogue] = ()
+    layout: str = "table"  # of pairs
 
 
 def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answered | None = None) -> str:
@@ -87,8 +89,7 @@ def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answ
         if not step.practice:
             title = page.text("task.title", index=step.index, tasks=step.tasks)
         if isinstance(study.response, Choice):
-            layout = pair_layout(step.shown)
-            pair = {"layout": layout, "noun": study.collect.noun or NOUNS[study.kind], "positions": POSITIONS}
+            pair = {"noun": study.collect.noun or NOUNS[study.kind], "positions": POSITIONS}
             return render("pair.html.j2", page, title=title, **pair, **common)
         fields = task_fields(study, step, page.text)
         one = {"one": step.shown[0], "fields": fields, "named": len(step.shown[0].fields) > 1}
@@ -102,13 +103,14 @@ def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answ
     return render("questions.html.j2", page, title=page.text("questions.title"), fields=fields, **common)
 
 
-def pair_layout(shown: Sequence[Shown]) -> str:
-    """How a pair is shown: as pictures, as rows of a table, or as texts side by side."""
+def pair_layout(shown: Collection[Shown]) -> str:
+    """How all pairs of a study are shown: as pictures, as rows of a table, or as texts side by side."""
     if any(one.media_name is not None for one in shown):
         return "pictures"
     names = {tuple(name for name, _ in one.fields) for one in shown}
-    longest = max((len(value) for one in shown for _, value in one.fields), default=0)
-    return "table" if len(names) == 1 and longest <= LONG and "\n" not in str(shown) else "texts"
+    values = [value for one in shown for _, value in one.fields]
+    short = all(len(value) <= LONG and "\n" not in value for value in values)
+    return "table" if len(names) == 1 and short else "texts"
 
 
 def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> list[Field]:
@@ -206,7 +208,7 @@ def templates() -> Environment:
     )
     environment.globals["static"] = static_address
     environment.filters["field_label"] = field_label
-    environment.filters["lines"] = lambda text: re.split(r"\r?\n", text)
+    environment.filters["value"] = lambda text: MOMENT.sub(r"\1 \2", text)
     return environment
 
 

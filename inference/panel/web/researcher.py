@@ -151,7 +151,7 @@ def ends(figures: PanelFigures, text: Catalogue) -> list[Bar]:
     """People by end, as bars."""
     most = max(figures.ended.values(), default=0)
     return [
-        _bar(f"{count:,}", count, most, text(f"ends.{name}.title"))
+        _bar(f"{count:,}", count, most, text(f"researcher.end_names.{name}"))
         for name, count in figures.ended.items()
         if count
     ]

@@ -1,4 +1,4 @@
-"""A visit by pages without scripts: to the end, back, twice, in two tabs, and after a restart of the server."""
+"""A visit by pages without scripts: to the end, back, twice, in two tabs, after a restart of the server."""
 
 from __future__ import annotations
 
