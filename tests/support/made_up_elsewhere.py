@@ -1,7 +1,8 @@
 """Made-up studies for people, and exports of other programs with the answers of made-up people.
 
-Qualtrics is played by `Qualtrics`, which reads a survey file as Qualtrics does: it walks the flow, sets embedded
-data, fills in piped text, and repeats blocks with Loop & Merge. An export has its three rows of headers.
+Qualtrics is played by `Qualtrics`, which reads a survey file as Qualtrics does: it walks the flow, sets
+embedded data, fills in piped text, and repeats blocks with Loop & Merge. An export has its three rows of
+headers.
 """
 
 from __future__ import annotations

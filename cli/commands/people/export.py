@@ -99,7 +99,9 @@ def _offer(to: str, given: OnProlific) -> Offer | None:
         raise InputError(f"--to prolific needs {', '.join(options)}; add {missing[0]}.")
     from conjury.inference.panel.elsewhere.prolific import Offer
 
-    assert given.url is not None and given.minutes is not None and given.reward is not None
+    assert given.url is not None
+    assert given.minutes is not None
+    assert given.reward is not None
     return Offer(given.url, given.minutes, given.reward)
 
 

@@ -1,4 +1,4 @@
-"""Answers of people to a study that `conjury export` wrote: `conjury import --study STUDY --format PROGRAM`."""
+"""Answers of people to a study that `conjury export` wrote, read by `conjury import`."""
 
 from __future__ import annotations
 

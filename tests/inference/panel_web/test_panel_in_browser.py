@@ -64,7 +64,7 @@ def panel(plans: Any, tmp_path: Path) -> Iterator[Callable[..., tuple[Visits, st
     open_panels: list[Any] = []
 
     def serve(write: Callable[[Path], Path]) -> tuple[Visits, str]:
-        visits = visits_of(plans(write), tmp_path)
+        visits = visits_of(plans(write), tmp_path / str(len(open_panels)))
         context = served(visits)
         address = context.__enter__()
         open_panels.append((visits, context))
@@ -249,7 +249,7 @@ def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write)
         assert browser.execute_script(small) == 0
 
     go_to_end(fresh, address, by_mouse, fits)
-    assert visits.tables().respondents["touch"].tolist() == ["yes"]
+    assert visits.tables().respondents["touch"].tolist() == [True]
     assert visits.tables().respondents["width"].tolist() == [360]
 
 
@@ -375,11 +375,10 @@ def test_the_clock_starts_when_the_picture_is_there(fresh, panel) -> None:
         step = next_page(fresh, step)
     wait(fresh, "document.querySelector('.item.ready img').naturalWidth === 320")
     begun = time.monotonic()
-    time.sleep(0.4)
-    by_mouse(fresh)
-    next_page(fresh, step)
-    waited = 1000 * (time.monotonic() - begun)
-    seconds = visits.tables().judgments
-    assert len(seconds) == 2
-    stored = float(visits.tables().respondents["task_seconds"].iloc[0]) * 1000
-    assert 350 < stored < waited + 100
+    time.sleep(0.6)
+    while step is not None:
+        by_mouse(fresh)
+        step = next_page(fresh, step)
+        waited = time.monotonic() - begun
+    slowest = visits.tables().judgments["seconds"].max()
+    assert 0.5 < slowest < waited
