@@ -67,7 +67,14 @@ class _Person:
     seconds: float = 0.0
 
 
-def fill(plan: PanelPlan, url: str | None = None, *, seed: int = 1, now: datetime | None = None) -> None:
+def fill(
+    plan: PanelPlan,
+    url: str | None = None,
+    *,
+    seed: int = 1,
+    now: datetime | None = None,
+    leave: int = 0,
+) -> None:
     """Let simulated people take part until every slot is filled.
 
     Parameters
@@ -79,6 +86,8 @@ def fill(plan: PanelPlan, url: str | None = None, *, seed: int = 1, now: datetim
     seed : int
     now : datetime, optional
         When the demonstration is made; people took part on the days before it.
+    leave : int
+        Slots that are left for others.
 
     Raises
     ------
@@ -100,18 +109,18 @@ def fill(plan: PanelPlan, url: str | None = None, *, seed: int = 1, now: datetim
     clock = DemoClock((end - BEFORE).timestamp() - 4 * 60 * plan.section.minutes)
     visits = Visits.open(plan, url, now=clock, simulated=True)
     try:
-        _fill(visits, clock, simulated_answers(plan, seed), seed)
+        _fill(visits, clock, simulated_answers(plan, seed), seed, leave)
     finally:
         visits.close()
 
 
-def _fill(visits: Visits, clock: DemoClock, answers: Answers, seed: int) -> None:
+def _fill(visits: Visits, clock: DemoClock, answers: Answers, seed: int, leave: int) -> None:
     """Go from event to event: somebody arrives, or somebody answers a page."""
     events: list[tuple[float, int, _Person]] = []
-    rng, arrived, unfilled = stream(seed, "demo"), 0, visits.unfilled()
+    rng, arrived, unfilled = stream(seed, "demo"), 0, visits.unfilled() - leave
     between = min(BETWEEN, SPREAD / len(visits.plan.slots))
     arrival = clock.seconds
-    while unfilled:
+    while unfilled > 0:
         if not events or events[0][0] > arrival:
             clock.seconds, arrival = arrival, arrival + float(rng.exponential(between))
             arrived += 1

@@ -133,7 +133,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _fields(row: Mapping[str, Any], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _fields(row: Mapping[Any, Any], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     values = ((name, row.get(name)) for name in names)
     return tuple((name, str(value)) for name, value in values if not _is_missing(value))
 

@@ -140,7 +140,7 @@ def _judgments(plan: PanelPlan, answered: pd.DataFrame) -> pd.DataFrame:
     values = [_by_dimension(plan, fields) for fields in answered["fields"]]
     counts = [len(of) for of in values]
     dimension = [name for of in values for name in of]
-    value = [one for of in values for one in of.values()]
+    value: list[Any] = [one for of in values for one in of.values()]
     long = answered.drop(columns=["fields", "at", "first_input_ms", "state"])
     long = long.iloc[np.repeat(np.arange(len(long)), counts)].reset_index(drop=True)
     ok = np.zeros(len(long), dtype=np.int64) + STATUSES.index("ok")

@@ -87,7 +87,9 @@ def test_help_names_the_commands_and_the_study(ran) -> None:
 @pytest.mark.long
 def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns) -> None:
     process = interruptible_process(
-        [sys.executable, "-m", "conjury.cli.main", "panel", towns], stdout=-1, stderr=-1
+        [sys.executable, "-c", "from conjury.cli.main import main; main()", "panel", towns],
+        stdout=-1,
+        stderr=-1,
     )
     assert process.stdout is not None
     line = process.stdout.readline()

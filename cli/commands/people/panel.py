@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from conjury.inference.panel.tables import PanelTables
 
 SERVE = "serve"
+FREE = 5  # places of a demonstration that are left for whoever looks at its pages
 ENDS = {
     "finished": "finished",
     "screened_out": "screened out",
@@ -61,7 +62,10 @@ class Served:
     """Who takes part, and where pages are served."""
 
     demo: Annotated[
-        bool, typer.Option("--demo", help="Let simulated people fill all places before the pages are served.")
+        bool,
+        typer.Option(
+            "--demo", help="Let simulated people fill the places, but a few for you, before pages are served."
+        ),
     ] = False
     people: Annotated[
         int | None,
@@ -107,17 +111,17 @@ def serve(study: StudyName, served: Served, database: Database = None, out: RunF
     folder = Path("runs") / f"{known.name}_demo" if served.demo and out is None else out
     plan = make_plan(known, out=folder, people=served.people, images=served.images, pictures=served.pictures)
     if served.demo:
-        _fill(plan, database)
+        _fill(plan, database, min(FREE, len(plan.slots) - 1) if served.stay else 0)
     if served.stay:
         _serve(plan, served, database)
 
 
-def _fill(plan: PanelPlan, database: str | None) -> None:
-    """Let simulated people take part and write their tables."""
+def _fill(plan: PanelPlan, database: str | None, leave: int) -> None:
+    """Let simulated people take part, with some places left to look at the pages, and write their tables."""
     from conjury.inference.panel.demo import fill
     from conjury.inference.panel.visits import Visits
 
-    fill(plan, database)
+    fill(plan, database, leave=leave)
     visits = Visits.open(plan, database, simulated=True)
     try:
         tables, figures = visits.tables(), visits.figures()

@@ -49,7 +49,7 @@ _ADD_ANSWER = insert(answers)
 def find_visit(connection: Connection, visit: str, *, lock: bool = False) -> VisitRow | None:
     """Read the row of a visit, which no other transaction can change before this one ends if ``lock``."""
     row = connection.execute(_LOCK if lock else _FIND, {"wanted": visit}).one_or_none()
-    return None if row is None else VisitRow(*row)
+    return None if row is None else VisitRow(**row._mapping)
 
 
 def save_visit(connection: Connection, row: VisitRow, now: float) -> None:
