@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -70,7 +71,8 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=WAITS,
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # uvicorn has ended all requests by then
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def addresses(visits: Visits, listening: socket.socket, host: str, secure: bool) -> list[str]:
