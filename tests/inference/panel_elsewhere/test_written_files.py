@@ -279,3 +279,29 @@ def test_placeholders_and_other_parameters_of_an_address_stay() -> None:
     assert address_with("https://x.org/p#end", {"slot": "a b"}) == "https://x.org/p?slot=a+b"
     with pytest.raises(InputError):
         address_with("ftp://x.org", {})
+
+
+@pytest.mark.parametrize("kind", ["hotel", "ratings"])
+def test_each_task_shows_what_the_plan_shows_in_its_positions(tmp_path: Path, kind: str) -> None:
+    path = write_study(tmp_path / kind, kind)
+    annotated = export_study(path, "label-studio", out=tmp_path / "run")
+    plan = annotated.plan
+    rows = [task["data"] for task in json.loads((annotated.folder / "tasks.json").read_text())]
+    content = json.loads(
+        (export_study(path, "jspsych", out=tmp_path / "run").folder / "study.json").read_text()
+    )
+    planned = [(slot, number, task) for slot in plan.slots for number, task in enumerate(slot.tasks, start=1)]
+    assert len(rows) == len(planned)
+    trials = [(slot["name"], task) for slot in content["slots"] for task in slot["tasks"]]
+    for data, trial, (slot, number, task) in zip(rows, trials, planned, strict=True):
+        name = data["pair_id" if kind == "hotel" else "item_id"]
+        assert (data["slot"], data["task"], name) == (slot.name, number, task.name)
+        assert trial == (
+            slot.name,
+            {"name": task.name, "subjects": [*task.subjects], "repeat_of": task.repeat_of},
+        )
+        for position, subject in zip("AB", task.subjects, strict=False):
+            fields = plan.shown.of(subject).fields
+            assert content["shown"][subject]["fields"] == [list(one) for one in fields]
+            text = html.unescape(data[position].replace("<br>", "\n"))
+            assert all(value in text for _, value in fields)
