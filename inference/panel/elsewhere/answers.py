@@ -206,7 +206,7 @@ def _judgments(plan: PanelPlan, rows: Sequence[Mapping[str, Any]]) -> pd.DataFra
         words = dict(zip(POSITIONS, response.options, strict=True))
         values = [None if value is None else words[value] for value in values]
     subject = "item_id" if plan.design is None else "task_id"
-    text = pd.array(values, dtype="string")
+    text = pd.Series(values, dtype="string")
     frame = pd.DataFrame(
         {
             "judge_id": pd.array([row["judge_id"] for row in rows], dtype="string"),

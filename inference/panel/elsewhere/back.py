@@ -68,7 +68,7 @@ def _of_qualtrics(path: Path, plan: PanelPlan) -> Iterator[Visit]:
     require_column(table, SLOT, source, "the survey that `conjury export` wrote")
     times, _ = read_times(table, TIMES, read.zone or "UTC")
     marks = exclusion_marks(table)
-    cells = table.mask(table.astype("string").eq(SKIPPED).fillna(False).to_numpy(dtype=bool))
+    cells = table.replace(SKIPPED, pd.NA)
     places = _places(plan)
     missing = [column for column in places.values() if column not in table]
     if len(missing) == len(places):

@@ -165,7 +165,7 @@ class _Survey:
     def content(self) -> Json:
         """Return the whole file."""
         flow = list(self._flow())
-        root = {"Type": "Root", "FlowID": "FL_1", "Flow": flow}
+        root: Json = {"Type": "Root", "FlowID": "FL_1", "Flow": flow}
         root["Properties"] = {"Count": self.flows, "RemovedFieldsets": []}
         trash = {"Type": "Trash", "Description": "Trash / Unused Questions", "ID": self._id("BL", "trash")}
         blocks = [*self.blocks, trash | {"BlockElements": []}]
@@ -319,7 +319,7 @@ class _Survey:
             "LoopingOptions": {"Static": rows, "Randomization": "None"},
         }
         if segment.optional:
-            logic = {"LogicType": "EmbeddedField", "LeftOperand": item_field(segment.first)}
+            logic: Json = {"LogicType": "EmbeddedField", "LeftOperand": item_field(segment.first)}
             logic |= {"Operator": "NotEmpty", "_HiddenExpression": False}
             yield self._branch(logic, [block])
         else:
