@@ -17,7 +17,7 @@ from ...humans.texts import read_times, require_column, to_number
 from ..plan import PanelPlan
 from .answers import HUMAN, Fielded, Visit, tables_of
 from .asked import FOLDER, PLAN, answers_of
-from .qualtrics import SLOT, TIMING, column_of_attention, column_of_question, segments
+from .segments import SLOT, TIMING, column_of_attention, column_of_question, segments
 
 UNFINISHED = "unfinished"
 TASK, ANSWERS = "task", "answers."

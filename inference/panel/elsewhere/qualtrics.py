@@ -16,84 +16,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...study.asking import Choice, LabelLevel
-from ...study.panel import AttentionCheck, Ending, Question
-from ...tables.schema import POSITIONS
+from ...study.asking import Choice
+from ...study.panel import Ending, Question
 from ..plan import PanelPlan, Slot
-from ..shown import Shown
 from .asked import (
     PLAN,
-    Answer,
     Files,
-    answers_of,
     catalogue_of,
-    escaped,
     field_names,
     hosted,
     markdown_html,
-    media_html,
     plan_name,
     refuse_lines,
 )
+from .segments import (
+    SLOT,
+    Segment,
+    column_of_attention,
+    item_field,
+    segments,
+    value_field,
+)
+from .survey_questions import (
+    Json,
+    SurveyQuestions,
+    fields_across,
+    looped,
+    pairs_of,
+    piped,
+    plain_text,
+    values_of,
+)
 
-SLOT, TIMING, CONSENT = "slot", "timing", "consent"
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Consecutive tasks between two attention checks, which are one block with Loop & Merge.
-
-    ``optional`` is one task that some slots lack. Tasks are counted from 0, segments from 1.
-    """
-
-    number: int
-    first: int
-    after: int
-    checks: tuple[AttentionCheck, ...] = ()
-    optional: bool = False
-
-    def column(self, task: int, name: str) -> str:
-        """Column of an export with an answer to a task."""
-        return f"{task - self.first + 1}_{self.tag(name)}"
-
-    def tag(self, name: str) -> str:
-        """Name of a question of this block."""
-        return name if self.number == 1 else f"{name}_{self.number}"
-
-
-def segments(plan: PanelPlan) -> list[Segment]:
-    """Divide the tasks of a visit at attention checks, and where some people have fewer tasks."""
-    counts = [len(slot.tasks) for slot in plan.slots]
-    least, most = min(counts), max(counts)
-    cuts = {min(check.after, least) for check in plan.section.attention} - {0}
-    ends = sorted({*cuts, least, *range(least, most + 1)})
-    found, first = [], 0
-    for number, end in enumerate(ends, start=1):
-        checks = tuple(check for check in plan.section.attention if min(check.after, least) == end)
-        found.append(Segment(number, first, end, checks, optional=end > least))
-        first = end
-    return found
-
-
-def item_field(task: int) -> str:
-    """Embedded data with the id of the item of a task, counted from 0."""
-    return f"item_{task + 1}"
-
-
-def value_field(task: int, position: int, place: int) -> str:
-    """Embedded data with one field of one profile of a task; task, position and place count from 0."""
-    return f"K-{task + 1}-{position + 1}-{place + 1}"
-
-
-def column_of_attention(check: str) -> str:
-    """Column of the answer to an attention check."""
-    return f"attention_{check}"
-
-
-def column_of_question(question: str) -> str:
-    """Column of the answer to a background question."""
-    return f"question_{question}"
+CONSENT = "consent"
 
 
 def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
@@ -139,26 +94,10 @@ def _notes(plan: PanelPlan) -> Iterator[str]:
         yield "Failed attention checks are recorded and do not end the survey."
 
 
-def _q(text: str) -> str:
-    """Escape text, so that Qualtrics neither reads it as HTML nor fills in what is in ``${...}``."""
-    return escaped(text).replace("$", "&#36;")
-
-
-def _pipe(name: str) -> str:
-    return f"${{e://Field/{name}}}"
-
-
-def _loop(place: int) -> str:
-    return f"${{lm://Field/{place}}}"
-
-
 @dataclass
-class _Survey:
-    """A survey as it grows: its questions, blocks and flow."""
+class _Survey(SurveyQuestions):
+    """A survey as it grows: its blocks and flow."""
 
-    plan: PanelPlan
-    media_url: str
-    questions: list[Json] = field(default_factory=list)
     blocks: list[Json] = field(default_factory=list)
     flows: int = 1
 
@@ -239,12 +178,12 @@ class _Survey:
         if section.consent is not None:
             text = markdown_html(plan.study, section.consent).replace("$", "&#36;")
             levels = [("yes", words("consent.agree")), ("no", words("consent.decline"))]
-            asked = self._choice(CONSENT, text, levels)
+            asked = self.choice(CONSENT, text, levels)
             yield self._block(words("consent.title"), [asked])
             yield self._end_if(asked, 2, "Selected", Ending())
         if section.instructions is not None:
             text = markdown_html(plan.study, section.instructions).replace("$", "&#36;")
-            yield self._block(words("instructions.title"), [self._text("instructions", text)])
+            yield self._block(words("instructions.title"), [self.text("instructions", text)])
         yield from self._questions(section.first_questions, words("questions.title"))
         yield {
             **self._flow_of("BlockRandomizer"),
@@ -254,15 +193,14 @@ class _Survey:
         }
         practice = plan.slots[0].practice
         if practice is not None:
-            shown = [_values(plan.shown.of(name), field_names(plan), self) for name in practice.subjects]
-            note = f"<p><em>{_q(words('task.practice_note'))}</em></p>"
-            yield self._block(words("task.practice"), self._task("practice_", note, shown, False))
+            shown = [values_of(plan.shown.of(name), field_names(plan), self) for name in practice.subjects]
+            note = f"<p><em>{plain_text(words('task.practice_note'))}</em></p>"
+            yield self._block(words("task.practice"), self.task("practice_", note, shown, False))
         for segment in segments(plan):
             yield from self._tasks(segment)
         yield from self._questions(section.last_questions, words("questions.title"))
         if section.completion.code is not None:
-            text = f"<p>{_q(words('ends.code'))}: <strong>{_q(section.completion.code)}</strong></p>"
-            yield self._block(words("ends.code"), [self._text("completion_code", text)])
+            yield self._code("completion_code", section.completion.code)
 
     def _flow_of(self, kind: str) -> Json:
         self.flows += 1
@@ -284,7 +222,7 @@ class _Survey:
             return {}
         names = field_names(self.plan)
         return {
-            f"K-{task + 1}-{place + 1}": _q(name)
+            f"K-{task + 1}-{place + 1}": plain_text(name)
             for task in range(len(self.plan.slots[0].tasks))
             for place, name in enumerate(names)
         }
@@ -294,25 +232,25 @@ class _Survey:
         values, names = {SLOT: slot.name}, field_names(self.plan)
         for number, task in enumerate(slot.tasks):
             if len(task.subjects) == 1:
-                values[item_field(number)] = _q(task.subjects[0])
+                values[item_field(number)] = plain_text(task.subjects[0])
             for position, name in enumerate(task.subjects):
-                row = _values(self.plan.shown.of(name), names, self)
+                row = values_of(self.plan.shown.of(name), names, self)
                 values |= {value_field(number, position, place): text for place, text in enumerate(row)}
         return values
 
     def _tasks(self, segment: Segment) -> Iterator[Json]:
         """The block of a segment, then its attention checks."""
-        sides, width = len(self.plan.slots[0].tasks[0].subjects), _width(self.plan)
+        sides, width = len(self.plan.slots[0].tasks[0].subjects), fields_across(self.plan)
         rows = {
             str(task - segment.first + 1): {
-                str(position * width + place + 1): _pipe(value_field(task, position, place))
+                str(position * width + place + 1): piped(value_field(task, position, place))
                 for position in range(sides)
                 for place in range(width)
             }
             for task in range(segment.first, segment.after)
         }
-        shown = [[_loop(side * width + place + 1) for place in range(width)] for side in range(sides)]
-        asked = self._task("", "", shown, True, segment)
+        shown = [[looped(side * width + place + 1) for place in range(width)] for side in range(sides)]
+        asked = self.task("", "", shown, True, segment)
         block = self._block(f"Tasks {segment.first + 1} to {segment.after}", asked)
         self.blocks[-1]["Options"] |= {
             "Looping": "Static",
@@ -325,8 +263,8 @@ class _Survey:
         else:
             yield block
         for check in segment.checks:
-            asked_check = self._choice(
-                column_of_attention(check.id), f"<p>{_q(check.text)}</p>", _pairs(check.options)
+            asked_check = self.choice(
+                column_of_attention(check.id), f"<p>{plain_text(check.text)}</p>", pairs_of(check.options)
             )
             yield self._block(f"Attention check {check.id}", [asked_check])
             if self.plan.section.fail_limit == 1:
@@ -337,7 +275,7 @@ class _Survey:
         """A block of background questions, then the ends of those who are screened out."""
         if not questions:
             return
-        asked = [self._question(question) for question in questions]
+        asked = [self.question(question) for question in questions]
         yield self._block(title, asked)
         for question, one in zip(questions, asked, strict=True):
             ids = [option.id for option in question.options]
@@ -354,11 +292,17 @@ class _Survey:
         flow: list[Json] = []
         if ending.code is not None and ending.redirect is None:
             words = catalogue_of(self.plan)
-            text = f"<p>{_q(words('ends.code'))}: <strong>{_q(ending.code)}</strong></p>"
-            flow.append(self._block(words("ends.code"), [self._text(f"code_{len(self.questions)}", text)]))
+            text = f"<p>{plain_text(words('ends.code'))}: <strong>{plain_text(ending.code)}</strong></p>"
+            flow.append(self._block(words("ends.code"), [self.text(f"code_{len(self.questions)}", text)]))
         options = {"Advanced": "true"} | _ending(ending)
         flow.append({**self._flow_of("EndSurvey"), "EndingType": "Advanced", "Options": options})
         return self._branch(logic, flow)
+
+    def _code(self, tag: str, code: str) -> Json:
+        """A block that shows a code."""
+        title = catalogue_of(self.plan)("ends.code")
+        text = f"<p>{plain_text(title)}: <strong>{plain_text(code)}</strong></p>"
+        return self._block(title, [self.text(tag, text)])
 
     def _branch(self, logic: Json, flow: list[Json]) -> Json:
         expression = logic | {"Type": "Expression", "Description": "Branch"}
@@ -387,127 +331,6 @@ class _Survey:
             }
         )
         return {**self._flow_of("Standard"), "ID": name, "Autofill": []}
-
-    # ---- questions ----
-
-    def _task(
-        self,
-        before: str,
-        note: str,
-        shown: Sequence[Sequence[str]],
-        required: bool,
-        segment: Segment | None = None,
-    ) -> list[Json]:
-        """Questions of one task, with the text of what is shown; ``before`` begins their names."""
-        study = self.plan.study
-        answers = answers_of(study)
-
-        def name(id: str) -> str:
-            return f"{before}{id}" if segment is None else segment.tag(id)
-
-        table = _table(shown, self._labels(), [option.label for option in answers[0].options])
-        if isinstance(study.response, Choice):
-            text = f"{note}<p>{_q(study.question)}</p>{table}"
-            asked = [self._answer(answers[0], name(answers[0].id), text, required)]
-        elif len(answers) == 1:
-            text = f"{note}{table}<p>{_q(study.question)}</p>"
-            asked = [self._answer(answers[0], name(answers[0].id), text, required)]
-        else:
-            asked = [self._text(name("item"), f"{note}{table}<p>{_q(study.question)}</p>")]
-            asked += [self._answer(one, name(one.id), f"<p>{_q(one.label)}</p>", required) for one in answers]
-        return asked if segment is None else [*asked, self._timing(name(TIMING))]
-
-    def _labels(self) -> list[str]:
-        """Labels of the fields of a profile or item, empty where a field needs none."""
-        names = field_names(self.plan)
-        media = [""] * (_width(self.plan) - len(names))
-        alone = len(names) == 1 and not isinstance(self.plan.study.response, Choice)
-        return [*media, *([""] if alone else names)]
-
-    def _answer(self, answer: Answer, tag: str, text: str, required: bool) -> Json:
-        if not answer.options:
-            return self._entry_field(tag, text, (answer.minimum, answer.maximum), required)
-        selector = "SAHR" if all(option.value.lstrip("-").isdigit() for option in answer.options) else "SAVR"
-        levels = [(option.value, option.label) for option in answer.options]
-        return self._choice(tag, text, levels, required, selector)
-
-    def _choice(
-        self,
-        tag: str,
-        text: str,
-        levels: Sequence[tuple[str, str]],
-        required: bool = True,
-        selector: str = "SAVR",
-    ) -> Json:
-        """A question with options; what is exported as a number is a rating, or the place of an option."""
-        order = [str(place) for place in range(1, len(levels) + 1)]
-        numbers = all(value.lstrip("-").isdigit() for value, _ in levels)
-        codes = [value for value, _ in levels] if numbers else order
-        return self._add(
-            tag,
-            text,
-            {
-                "QuestionType": "MC",
-                "Selector": selector,
-                "SubSelector": "TX",
-                "Choices": {
-                    place: {"Display": _q(label)} for place, (_, label) in zip(order, levels, strict=True)
-                },
-                "ChoiceOrder": order,
-                "RecodeValues": dict(zip(order, codes, strict=True)),
-                "NextChoiceId": len(levels) + 1,
-            },
-            {"Type": "None"},
-            required,
-        )
-
-    def _text(self, tag: str, text: str) -> Json:
-        return self._add(tag, text, {"QuestionType": "DB", "Selector": "TB"}, {"Type": "None"}, None)
-
-    def _entry_field(self, tag: str, text: str, bounds: tuple[int, int] | None, required: bool) -> Json:
-        checks: Json = {"Type": "None"}
-        if bounds is not None:
-            limits = {"Min": str(bounds[0]), "Max": str(bounds[1]), "NumDecimals": "0"}
-            checks = {"Type": "ContentType", "ContentType": "ValidNumber", "ValidNumber": limits}
-        return self._add(tag, text, {"QuestionType": "TE", "Selector": "SL"}, checks, required)
-
-    def _question(self, question: Question) -> Json:
-        tag, text = column_of_question(question.id), f"<p>{_q(question.label)}</p>"
-        if question.form == "options":
-            return self._choice(tag, text, _pairs(question.options), question.required)
-        low, high = question.minimum, question.maximum
-        bounds = (-(10**9) if low is None else low, 10**9 if high is None else high)
-        return self._entry_field(tag, text, bounds if question.form == "number" else None, question.required)
-
-    def _timing(self, tag: str) -> Json:
-        measured = ("First Click", "Last Click", "Page Submit", "Click Count")
-        choices = {str(place): {"Display": name} for place, name in enumerate(measured, start=1)}
-        made = {"QuestionType": "Timing", "Selector": "PageTimer", "Choices": choices}
-        one = self._add(tag, "Timing", made, {"Type": "None"}, None)
-        one["Configuration"] |= {"MinSeconds": "0", "MaxSeconds": "0"}
-        return one
-
-    def _add(self, tag: str, text: str, further: Json, checks: Json, required: bool | None) -> Json:
-        """Add a question; ``required`` is None for what has no answer."""
-        settings = dict(checks)
-        if required is not None:
-            settings |= {"ForceResponse": "ON" if required else "OFF", "ForceResponseType": "ON"}
-        question: Json = {
-            "QuestionText": text,
-            "DefaultChoices": False,
-            "DataExportTag": tag,
-            "QuestionID": f"QID{len(self.questions) + 1}",
-            "QuestionDescription": tag,
-            "Configuration": {"QuestionDescriptionOption": "SpecifyLabel"},
-            "Validation": {"Settings": settings},
-            "GradingData": [],
-            "Language": [],
-            "NextChoiceId": 4,
-            "NextAnswerId": 1,
-            **further,
-        }
-        self.questions.append(question)
-        return question
 
     def _id(self, kind: str, name: str) -> str:
         digest = hashlib.sha256(f"{self.plan.study.name} {kind} {name}".encode()).hexdigest()
@@ -541,38 +364,4 @@ def _ending(ending: Ending) -> Json:
     return {"SurveyTermination": "Redirect", "EOSRedirectURL": ending.redirect}
 
 
-def _pairs(levels: Sequence[LabelLevel]) -> list[tuple[str, str]]:
-    return [(level.id, level.label) for level in levels]
-
-
-def _width(plan: PanelPlan) -> int:
-    """Number of fields of a profile or item; a picture or clip is the first of them."""
-    return len(field_names(plan)) + bool(plan.shown.files)
-
-
-def _values(shown: Shown, names: Sequence[str], survey: _Survey) -> list[str]:
-    """What a profile or item shows, field by field, the picture or clip first."""
-    values = dict(shown.fields)
-    media = []
-    if survey.plan.shown.files:
-        address = f"{survey.media_url.rstrip('/')}/{shown.media_name}"
-        media = [media_html(shown, address, _q) if shown.media_name is not None else ""]
-    return [*media, *(_q(values.get(name, "")) for name in names)]
-
-
-def _table(shown: Sequence[Sequence[str]], labels: Sequence[str], options: Sequence[str]) -> str:
-    """One column per profile or item, one row per field."""
-    head = ""
-    if len(shown) == len(POSITIONS):
-        names = "".join(f'<th style="padding:6px">{_q(option)}</th>' for option in options)
-        head = f"<tr><th></th>{names}</tr>"
-    rows = "".join(
-        f'<tr><th style="text-align:left;padding:6px;vertical-align:top">{_q(label)}</th>'
-        + "".join(f'<td style="padding:6px;vertical-align:top">{side[place]}</td>' for side in shown)
-        + "</tr>"
-        for place, label in enumerate(labels)
-    )
-    return f"<table>{head}{rows}</table>"
-
-
-__all__ = ["Segment", "qualtrics_survey", "segments"]
+__all__ = ["qualtrics_survey"]

@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.asked import Answer, Option
 from conjury.inference.panel.elsewhere.back import read_elsewhere
 from conjury.inference.panel.elsewhere.prolific import Offer, address_with
-from conjury.inference.panel.elsewhere.qualtrics import segments
+from conjury.inference.panel.elsewhere.segments import segments
 from conjury.inference.panel.elsewhere.write import Exported, export_study
 
 OFFER = Offer("https://example.org/study?a=1", 12, 2.5)
