@@ -137,8 +137,15 @@ def scale_field(scale: Scale, text: Catalogue) -> Field:
     if len(ratings) > BUTTONS:
         limits = text("task.number", minimum=scale.minimum, maximum=scale.maximum)
         help_text = f"{help_text} {limits}".strip()
-        limited = {"minimum": scale.minimum, "maximum": scale.maximum, "anchors": anchors}
-        return Field(scale.id, scale.label, "number", help=help_text, **limited)
+        return Field(
+            scale.id,
+            scale.label,
+            "number",
+            help=help_text,
+            minimum=scale.minimum,
+            maximum=scale.maximum,
+            anchors=anchors,
+        )
     options = tuple(Option(str(value), str(value), str(value)) for value in ratings)
     return Field(scale.id, scale.label, "scale", options, help=help_text, anchors=anchors)
 
@@ -181,12 +188,12 @@ def markdown(text: str) -> Markup:
 def _markdown() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False, "typographer": False}).enable("table").disable("image")
 
-    def open_link(tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+    def open_link(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
         tokens[index].attrSet("rel", "noreferrer noopener")
         tokens[index].attrSet("target", "_blank")
-        return str(reader.renderer.renderToken(tokens, index, options, env))
+        return str(renderer.renderToken(tokens, index, options, env))
 
-    reader.add_render_rule("link_open", lambda self, *given: open_link(*given))
+    reader.add_render_rule("link_open", open_link)
     return reader
 
 
