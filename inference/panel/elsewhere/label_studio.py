@@ -41,8 +41,8 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
     >>> import tempfile
     >>> from ..plan import make_plan
     >>> files = label_studio_project(make_plan("multiturn", people=2, out=tempfile.mkdtemp()))
-    >>> sorted(json.loads(files.texts["tasks.json"])[0]["data"])[:4]
-    ['A', 'conjury_plan', 'item_id', 'question']
+    >>> sorted(json.loads(files.texts["tasks.json"])[0]["data"])[:2]
+    ['A', 'asked_joke_type']
     """
     refuse_lines(plan.study, "Label Studio")
     media = hosted(plan, media_url, "Label Studio")
