@@ -37,16 +37,14 @@ def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_er
 
 
 @pytest.mark.long
-def test_fit_report_and_diagnose_take_the_tables_of_people_and_of_a_model_that_saw_their_tasks(
-    ran, towns
-) -> None:
-    ran("panel", "moderation", "--demo", "--people", "12", "--no-stay")
+def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study) -> None:
+    study = str(short_study / "study.yaml")
+    ran("panel", study, "--demo", "--people", "12", "--no-stay")
     run, asked = "runs/moderation_demo", ("--judge", "gpt4o", "--prompt", "baseline")
-    ran("collect", "moderation", *asked, "--backend", "simulated", "--tasks", "panel", "--out", run)
+    ran("collect", study, *asked, "--backend", "simulated", "--tasks", "panel", "--out", run)
     both = ("--data", f"{run}/people/choices.parquet", "--data", f"{run}/choices.parquet")
-    assert "amce_people" in ran("fit", "moderation", *both, "--draws", "20", "--out", "results")
-    assert "CJ203" in ran("diagnose", "moderation", "--results", "results")
-    ran("report", "moderation", "--results", "results")
+    assert "amce_people" in ran("fit", study, *both, "--draws", "20", "--out", "results")
+    assert "CJ203" in ran("diagnose", study, "--results", "results")
 
 
 def test_bad_input_is_one_sentence(refused, towns) -> None:

@@ -22,7 +22,7 @@ from conjury.inference.panel.steps import EndStep
 from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Visits
 
-PEOPLE, THREADS, PAGES = 40, 4, 6
+PEOPLE, THREADS, PAGES = 24, 4, 6
 FORK = multiprocessing.get_context("fork")
 
 
