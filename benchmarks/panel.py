@@ -123,7 +123,7 @@ def postgres_address(stack: ExitStack) -> str | None:
     programs = programs_of_postgres()
     if programs is None:
         return None
-    folder = Path(stack.enter_context(TemporaryDirectory(prefix="pg", dir="/tmp")))
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="pg")))
     folder.chmod(0o777)  # another user runs the server
     prefix, data = unprivileged(), str(folder / "data")
 
