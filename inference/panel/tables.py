@@ -144,7 +144,7 @@ def _judgments(plan: PanelPlan, answered: pd.DataFrame) -> pd.DataFrame:
     long = answered.drop(columns=["fields", "at", "first_input_ms", "state"])
     long = long.iloc[np.repeat(np.arange(len(long)), counts)].reset_index(drop=True)
     ok = np.zeros(len(long), dtype=np.int64) + STATUSES.index("ok")
-    kind = "Int64" if isinstance(plan.study.response, Ratings) else "string"
+    kind: Any = "Int64" if isinstance(plan.study.response, Ratings) else "string"
     further = {
         "dimension": pd.array(dimension, dtype="string"),
         "value": pd.array(value, dtype=kind),

@@ -91,7 +91,7 @@ class PanelSection(Part):
     the study has no assignment, all by default. ``consent`` and ``instructions`` are Markdown files next to
     the study file. ``practice_item`` is an item for practice that is not among those judged; a conjoint
     draws a pair of its own unless ``practice`` is false. ``fail_limit`` attention checks failed end a
-    participation. A slot of a person who has not finished ``minutes`` after the start is given out again.
+    participation. A slot of a person who has not finished ``minutes`` after it was given is given out again.
     """
 
     people: Annotated[Count, Field(le=RESPONDENTS)] | None = None

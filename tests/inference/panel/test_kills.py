@@ -75,6 +75,7 @@ def killed_often(plan: PanelPlan, url: str, kills: int, seed: int) -> list[tuple
             pass
         process.join()
         if process.exitcode == 0:
+            assert done == kills
             return reported
 
 
