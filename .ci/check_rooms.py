@@ -28,6 +28,7 @@ ROOMS = {
         "numerics r",
     ),
     "inference": (
+        "panel",
         "collecting",
         "backends",
         "vignettes simulation",

@@ -18,6 +18,7 @@ R_FROM_APT="r-base-core r-cran-survey r-cran-testthat r-cran-sandwich r-cran-clu
 BUILD_FROM_APT="gcc libc6-dev libblas-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
 PICTURES_FROM_APT="fonts-noto-color-emoji libfribidi0"
 BROWSER_FROM_APT="chromium chromium-driver"
+POSTGRES_FROM_APT="postgresql"
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -136,7 +137,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from conjury.inference.humans import Imported, Layout, Rules
 
+QUALTRICS = "qualtrics"
 console = Console(highlight=False, markup=False, soft_wrap=True)
 
 
@@ -39,16 +40,23 @@ def import_(
         ),
     ] = None,
     form: Annotated[
-        str,
-        typer.Option("--format", help=f"{', '.join(f'{name} ({what})' for name, what in PROGRAMS.items())}."),
-    ] = "qualtrics",
+        str | None,
+        typer.Option(
+            "--format",
+            help=f"{', '.join(f'{name} ({what})' for name, what in PROGRAMS.items())}; by default qualtrics.",
+        ),
+    ] = None,
 ) -> None:
     """Turn an export or completions into choices (a conjoint), judgments (ratings, labels) or gold labels."""
+    if completions.study is not None and form is not None:
+        _import_fielded(export, out, form, completions, options)
+        return
     if completions.typed():
         from .import_options import import_for_study
 
-        import_for_study(export, out, form, completions, options)
+        import_for_study(export, out, completions, options)
         return
+    form = form or QUALTRICS
     if out is None:
         raise InputError("--out is missing; name the file to write, as --out choices.parquet.")
     known = find_format(form, with_ratings=bool(options.ratings or options.value))
@@ -62,6 +70,22 @@ def import_(
         _import_choices(export, out, known, options)
     else:
         _import_judgments(export, out, known, options)
+
+
+def _import_fielded(
+    export: Path, out: Path | None, form: str, given: CompletionOptions, options: ExportOptions
+) -> None:
+    """Import answers of people to a study that `conjury export` wrote."""
+    from .commands.people.fielded import import_fielded
+
+    other = [flag(name) for name in (*given.typed(), *options.typed()) if name not in ("study", "run")]
+    if other:
+        raise InputError(
+            f"{other[0]} does not go with --study and --format, which read answers to a study that `conjury "
+            "export` wrote; omit it."
+        )
+    assert given.study is not None
+    import_fielded(export, out, form, given.study, given.run)
 
 
 def _import_choices(export: Path, out: Path, known: Format, options: ExportOptions) -> None:

@@ -39,13 +39,23 @@ class CompletionOptions:
 
     study: Annotated[
         str | None,
-        about_completions("The table contains raw completions or, with --gold, gold labels of this study."),
+        about_completions(
+            "The table contains raw completions or, with --gold, gold labels of this study; with --format "
+            "answers of people to what `conjury export` wrote."
+        ),
     ] = None
     parser: Annotated[
         str | None,
         about_completions(
             "Rule that reads completions: lenient (the default), strict, published, published_v1 or "
             "published_first."
+        ),
+    ] = None
+    run: Annotated[
+        Path | None,
+        about_completions(
+            "Run that `conjury export` wrote, for answers of people with --study and --format; by default "
+            "runs/STUDY."
         ),
     ] = None
     gold: Annotated[
@@ -59,7 +69,7 @@ class CompletionOptions:
 
     def typed(self) -> list[str]:
         """Names of the options that were typed, the study last."""
-        return [name for name in ("parser", "gold", "lines", "study") if getattr(self, name)]
+        return [name for name in ("parser", "gold", "lines", "run", "study") if getattr(self, name)]
 
 
 @dataclass(frozen=True)
@@ -195,14 +205,12 @@ console = Console(highlight=False, markup=False, soft_wrap=True)
 JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
 
 
-def import_for_study(
-    table: Path, out: Path | None, form: str, given: CompletionOptions, options: ExportOptions
-) -> None:
+def import_for_study(table: Path, out: Path | None, given: CompletionOptions, options: ExportOptions) -> None:
     """Import completions of a study, or gold labels where --gold names their columns."""
     if given.study is None:
         raise InputError(f"--{given.typed()[0]} needs the study that it is about; add --study NAME.")
     other = [flag(name) for name in options.typed() if name != "items"]
-    other += ["--format"] if form != "qualtrics" else []
+    other += ["--run"] if given.run is not None else []
     if other:
         raise InputError(
             f"{other[0]} does not go with --study, which reads completions or gold labels; omit it."

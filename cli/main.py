@@ -16,10 +16,12 @@ from .commands.agreement import agreement, alt_test
 from .commands.check import check
 from .commands.collect import collect
 from .commands.compare import compare
-from .commands.design import design
+from .commands.designs.design import design
+from .commands.designs.power import power
 from .commands.diagnose import diagnose
 from .commands.fit import fit
-from .commands.power import power
+from .commands.people.export import export
+from .commands.people.panel import panel
 from .commands.raters import raters
 from .commands.report import report
 from .commands.runs import ledger, parse, retry, status
@@ -52,6 +54,7 @@ app = typer.Typer(
 app.command()(simulate)
 app.command()(example)
 app.command("import")(import_)
+app.command()(export)
 app.command()(perturb)
 app.command()(render)
 app.command()(gallery)
@@ -72,6 +75,7 @@ app.command()(doctor)
 app.command("agreement")(agreement)
 app.command("alt-test")(alt_test)
 app.command("raters")(raters)
+app.add_typer(panel, name="panel")
 app.add_typer(ledger, name="ledger")
 
 

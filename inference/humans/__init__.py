@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .crowd import join_prolific, read_crowd
     from .imported import Imported, anonymise
     from .inspect_logs import read_inspect
+    from .jspsych import read_jspsych
     from .label_studio import read_label_studio
     from .layout import Layout, read_names
     from .qualtrics import read_qualtrics_ratings
@@ -22,6 +23,7 @@ _MODULES = {
     "crowd": ("join_prolific", "read_crowd"),
     "imported": ("Imported", "anonymise"),
     "inspect_logs": ("read_inspect",),
+    "jspsych": ("read_jspsych",),
     "label_studio": ("read_label_studio",),
     "layout": ("Layout", "read_names"),
     "qualtrics": ("read_qualtrics_ratings",),
@@ -41,6 +43,7 @@ __all__ = [
     "read_checks",
     "read_crowd",
     "read_inspect",
+    "read_jspsych",
     "read_label_studio",
     "read_names",
     "read_qualtrics",

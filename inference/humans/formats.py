@@ -66,6 +66,10 @@ FORMATS = (
     Format(
         *("label-studio", "annotations", RATINGS, "label_studio:read_label_studio"), PEOPLE | {"encoding"}
     ),
+    Format(
+        *("jspsych", "experiments in the browser", RATINGS, "jspsych:read_jspsych"),
+        LONG - {"timezone", "prolific"},
+    ),
     Format("inspect", "evaluation logs", RATINGS, "inspect_logs:read_inspect", ANY),
     Format(
         *("prolific", "demographics of people", JOINED, "crowd:join_prolific"),

@@ -32,7 +32,7 @@ Task = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class _Work:
+class Work:
     """One annotation or prediction of one task: its answers by control, and how it came about."""
 
     task: int
@@ -82,10 +82,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     [['2', '7', 'wit', 4]]
     """
     source, layout = str(path), layout or Layout()
-    tasks = _tasks(path, layout, source)
-    works = list(_works(tasks, layout, source))
-    if not works:
-        raise InputError(f"{source}: no task has an annotation or a prediction; export the annotated tasks.")
+    tasks, works = read_works(path, layout)
     names = _dimensions(works, source)
     long = pd.DataFrame([row for work in works for row in _rows(work, names[work.user], layout, source)])
     if not any(work.truth for work in works):
@@ -105,6 +102,16 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
         }
     )
     return finish_log(long, layout, rules, source, notes)
+
+
+def read_works(path: str | Path, layout: Layout) -> tuple[list[Task], list[Work]]:
+    """Read the tasks of an export, and their annotations and predictions one by one."""
+    source = str(path)
+    tasks = _tasks(path, layout, source)
+    works = list(_works(tasks, layout, source))
+    if not works:
+        raise InputError(f"{source}: no task has an annotation or a prediction; export the annotated tasks.")
+    return tasks, works
 
 
 def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
@@ -186,7 +193,7 @@ def _checked(value: Any, kind: str, what: str, where: str) -> Any:
     return value
 
 
-def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
+def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
     for number, task in enumerate(tasks, start=1):
         where = f"{source}: task {number}"
         data = {"id": task.get("id", number), **(_checked(task.get("data"), "fields", "data", where) or {})}
@@ -196,7 +203,7 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
         for annotation in _checked(task.get("annotations"), "list", "annotations", where) or ():
             annotation = _checked(annotation, "fields", "an annotation", where) or {}
             here = f"{where}, annotation {annotation.get('id')}"
-            yield _Work(
+            yield Work(
                 number,
                 _annotator(annotation.get("completed_by"), layout, here),
                 "human",
@@ -212,7 +219,7 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
                 here = f"{where}, prediction {prediction.get('id')}"
                 judge = str(prediction.get("model_version") or "prediction")
                 answers = _answers(prediction.get("result"), layout, here)
-                yield _Work(number, judge, "model", data, answers, ended=_ended(prediction, here))
+                yield Work(number, judge, "model", data, answers, ended=_ended(prediction, here))
 
 
 def _ended(entry: Task, where: str) -> str | None:
@@ -266,7 +273,7 @@ def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
     return answers
 
 
-def _rows(work: _Work, names: list[str], layout: Layout, source: str) -> Iterator[dict[str, Any]]:
+def _rows(work: Work, names: list[str], layout: Layout, source: str) -> Iterator[dict[str, Any]]:
     item = layout.item or "id"
     for option, name in (("--item", item), *(("--covariates", name) for name in layout.covariates)):
         if name not in work.data or (option == "--item" and work.data[name] in (None, "")):
@@ -294,7 +301,7 @@ def _rows(work: _Work, names: list[str], layout: Layout, source: str) -> Iterato
         }
 
 
-def _dimensions(works: list[_Work], source: str) -> dict[str, list[str]]:
+def _dimensions(works: list[Work], source: str) -> dict[str, list[str]]:
     """Controls that people, or one model, have used anywhere, in order of appearance."""
     used: dict[str, dict[str, None]] = {}
     for work in works:

@@ -121,7 +121,7 @@ def read_qualtrics_ratings(
     technical = {
         str(name) for name in table if str(name) in RECORDED or any(mark in str(name) for mark in FURTHER)
     }
-    reasons = _reasons(table)
+    reasons = exclusion_marks(table)
     nameless = table[judge].isna()
     if nameless.any() and judge != id and id in table:
         notes.append(f"Responses without {judge}, identified by {id}: {int(nameless.sum()):,}.")
@@ -158,7 +158,7 @@ def _zone(top: pd.DataFrame) -> str | None:
     return None
 
 
-def _reasons(table: pd.DataFrame) -> pd.DataFrame:
+def exclusion_marks(table: pd.DataFrame) -> pd.DataFrame:
     """Which responses Qualtrics marks as no answers of people to the survey."""
 
     def words(column: str) -> pd.Series[Any]:

@@ -16,6 +16,7 @@ from .base import IDENTIFIER, MarkedYaml, read_marked_yaml
 from .checks_conjoint import first_problem
 from .checks_items import first_collecting_problem, first_item_problem
 from .models import NOUNS, ItemStudy, Study
+from .panel import ADDRESS, LANGUAGE, PARAMETER, panel_problems
 
 
 def list_studies() -> list[str]:
@@ -75,6 +76,8 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
             if isinstance(study, Study)
             else first_item_problem(study, marked.line)
         )
+    if problem is None and study.panel is not None:
+        problem = next(panel_problems(study.panel, study.folder), None)
     if problem is not None:
         raise marked.error(problem.location, problem.sentence)
     return _completed(study)
@@ -152,6 +155,9 @@ def _shorten(value: object) -> str:
 PATTERNS = {
     IDENTIFIER: "a name starts with a small letter and goes on with small letters, digits and '_'",
     KEY_VARIABLE: "an environment variable has a name of capital letters, digits and '_', such as MY_API_KEY",
+    LANGUAGE: "a language is written as a code such as en or pt-BR",
+    PARAMETER: "a parameter of an address consists of letters, digits, '_', '.', '-', such as PROLIFIC_PID",
+    ADDRESS: "an address begins with https:// and has no spaces or quotes",
     DATE: "a date is written as 2025-01-31",
 }
 TYPES = {

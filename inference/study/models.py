@@ -13,6 +13,7 @@ from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .base import Identifier, Part, Text, suggestion
 from .instrument import Instrument
+from .panel import PanelSection
 from .parts import (
     Analysis,
     Assignment,
@@ -48,6 +49,7 @@ class AnyStudy(Part):
     response: Response
     collect: Collecting = Collecting()
     instrument: Instrument | None = None
+    panel: PanelSection | None = None
     column_aliases: dict[str, str] = Field(default_factory=dict)
     checks: Checks = Checks()
     _file: Path = PrivateAttr(default=Path("study.yaml"))

@@ -198,7 +198,7 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
         ("import completions.parquet --study multiturns", "did you mean multiturn?"),
         (f"{LABELS} --parser lax", "there is no rule 'lax'"),
         (f"{LABELS} --judge x", "--judge does not go with --study"),
-        (f"{LABELS} --format csv", "--format does not go with --study"),
+        (f"{LABELS} --format csv", "--format csv does not go with --study"),
         (f"{LABELS} --lines lines.csv", "--lines is for gold labels"),
         (f"{LABELS} --items gone.parquet", "gone.parquet"),
         ("import gone.parquet --study multiturn", "gone.parquet"),

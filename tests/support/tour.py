@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 from wheel import ROOT, build_wheel
 
-README = [ROOT / "README.md", ROOT / "inference" / "README.md"]
+README = [ROOT / "README.md", ROOT / "docs" / "inference.md"]
 DOCUMENTS = [*README, *sorted((ROOT / "docs").glob("*.md"))]
 NEEDS = "# needs "  # a key, a GPU or a server
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)

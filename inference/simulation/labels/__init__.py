@@ -2,6 +2,13 @@
 
 from .asking import true_labels
 from .items import LabelTruth, read_label_truth
-from .simulate import LabelSimulation, simulate_labels
+from .simulate import LabelSimulation, simulate_labels, simulate_people
 
-__all__ = ["LabelSimulation", "LabelTruth", "read_label_truth", "simulate_labels", "true_labels"]
+__all__ = [
+    "LabelSimulation",
+    "LabelTruth",
+    "read_label_truth",
+    "simulate_labels",
+    "simulate_people",
+    "true_labels",
+]

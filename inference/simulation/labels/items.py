@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ...design.profiles import factor
 from ...errors import InputError, listed
+from ...study.asking import LineLabels
 from ...study.models import LINE, ItemStudy
-from ...tables.columns import UNPERTURBED, copy_id, stream
+from ...tables.columns import UNPERTURBED, as_text, copy_id, stream
 from ...tables.schema import STATUSES
 from ..truth_table import HUMAN, MODEL, Integers, Rule, one_panel, read_rows, share_out
 
@@ -233,6 +234,43 @@ def make_up(
     frame["text"] = pd.array(_texts(ids, lines), "string")
     units = [_units(study, truth, task, cell, lines, seed) for task in study.label_sets]
     return frame, cell, units
+
+
+def given_units(
+    study: ItemStudy,
+    truth: LabelTruth,
+    items: pd.DataFrame,
+    labels: pd.DataFrame,
+    rng: np.random.Generator,
+) -> tuple[Integers, list[Units]]:
+    """Cells of given items, shape (items,), and what they are; at random where no gold label says so.
+
+    An item whose strata are no cell of the truth table is in the first that shares most levels with it.
+    """
+    cells = [tuple(levels[name] for name in truth.strata) for levels, _ in truth.cells()]
+    strata = [as_text(items[name]).tolist() for name in truth.strata]
+    of_items = list(zip(*strata, strict=True)) if strata else [()] * len(items)
+    known = {
+        (str(item), str(label_set)): str(label)
+        for item, label_set, label in labels[["item_id", "label_set", "label"]].itertuples(index=False)
+    }
+    units = []
+    for task, response in study.label_sets.items():
+        counts = np.ones(len(items), dtype=np.int64)
+        if isinstance(response, LineLabels):
+            counts = np.array([len(str(text).splitlines()) for text in items[response.lines]], dtype=np.int64)
+        item = np.repeat(np.arange(len(items)), counts)
+        line = np.concatenate([np.arange(1, n + 1) for n in counts]) if task == LINE else np.zeros_like(item)
+        unit, names = Units(task, item, line, np.zeros_like(item)), list(study.gold_labels(task))
+        keys = zip(as_text(items["item_id"]).array.take(item), unit.dimensions, strict=True)
+        gold = [known.get((str(name), str(dimension))) for name, dimension in keys]
+        guess = rng.integers(len(names), size=len(item))
+        code = [
+            names.index(one) if one in names else int(other) for one, other in zip(gold, guess, strict=True)
+        ]
+        units.append(replace(unit, gold=np.array(code, dtype=np.int64)))
+    shared = [[sum(a == b for a, b in zip(one, cell, strict=True)) for cell in cells] for one in of_items]
+    return np.argmax(np.array(shared), axis=1).astype(np.int64), units
 
 
 def perturbed(items: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:

@@ -32,7 +32,16 @@ from .asking import (
     under,
     uniforms,
 )
-from .items import FILE, LabelTruth, Units, columns_of, make_up, perturbed, read_label_truth
+from .items import (
+    FILE,
+    LabelTruth,
+    Units,
+    columns_of,
+    given_units,
+    make_up,
+    perturbed,
+    read_label_truth,
+)
 
 OK = STATUSES.index("ok")
 NO_ANSWER = -1
@@ -131,6 +140,44 @@ def simulate_labels(
         pd.concat(list(_gold_labels(world, panel)), ignore_index=True),
         true_labels(world, chosen, asked, people or _size_of_panel(truth)),
     )
+
+
+def simulate_people(
+    study: ItemStudy, seed: int, items: pd.DataFrame, labels: pd.DataFrame, people: int
+) -> pd.DataFrame:
+    """Draw labels of a panel of people for given items from the truth table of the study.
+
+    Parameters
+    ----------
+    study : ItemStudy
+        With ``label_truth.csv`` next to its file, which has a panel of people.
+    seed : int
+    items : DataFrame of n rows
+        ``item_id``, strata, and what has lines.
+    labels : DataFrame
+        Gold labels, ``item_id, label_set, label``; items and lines that have none are given one at random.
+    people : int
+
+    Returns
+    -------
+    DataFrame
+        As the judgments of `simulate_labels`, of people alone; each labels all items.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("harm_or_humor")
+    >>> items, labels = (pd.read_csv(study.folder / f"{name}.csv") for name in ("items", "labels"))
+    >>> made = simulate_people(study, 1, items, labels, people=3)
+    >>> made["judge_id"].nunique(), made["item_id"].nunique()
+    (3, 31)
+    """
+    truth = read_label_truth(truth_path(study, FILE, "labels", columns_of(study)), study)
+    cell, units = given_units(study, truth, items, labels, stream(seed, "gold"))
+    panel = _panel(World(study, truth, items, cell, {of.task: of for of in units}, seed), people)
+    if panel is None:
+        raise InputError(f"{FILE}: no row is about people; add their accuracy.")
+    return panel
 
 
 def _samples(study: ItemStudy, judge: str, given: int | None) -> int:

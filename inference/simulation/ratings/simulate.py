@@ -73,6 +73,7 @@ def simulate_ratings(
     repeats: float | None = None,
     items: pd.DataFrame | None = None,
     raters: Path | pd.DataFrame | None = None,
+    assignment: pd.DataFrame | None = None,
 ) -> RatingSimulation:
     """Draw ratings of a panel of people and of models from a truth table.
 
@@ -98,6 +99,9 @@ def simulate_ratings(
         assignment names.
     raters : Path or DataFrame, optional
         Truth table; by default ``truth.csv`` next to the study file.
+    assignment : DataFrame, optional
+        Who rates what, ``rater`` (from 1), ``item_id`` and ``repeat``, in place of one that is drawn; the
+        largest number of a rater is then the size of the panel.
 
     Returns
     -------
@@ -127,10 +131,12 @@ def simulate_ratings(
         items = make_up_items(study, made_up, seed)
     world = _World(study, truth, items, _cells(study, truth, items), seed)
     size = truth.people if people is None else people
+    if assignment is not None:
+        size = int(assignment["rater"].max())
     made: list[pd.DataFrame] = []
     crowd: tuple[list[str], People] | None = None
     if truth.panel.judge in chosen:
-        judgments, crowd = _ask_panel(world, size, repeats)
+        judgments, crowd = _ask_panel(world, size, repeats, assignment)
         made.append(judgments)
     made += [_ask_model(world, model, samples) for model in truth.models if model.judge in chosen]
     counts = np.zeros((len(truth.modalities), len(truth.types)))
@@ -175,14 +181,14 @@ def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
 
 
 def _ask_panel(
-    world: _World, people: int, repeats: float | None
+    world: _World, people: int, repeats: float | None, given: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, tuple[list[str], People]]:
     panel, plan = world.truth.panel, world.study.assignment
     assert plan is not None
     plan = plan if repeats is None else plan.model_copy(update={"repeats": float(repeats)})
     rng = stream(world.seed, panel.judge)
     drawn = draw_people(panel, people, rng)
-    tasks = assign_raters(world.items, plan, people, world.seed)
+    tasks = assign_raters(world.items, plan, people, world.seed) if given is None else given
     item = pd.Index(world.items["item_id"]).get_indexer(pd.Index(tasks["item_id"]))
     person = tasks["rater"].to_numpy(dtype=np.int64) - 1
     ratings = panel_ratings(panel, drawn, world.quality, item, person, rng)

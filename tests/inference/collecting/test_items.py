@@ -29,7 +29,7 @@ from fakes.studies import (
 )
 from PIL import Image
 
-from conjury.cli.commands.card import draw_card
+from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError

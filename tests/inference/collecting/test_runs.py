@@ -17,7 +17,7 @@ from fakes.server import FakeServer
 from fakes.studies import PAIRS, change_study, collect, table, towns, verdicts, write_study
 from pandas.testing import assert_frame_equal
 
-from conjury.cli.commands.card import draw_card
+from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse, retry, status, verify
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting.options import engines

@@ -35,6 +35,8 @@ def changed(folder: Path, *changes: tuple[str, str]) -> Path:
     (folder / "study.yaml").write_text(text, encoding="utf-8")
     for part in ("prompts", "stimuli"):
         shutil.copytree(SOURCE.parent / part, folder / part)
+    for name in ("consent.md", "instructions.md"):
+        shutil.copy(SOURCE.parent / name, folder / name)
     return folder / "study.yaml"
 
 

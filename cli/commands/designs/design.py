@@ -11,8 +11,8 @@ import typer
 from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
-from ..options import RunFolderPath, StudyName, at_most, grouped, refuse_options
-from ..printing import console
+from ...options import RunFolderPath, StudyName, at_most, grouped, refuse_options
+from ...printing import console
 
 if TYPE_CHECKING:
     from conjury.inference.collecting.people import PeoplePlan

@@ -23,9 +23,9 @@ from conjury.inference.study.models import Study
 from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
 
-from ..card_words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
-from ..planned import Judged, find_groups, find_prices
-from ..printing import console, wide_console
+from ...card_words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
+from ...planned import Judged, find_groups, find_prices
+from ...printing import console, wide_console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ import typer
 from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
-from ..label_plan import Asked, WithModel, plan_with_model
-from ..options import StudyName, at_most, grouped
-from ..printing import wide_console
+from ...label_plan import Asked, WithModel, plan_with_model
+from ...options import StudyName, at_most, grouped
+from ...printing import wide_console
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -95,8 +95,8 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, writte
     from conjury.inference.study import load_study
     from conjury.inference.tables.files import write_table
 
-    from .. import planned as tables
-    from ..planned import find_groups, find_prices
+    from ... import planned as tables
+    from ...planned import find_groups, find_prices
 
     _check_files(study, written)
     known = load_study(study)
@@ -128,7 +128,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, writte
 
 def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Written) -> Asked:
     """What a plan with a model takes of the other options; those that the choices answer are refused."""
-    from ..planned import find_prices
+    from ...planned import find_prices
 
     measured = {"--judge": sizes.judge, "--icc": tests.icc or None}
     measured |= {"--reliability": tests.reliability, "--repeats": tests.repeats}

@@ -1,0 +1,1 @@
+"""Before anyone is asked: the design of a study, its card, and power."""

@@ -1,0 +1,1 @@
+"""Studies that people answer: in the browser, or in other programs."""

@@ -1,0 +1,124 @@
+"""The command `conjury export`: a study as a survey, an experiment or a project of another program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted
+from conjury.inference.tables.limits import RESPONDENTS
+
+from ...options import RunFolderPath, StudyName, at_most, grouped
+from ...printing import console
+
+if TYPE_CHECKING:
+    from conjury.inference.panel.elsewhere.prolific import Offer
+    from conjury.inference.panel.elsewhere.write import Exported
+
+MANY_FILES = 8
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How many people there are, and how pictures are shown to them."""
+
+    people: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Slots: participations that are wanted; else the study's.",
+            callback=at_most(RESPONDENTS),
+        ),
+    ] = None
+    images: Annotated[
+        bool, typer.Option("--images", help="Show profiles as the pictures that `conjury render` has drawn.")
+    ] = False
+    pictures: Annotated[Path, typer.Option(help="Folder of these pictures.")] = Path("stimuli")
+    media_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the folder to which pictures and clips are uploaded (qualtrics, label-studio)."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OnProlific:
+    """What people are offered on Prolific."""
+
+    url: Annotated[str | None, typer.Option(help="Address at which the study is served; for prolific.")] = (
+        None
+    )
+    minutes: Annotated[
+        int | None, typer.Option(min=1, help="Estimated minutes of a visit; for prolific.")
+    ] = None
+    reward: Annotated[
+        float | None, typer.Option(min=0, help="Reward per person, without Prolific's fee; for prolific.")
+    ] = None
+
+
+@grouped
+def export(
+    study: StudyName,
+    shown: Shown,
+    prolific: OnProlific,
+    to: Annotated[str, typer.Option("--to", help="qualtrics, jspsych, label-studio or prolific.")],
+    out: RunFolderPath = None,
+) -> None:
+    """Write a study for people to answer in another program: Qualtrics, jsPsych, Label Studio, Prolific."""
+    from conjury.inference.panel.elsewhere.write import export_study
+
+    offer = _offer(to, prolific)
+    if shown.media_url is not None and to not in ("qualtrics", "label-studio"):
+        raise InputError(f"--media-url is for qualtrics and label-studio, not for {to}; omit it.")
+    written = export_study(
+        study,
+        to,
+        out=out,
+        people=shown.people,
+        images=shown.images,
+        pictures=shown.pictures,
+        media_url=shown.media_url,
+        offer=offer,
+    )
+    _print(written, to, study, out)
+
+
+def _offer(to: str, given: OnProlific) -> Offer | None:
+    options = {"--url": given.url, "--minutes": given.minutes, "--reward": given.reward}
+    missing = [name for name, value in options.items() if value is None]
+    if to != "prolific":
+        for name, value in options.items():
+            if value is not None:
+                raise InputError(f"{name} is for --to prolific; omit it.")
+        return None
+    if missing:
+        raise InputError(f"--to prolific needs {', '.join(options)}; add {missing[0]}.")
+    from conjury.inference.panel.elsewhere.prolific import Offer
+
+    assert given.url is not None
+    assert given.minutes is not None
+    assert given.reward is not None
+    return Offer(given.url, given.minutes, given.reward)
+
+
+def _print(written: Exported, to: str, study: str, out: Path | None) -> None:
+    plan = written.plan
+    slots = counted(len(plan.slots), "slot")
+    console.print(f"{plan.study.title}: {slots} for {to}, in {written.folder}")
+    for file in written.files[:MANY_FILES]:
+        console.print(f"  {file.relative_to(written.folder)}")
+    if len(written.files) > MANY_FILES:
+        console.print(f"  and {len(written.files) - MANY_FILES:,} more")
+    for note in written.notes:
+        console.print(f"  {note}")
+    if to != "prolific":
+        table = "choices" if plan.design is not None else "judgments"
+        run = "" if out is None else f" --run {out}"
+        console.print(
+            f"Next: conjury import EXPORT --format {to} --study {study}{run} --out {table}.parquet, once "
+            "people have answered"
+        )

@@ -1,0 +1,265 @@
+"""The command ``conjury panel``: people judge in the browser; their tables, figures and identifiers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from conjury.inference.errors import InputError, MissingDependency, counted
+from conjury.inference.tables.limits import RESPONDENTS
+
+from ...options import RunFolderPath, StudyName, at_most, grouped
+from ...printing import console, money
+
+if TYPE_CHECKING:
+    from conjury.inference.panel.plan import PanelPlan
+    from conjury.inference.panel.status import PanelFigures
+    from conjury.inference.panel.tables import PanelTables
+
+SERVE = "serve"
+FREE = 5  # places of a demonstration that are left for whoever looks at its pages
+ENDS = {
+    "finished": "finished",
+    "screened_out": "screened out",
+    "full": "turned away, no place left",
+    "declined": "declined",
+    "failed_checks": "ended by attention checks",
+    "timed_out": "too late, place given to another",
+}
+
+
+class _WithStudy(TyperGroup):
+    """A group whose first word is a study where it is none of the commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [SERVE, *args]
+        return super().parse_args(ctx, args)
+
+
+panel = typer.Typer(
+    cls=_WithStudy,
+    no_args_is_help=True,
+    help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers end in the same "
+    "tables as those of models.",
+)
+
+Database = Annotated[
+    str | None,
+    typer.Option(
+        help="postgresql+psycopg://USER@HOST/NAME or sqlite:///FILE; by default panel.sqlite in the folder "
+        "of the run."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Served:
+    """Who takes part, and where pages are served."""
+
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo", help="Let simulated people fill the places, but a few for you, before pages are served."
+        ),
+    ] = False
+    people: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Participations that are wanted; else the study's.", callback=at_most(RESPONDENTS)
+        ),
+    ] = None
+    host: Annotated[str, typer.Option(help="Address on which pages are served.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for one that is free.")] = 0
+    images: Annotated[
+        bool | None,
+        typer.Option(help="Show profiles as pictures that `conjury render` has drawn; by default as before."),
+    ] = None
+    pictures: Annotated[Path, typer.Option(help="Folder of these pictures.")] = Path("stimuli")
+    https: Annotated[
+        bool, typer.Option("--https", help="People reach the pages by HTTPS, through a reverse proxy.")
+    ] = False
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Address or network of a reverse proxy whose headers are believed; can be repeated."
+        ),
+    ] = None
+    stay: Annotated[
+        bool,
+        typer.Option(help="Serve pages until Ctrl-C; without it a demonstration ends when it is filled."),
+    ] = True
+
+
+@panel.command(SERVE)
+@grouped
+def serve(study: StudyName, served: Served, database: Database = None, out: RunFolderPath = None) -> None:
+    """Serve the pages of a study: `conjury panel STUDY` for short."""
+    _require()
+    from conjury.inference.panel.plan import make_plan
+    from conjury.inference.panel.storage.opening import check_address
+
+    if database is not None:
+        check_address(database)
+    if not served.stay and not served.demo:
+        raise InputError("--no-stay is for demonstrations; add --demo, or omit it.")
+    known = _loaded(study)
+    folder = Path("runs") / f"{known.name}_demo" if served.demo and out is None else out
+    plan = make_plan(known, out=folder, people=served.people, images=served.images, pictures=served.pictures)
+    if served.demo:
+        _fill(plan, database, min(FREE, len(plan.slots) - 1) if served.stay else 0)
+    if served.stay:
+        _serve(plan, served, database)
+
+
+def _fill(plan: PanelPlan, database: str | None, leave: int) -> None:
+    """Let simulated people take part, with some places left to look at the pages, and write their tables."""
+    from conjury.inference.panel.demo import fill
+    from conjury.inference.panel.visits import Visits
+
+    fill(plan, database, leave=leave)
+    visits = Visits.open(plan, database, simulated=True)
+    try:
+        tables, figures = visits.tables(), visits.figures()
+    finally:
+        visits.close()
+    console.print(
+        f"{plan.study.title}: all people are simulated, and their answers say nothing about real people."
+    )
+    _print_figures(figures)
+    _write(plan, tables, None)
+
+
+def _serve(plan: PanelPlan, served: Served, database: str | None) -> None:
+    from conjury.inference.panel.visits import Visits
+    from conjury.inference.panel.web.serving import serve as serve_pages
+
+    visits = Visits.open(plan, database, simulated=served.demo)
+    try:
+        serve_pages(
+            visits,
+            served.host,
+            served.port,
+            secure=served.https,
+            trusted_proxies=tuple(served.proxy or ()),
+            say=console.print,
+        )
+    finally:
+        visits.close()
+
+
+@panel.command()
+def export(
+    study: StudyName,
+    out: RunFolderPath = None,
+    to: Annotated[
+        Path | None, typer.Option(help="Folder of the tables; by default `people` in the folder of the run.")
+    ] = None,
+    database: Database = None,
+) -> None:
+    """Write responses, judgments, choices and respondents of the people so far as Parquet."""
+    visits, plan = _opened(study, out, database)
+    try:
+        tables = visits.tables()
+    finally:
+        visits.close()
+    _write(plan, tables, to)
+
+
+@panel.command()
+def status(study: StudyName, out: RunFolderPath = None, database: Database = None) -> None:
+    """Show who started, finished and left, times, attention checks, quotas and cost."""
+    visits, plan = _opened(study, out, database)
+    try:
+        figures = visits.figures()
+    finally:
+        visits.close()
+    console.print(f"{plan.study.title}: {visits.place}")
+    _print_figures(figures)
+
+
+@panel.command()
+def forget(
+    identifier: Annotated[
+        str, typer.Argument(metavar="ID", help="Identifier of the person on the platform.")
+    ],
+    out: RunFolderPath = None,
+    database: Database = None,
+) -> None:
+    """Erase the identifiers of one person in a panel, or in all below runs/; the answers stay."""
+    _require()
+    from conjury.inference.panel.storage.forgetting import forget_everywhere, panels_in
+
+    panels = [] if database is not None else panels_in(out)
+    for place, erased in forget_everywhere(identifier, panels, database):
+        if erased:
+            console.print(f"{place}: the identifiers of {counted(erased, 'person', 'people')} are erased.")
+    console.print("The answers are as before, and nothing in them says whose they are.")
+
+
+def _require() -> None:
+    """Refuse to go on without the extra."""
+    from importlib.util import find_spec
+
+    needed = ("sqlalchemy", "starlette", "uvicorn", "itsdangerous", "markdown_it")
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        raise MissingDependency(
+            f"conjury panel needs {missing[0]}, which is not installed; run `pip install 'conjury[panel]'`."
+        )
+
+
+def _loaded(study: str) -> Any:
+    from conjury.inference.study import load_any_study
+
+    return load_any_study(study)
+
+
+def _opened(study: str, out: Path | None, database: str | None) -> tuple[Any, PanelPlan]:
+    """Open the panel of a run that has begun, of real or of simulated people."""
+    _require()
+    from conjury.inference.panel.plan import begun_plan
+    from conjury.inference.panel.visits import Visits
+
+    plan = begun_plan(_loaded(study), out)
+    return Visits.begun(plan, database), plan
+
+
+def _write(plan: PanelPlan, tables: PanelTables, to: Path | None) -> None:
+    from conjury.inference.panel.tables import FOLDER
+
+    folder = plan.folder / FOLDER if to is None else to
+    rows = {f"{name}.parquet": len(table) for name, table in vars(tables).items() if table is not None}
+    tables.write(folder)
+    width = max(map(len, rows))
+    console.print(f"Tables in {folder}:")
+    for name, number in rows.items():
+        console.print(f"  {name:<{width}}  {counted(number, 'row')}")
+
+
+def _print_figures(figures: PanelFigures) -> None:
+    """Print the figures of a panel, one per line."""
+    lines = [
+        ("places", f"{figures.slots:,}"),
+        ("started", f"{figures.started:,}"),
+        ("finished", f"{figures.finished:,}"),
+        ("taking part now", f"{figures.active:,}"),
+        ("left", f"{figures.left:,}"),
+        *((ENDS[name], f"{n:,}") for name, n in figures.ended.items() if name != "finished"),
+    ]
+    if figures.median_minutes is not None:
+        lines.append(("median time", f"{figures.median_minutes:.1f} minutes"))
+    if figures.checks_answered:
+        lines.append(("attention checks failed", f"{figures.checks_failed:,} of {figures.checks_answered:,}"))
+    lines += [
+        (f"quota {one.question} = {one.option}", f"{one.people:,} of {one.limit:,}") for one in figures.quotas
+    ]
+    if figures.cost is not None:
+        lines.append(("cost of those who finished", f"{money(figures.cost)} {figures.currency}"))
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        console.print(f"  {name:<{width}}  {value}")

@@ -1,0 +1,333 @@
+"""Answers of people from other programs as tables: choices or judgments, and respondents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...collecting.run_tables import choices_from_judgments
+from ...design.profiles import factor
+from ...errors import InputError, did_you_mean
+from ...humans.rules import counts
+from ...study.asking import Choice, LabelLevel, Ratings
+from ...study.panel import PanelSection
+from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
+from ..participations import FINISHED, LEFT, STATES
+from ..plan import PanelPlan, PlannedTask, Slot, panel_name_of
+from ..tables import ratings_agree, repeats_agree
+from .asked import Answer, Option, answers_of, plan_name
+
+HUMAN = JUDGE_KINDS[0]
+NOT_PEOPLE = ("preview", "test", "spam")  # marks of responses that are no answers of people to the survey
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What one person answered to the tasks of one slot.
+
+    Attributes
+    ----------
+    where : str
+        Where it is in the export, for errors.
+    person : str
+        Id in the other program; it is in none of the tables.
+    answers : mapping
+        Answers as they are in the export, by task (from 0) and id of the answer.
+    seconds : mapping
+        How long tasks took.
+    columns : mapping
+        Where the answers are, for errors, as ``answers``.
+    """
+
+    where: str
+    person: str
+    slot: str
+    plan: str | None
+    answers: Mapping[tuple[int, str], str]
+    seconds: Mapping[int, float] = field(default_factory=dict)
+    columns: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, str] = field(default_factory=dict)
+    started: pd.Timestamp | None = None
+    ended: pd.Timestamp | None = None
+    duration: float | None = None
+    finished: bool = True
+    excluded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fielded:
+    """Tables of a study that was fielded with another program.
+
+    Attributes
+    ----------
+    answers : DataFrame
+        ``choices`` of a conjoint, one row per profile that was seen; ``judgments`` of items; of people who
+        finished.
+    respondents : DataFrame
+        One row per visit: state, slot, times, checks, and answers to the questions of the study.
+    notes : tuple of str
+    """
+
+    answers: pd.DataFrame
+    respondents: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, numbered: bool = False) -> Fielded:
+    """Turn the answers of visits into tables, by who sees what.
+
+    Parameters
+    ----------
+    plan : PanelPlan
+    visits : sequence of Visit
+    source : str
+        Name of the export, for errors.
+    numbered : bool
+        Whether an answer may be the number of an option, as in exports of numeric values.
+
+    Raises
+    ------
+    InputError
+        Where answers belong to another plan, to a slot or an option that there is not.
+    """
+    slots = {slot.name: slot for slot in plan.slots}
+    for visit in visits:
+        _check(visit, plan, slots, source)
+    people = [visit for visit in visits if not set(visit.excluded) & set(NOT_PEOPLE)]
+    judges = judge_names(people)
+    finished = [visit for visit in people if visit.finished]
+    rows = [
+        row
+        for visit, judge in zip(people, judges, strict=True)
+        for row in _rows(plan, visit, judge, slots[visit.slot], source, numbered)
+        if visit.finished
+    ]
+    if not rows:
+        raise InputError(
+            f"{source}: nobody answered the tasks to the end; export the answers once people have finished."
+        )
+    judgments = _judgments(plan, rows)
+    choices = None
+    if plan.design is not None:
+        choices = _choices(plan, judgments, people, judges)
+    respondents = _respondents(plan, people, judges, slots, source, numbered)
+    same = ratings_agree(judgments) if choices is None else repeats_agree(choices)
+    consistent = same.groupby("judge_id", sort=False)["same"].mean()
+    respondents["consistent"] = respondents["judge_id"].map(consistent).astype(float)
+    answers = judgments if choices is None else choices
+    kind = "judgments" if choices is None else "choices"
+    several = sum(count > 1 for count in Counter(visit.slot for visit in finished).values())
+    notes = counts(
+        {
+            "Responses that are previews, tests or spam (left out)": len(visits) - len(people),
+            f"People who did not finish (in the table of respondents, not in {kind})": len(people)
+            - len(finished),
+            "Slots with more than one person who finished": several,
+            "Slots that nobody finished": len(plan.slots) - len({visit.slot for visit in finished}),
+        }
+    )
+    return Fielded(validate(answers, kind, source), respondents, tuple(notes))
+
+
+def judge_names(visits: Sequence[Visit]) -> list[str]:
+    """Name each person by their first slot, with a number where another person has that name.
+
+    People who finished are named first, so that they have the names of the design.
+    """
+    names: dict[str, str] = {}
+    used: Counter[str] = Counter()
+    for visit in sorted(visits, key=lambda one: not one.finished):
+        if visit.person not in names:
+            used[visit.slot] += 1
+            number = used[visit.slot]
+            names[visit.person] = visit.slot if number == 1 else f"{visit.slot}_{number}"
+    return [names[visit.person] for visit in visits]
+
+
+def _check(visit: Visit, plan: PanelPlan, slots: Mapping[str, Slot], source: str) -> None:
+    if visit.plan is not None and visit.plan != plan_name(plan):
+        raise InputError(
+            f"{source}: {visit.where} answers another plan ({visit.plan}) than that of {plan.folder} "
+            f"({plan_name(plan)}); name the run that was exported with --run."
+        )
+    if visit.slot not in slots:
+        raise InputError(
+            f"{source}: {visit.where} has slot '{visit.slot}', which is none of "
+            f"{plan.folder}{did_you_mean(visit.slot, slots)}; name the run that was exported with --run."
+        )
+
+
+def _rows(
+    plan: PanelPlan, visit: Visit, judge: str, slot: Slot, source: str, numbered: bool
+) -> Iterator[dict[str, Any]]:
+    """One row per answer that a task asks for; none of tasks without any answer."""
+    for number, task in enumerate(slot.tasks):
+        asked = answers_of(plan.study, plan.shown.of(task.subjects[0]))
+        given = {one.id: visit.answers.get((number, one.id)) for one in asked}
+        if all(text is None for text in given.values()):
+            continue
+        for one in asked:
+            text = given[one.id]
+            value = None if text is None else one.read(text, numbered)
+            if text is not None and value is None:
+                raise _no_answer(visit, (number, one.id), one, text, source)
+            yield {
+                "judge_id": judge,
+                "task": number + 1,
+                "planned": task,
+                "dimension": one.id,
+                "value": value,
+                "status": "missing" if value is None else "ok",
+                "seconds": visit.seconds.get(number, np.nan),
+                "excluded": "; ".join(visit.excluded) or None,
+            }
+
+
+def _no_answer(visit: Visit, key: tuple[int, str], asked: Answer, text: str, source: str) -> InputError:
+    column = visit.columns.get(key)
+    where = visit.where if column is None else f"{visit.where} of column '{column}'"
+    known = ", ".join(repr(option.label) for option in asked.options[:12])
+    remedy = f"use one of {known}" if asked.options else f"give {asked.minimum} to {asked.maximum}"
+    return InputError(f"{source}: {where} contains '{text}', which is no answer to '{asked.id}'; {remedy}.")
+
+
+def _judgments(plan: PanelPlan, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per answer; a second answer about an item by the same person is its second sample."""
+    response = plan.study.response
+    tasks: list[PlannedTask] = [row["planned"] for row in rows]
+    values: list[str | None] = [row["value"] for row in rows]
+    if isinstance(response, Choice):
+        words = dict(zip(POSITIONS, response.options, strict=True))
+        values = [None if value is None else words[value] for value in values]
+    subject = "item_id" if plan.design is None else "task_id"
+    text = pd.Series(values, dtype="string")
+    frame = pd.DataFrame(
+        {
+            "judge_id": pd.array([row["judge_id"] for row in rows], dtype="string"),
+            "judge_kind": factor(np.full(len(rows), JUDGE_KINDS.index(HUMAN)), JUDGE_KINDS),
+            subject: pd.array([task.name for task in tasks], dtype="string"),
+            "prompt_id": pd.array([None] * len(rows), dtype="string"),
+            "dimension": pd.array([row["dimension"] for row in rows], dtype="string"),
+            "sample": pd.array([1] * len(rows), dtype="Int64"),
+            "value": pd.to_numeric(text).astype("Int64") if isinstance(response, Ratings) else text,
+            "status": factor(np.array([STATUSES.index(row["status"]) for row in rows]), STATUSES),
+            "task": pd.array([row["task"] for row in rows], dtype="Int64"),
+            "seconds": np.array([row["seconds"] for row in rows], dtype=float),
+            "panel": pd.array([panel_name_of(plan.study)] * len(rows), dtype="string"),
+            "excluded": pd.array([row["excluded"] for row in rows], dtype="string"),
+        }
+    )
+    before = frame.groupby(["judge_id", subject, "dimension"], sort=False).cumcount()
+    frame["sample"] = (before + 1).astype("Int64")
+    if plan.design is None:
+        frame["repeat"] = pd.array([task.repeat_of is not None for task in tasks], dtype="boolean")
+    return frame
+
+
+def _choices(
+    plan: PanelPlan, judgments: pd.DataFrame, people: Sequence[Visit], judges: Sequence[str]
+) -> pd.DataFrame:
+    """Two rows per task, one for each profile that was seen, as a panel has them."""
+    design, response = plan.design, plan.study.response
+    assert design is not None
+    assert design.panel is not None
+    assert isinstance(response, Choice)
+    tasks = design.panel.tasks.drop_duplicates(["task_id", "position"])
+    if tasks[SAMPLING].isna().all():
+        tasks = tasks.drop(columns=SAMPLING)
+    asked = judgments.assign(probability=np.nan, origin=pd.array([None] * len(judgments), dtype="string"))
+    choices = choices_from_judgments(asked, tasks, design.profiles, response.options)
+    keys = ["judge_id", "task_id", "sample"]
+    measured = judgments[[*keys, "task", "seconds", "panel"]].rename(columns={"task_id": "pair_id"})
+    choices = choices.merge(measured, on=["judge_id", "pair_id", "sample"], how="left", sort=False)
+    if plan.section.attention:
+        failed = {
+            judge: _checks(plan.section, visit, True)[1] for visit, judge in zip(people, judges, strict=True)
+        }
+        choices["attention_passed"] = choices["judge_id"].map(failed).eq(0).astype("boolean")
+    return choices
+
+
+def _respondents(
+    plan: PanelPlan,
+    people: Sequence[Visit],
+    judges: Sequence[str],
+    slots: Mapping[str, Slot],
+    source: str,
+    numbered: bool,
+) -> pd.DataFrame:
+    """One row per visit: state, times, checks, and answers to the questions of the study."""
+    rows = []
+    for visit, judge in zip(people, judges, strict=True):
+        passed, failed = _checks(plan.section, visit, numbered)
+        row: dict[str, Any] = {
+            "judge_id": judge,
+            "judge_kind": HUMAN,
+            "panel": panel_name_of(plan.study),
+            "slot": slots[visit.slot].name,
+            "state": FINISHED if visit.finished else LEFT,
+            "started": visit.started,
+            "finished": visit.ended if visit.finished else None,
+            "seconds": visit.duration if visit.finished else None,
+            "tasks": len({number for number, _ in visit.answers}),
+            "task_seconds": sum(visit.seconds.values()),
+            "attention_passed": passed,
+            "attention_failed": failed,
+            "excluded": "; ".join(visit.excluded) or None,
+        }
+        rows.append(row | _background(plan.section, visit, source, numbered))
+    frame = pd.DataFrame(rows).convert_dtypes()
+    for question in plan.section.questions:
+        if question.form == "options":
+            levels = pd.CategoricalDtype([option.id for option in question.options])
+            frame[question.id] = frame[question.id].astype("string").astype(levels)
+        elif question.form == "number":
+            frame[question.id] = pd.to_numeric(frame[question.id].astype("string")).astype("Int64")
+    kinds = pd.CategoricalDtype(list(JUDGE_KINDS))
+    return frame.astype({"judge_kind": kinds, "state": pd.CategoricalDtype(list(STATES))})
+
+
+def _background(section: PanelSection, visit: Visit, source: str, numbered: bool) -> dict[str, str | None]:
+    """Answers to the questions of the study; InputError for an answer that is none of the options."""
+    answers: dict[str, str | None] = {}
+    for question in section.questions:
+        text = visit.questions.get(question.id)
+        if text is not None and question.form != "text":
+            low, high = question.minimum, question.maximum
+            asked = Answer(
+                question.id,
+                question.label,
+                _options(question.options),
+                -(10**18) if low is None else low,
+                10**18 if high is None else high,
+            )
+            value = asked.read(text, numbered)
+            if value is None:
+                raise _no_answer(visit, (-1, question.id), asked, text, source)
+            text = value
+        answers[question.id] = text
+    return answers
+
+
+def _checks(section: PanelSection, visit: Visit, numbered: bool) -> tuple[int, int]:
+    """How many attention checks were passed and failed."""
+    given = [
+        (check, Answer(check.id, check.text, _options(check.options)).read(visit.checks[check.id], numbered))
+        for check in section.attention
+        if check.id in visit.checks
+    ]
+    passed = sum(value == check.right for check, value in given)
+    return passed, len(given) - passed
+
+
+def _options(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
+    return tuple(Option(level.id, level.label) for level in levels)
+
+
+__all__ = ["Fielded", "Visit", "tables_of"]

@@ -1,0 +1,214 @@
+"""What people are asked in other programs: the answers to a task, and what is shown, in HTML."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...errors import InputError, MissingDependency
+from ...humans.texts import to_number
+from ...study.asking import Choice, Label, LineLabels, Ratings, Scale
+from ...study.models import ItemStudy, Study
+from ...tables.limits import EXPORT_BYTES, read_content
+from ...tables.schema import POSITIONS
+from ..plan import PanelPlan, PlannedTask
+from ..shown import Shown
+from ..web.languages import Catalogue, load_catalogues
+
+CHOICE = "choice"  # id of the answer to a pair
+MOST_OPTIONS = 21  # points of a scale that are shown as options; a scale with more of them takes a number
+PLAN = "conjury_plan"  # where an export states to which plan its answers belong
+HASH_LENGTH = 16
+FOLDER = "elsewhere"  # in the folder of a run, with a folder per program
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer: what is stored, and what is shown."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer that a task asks for: one of ``options``, or a number where there are none."""
+
+    id: str
+    label: str
+    options: tuple[Option, ...] = ()
+    minimum: int = 0
+    maximum: int = 0
+    text: str = ""  # line that takes a label
+
+    def read(self, given: str, numbered: bool = False) -> str | None:
+        """Find the value of an answer by itself, its label, or its number; None where it is none of them."""
+        given = html.unescape(given).strip()
+        if not self.options:
+            number = to_number(given)
+            whole = number is not None and number.is_integer() and self.minimum <= number <= self.maximum
+            return str(int(number)) if whole and number is not None else None
+        for name in ("value", "label"):
+            for option in self.options:
+                if " ".join(getattr(option, name).split()) == " ".join(given.split()):
+                    return option.value
+        if numbered and given.isdigit() and 0 < int(given) <= len(self.options):
+            return self.options[int(given) - 1].value
+        return None
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is written for one program: texts by their path in the folder, and pictures and clips to copy."""
+
+    texts: Mapping[str, str]
+    media: Mapping[str, Path] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def answers_of(study: Study | ItemStudy, shown: Shown | None = None) -> tuple[Answer, ...]:
+    """Answers that a task asks for; ``shown`` is the item, whose lines may take a label each."""
+    response = study.response
+    if isinstance(response, Choice):
+        pairs = zip(POSITIONS, response.options, strict=True)
+        return (Answer(CHOICE, study.question, tuple(Option(value, label) for value, label in pairs)),)
+    if isinstance(response, Ratings):
+        return tuple(_of_scale(scale) for scale in response.scales)
+    if isinstance(response, Label | LineLabels):
+        options = tuple(Option(level.id, level.label) for level in response.labels)
+        if isinstance(response, Label):
+            return (Answer(response.id, study.question, options),)
+        lines = () if shown is None else shown.lines
+        return tuple(
+            Answer(f"line_{number}", str(number), options, text=line)
+            for number, line in enumerate(lines, start=1)
+        )
+    raise InputError(f"Study {study.name} asks for text; people give choices, ratings or labels.")
+
+
+def _of_scale(scale: Scale) -> Answer:
+    label = scale.label if scale.description is None else f"{scale.label}: {scale.description}"
+    points = range(scale.minimum, scale.maximum + 1)
+    if len(points) > MOST_OPTIONS:
+        return Answer(scale.id, label, (), scale.minimum, scale.maximum)
+    anchors = {anchor.value: f"{anchor.value}: {anchor.text}" for anchor in scale.anchors or ()}
+    options = tuple(Option(str(point), anchors.get(point, str(point))) for point in points)
+    return Answer(scale.id, label, options)
+
+
+def refuse_lines(study: Study | ItemStudy, program: str) -> None:
+    """Refuse labels of single lines, of which items have different numbers."""
+    if isinstance(study.response, LineLabels):
+        raise InputError(
+            f"Study {study.name} asks for a label per line, which {program} cannot ask about items of "
+            "different length; use --to jspsych, or conjury panel."
+        )
+
+
+def plan_name(plan: PanelPlan) -> str:
+    """Short hash of who sees which tasks, by which an export of answers is recognised."""
+    digest = hashlib.sha256()
+    for slot in plan.slots:
+        tasks = [(task.name, task.subjects, task.repeat_of) for task in slot.tasks]
+        digest.update(repr((slot.name, tasks)).encode())
+    return digest.hexdigest()[:HASH_LENGTH]
+
+
+def subjects_of(plan: PanelPlan) -> list[str]:
+    """All profiles or items that somebody sees, each once, in order of appearance."""
+    names: dict[str, None] = {}
+    for slot in plan.slots:
+        for task in tasks_of(slot.tasks, slot.practice):
+            names.update(dict.fromkeys(task.subjects))
+    return list(names)
+
+
+def tasks_of(tasks: Sequence[PlannedTask], practice: PlannedTask | None) -> Iterator[PlannedTask]:
+    """The practice task, where there is one, and the tasks."""
+    if practice is not None:
+        yield practice
+    yield from tasks
+
+
+def field_names(plan: PanelPlan) -> list[str]:
+    """Fields that any profile or item shows, in order of appearance."""
+    shown = (plan.shown.of(name) for name in subjects_of(plan))
+    return list(dict.fromkeys(name for one in shown for name, _ in one.fields))
+
+
+def media_of(plan: PanelPlan) -> dict[str, Path]:
+    """Pictures and clips that somebody sees, by their place in the folder that is written."""
+    shown = (plan.shown.of(name) for name in subjects_of(plan))
+    names = dict.fromkeys(one.media_name for one in shown if one.media_name is not None)
+    return {f"media/{name}": plan.shown.files[name][0] for name in names}
+
+
+def hosted(plan: PanelPlan, media_url: str | None, program: str) -> dict[str, Path]:
+    """Pictures and clips to be uploaded; refuse where there are some and no address is known."""
+    media = media_of(plan)
+    if media and media_url is None:
+        raise InputError(
+            f"Study {plan.study.name} shows pictures or clips, which {program} loads from an address; upload "
+            "them and name the folder with --media-url https://..."
+        )
+    return media
+
+
+# ---- HTML ----
+
+
+def escaped(text: str) -> str:
+    """Escape text for HTML; line breaks are kept."""
+    return html.escape(text).replace("\r\n", "\n").replace("\n", "<br>")
+
+
+def media_html(shown: Shown, address: str, escape: Callable[[str], str] = escaped) -> str:
+    """Return the picture or clip of what is shown, at an address."""
+    source = escape(address)
+    if shown.kind == "video":
+        return f'<video controls preload="auto" style="max-width:100%" src="{source}"></video>'
+    return f'<img style="max-width:100%" src="{source}" alt="{escape(shown.alt)}">'
+
+
+def shown_html(shown: Shown, media_url: str = "") -> str:
+    """Return a profile or item with its fields, picture or clip; every text is escaped."""
+    parts = []
+    if shown.media_name is not None:
+        parts.append(media_html(shown, f"{media_url.rstrip('/')}/{shown.media_name}"))
+    if len(shown.fields) == 1 and not parts:
+        parts.append(f"<p>{escaped(shown.fields[0][1])}</p>")
+    elif shown.fields:
+        rows = "".join(
+            f'<tr><th style="text-align:left;padding:4px 12px 4px 0">{escaped(name)}</th>'
+            f'<td style="padding:4px 0">{escaped(value)}</td></tr>'
+            for name, value in shown.fields
+        )
+        parts.append(f"<table>{rows}</table>")
+    return "".join(parts)
+
+
+def markdown_html(study: Study | ItemStudy, name: str | None) -> str:
+    """Read a Markdown file next to the study file as HTML; HTML inside of it shows as text."""
+    if name is None:
+        return ""
+    try:
+        from markdown_it import MarkdownIt
+    except ModuleNotFoundError:
+        raise MissingDependency(
+            "Texts in Markdown need markdown-it-py; install it with: pip install 'conjury[panel]'."
+        ) from None
+    path = study.folder / name
+    try:
+        text = read_content(path, EXPORT_BYTES).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: the file is not UTF-8 text; save it as UTF-8.") from None
+    return str(MarkdownIt("commonmark", {"html": False}).render(text))
+
+
+def catalogue_of(plan: PanelPlan) -> Catalogue:
+    """Strings in the first language of the study."""
+    code = plan.section.languages[0]
+    return load_catalogues([code], plan.study.folder)[code]

@@ -1,0 +1,254 @@
+"""Exports of the programs in which a study was fielded, read back as visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...errors import InputError, did_you_mean
+from ...humans.jspsych import read_trials
+from ...humans.label_studio import read_works
+from ...humans.layout import Layout
+from ...humans.qualtrics import SKIPPED, TIMES, exclusion_marks, read_responses
+from ...humans.texts import read_times, require_column, to_number
+from ..plan import PanelPlan
+from .answers import HUMAN, Fielded, Visit, tables_of
+from .asked import FOLDER, PLAN, answers_of
+from .segments import SLOT, TIMING, column_of_attention, column_of_question, segments
+
+UNFINISHED = "unfinished"
+TASK, ANSWERS = "task", "answers."
+
+
+def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
+    """Read the answers of people to a study that `conjury export` wrote for a program.
+
+    Parameters
+    ----------
+    path : a CSV of Qualtrics, data of jsPsych (or a folder of them), or a JSON export of Label Studio
+    program : {"qualtrics", "jspsych", "label-studio"}
+    plan : PanelPlan
+        The plan that was exported.
+
+    Returns
+    -------
+    Fielded
+        The same tables as those of `conjury panel`: choices or judgments, and respondents. People are named
+        by their slots; ids of other programs are in none of the tables.
+
+    Raises
+    ------
+    InputError
+        The file is no such export, or belongs to another plan.
+    """
+    check_program(program, plan.folder)
+    visits = list(READERS[program](Path(path), plan))
+    return tables_of(plan, visits, str(path), numbered=program == "qualtrics")
+
+
+def check_program(program: str, run: Path) -> None:
+    """Refuse a program that has no answers to tasks, and a run that was not exported for it."""
+    if program not in READERS:
+        raise InputError(
+            f"--format {program}{did_you_mean(program, READERS)} does not go with --study; use "
+            f"{', '.join(READERS)}, or omit --format to read completions of models."
+        )
+    if not (run / FOLDER / program).is_dir():
+        raise InputError(
+            f"{run} has not been exported for {program}; name the run that was exported with --run."
+        )
+
+
+def _of_qualtrics(path: Path, plan: PanelPlan) -> Iterator[Visit]:
+    read = read_responses(path, "ResponseId")
+    table, source = read.table, read.source
+    require_column(table, SLOT, source, "the survey that `conjury export` wrote")
+    times, _ = read_times(table, TIMES, read.zone or "UTC")
+    marks = exclusion_marks(table)
+    cells = table.replace(SKIPPED, pd.NA)
+    places = _places(plan)
+    missing = [column for column in places.values() if column not in table]
+    if len(missing) == len(places):
+        require_column(table, missing[0], source, "the survey that `conjury export` wrote")
+    section = plan.section
+    for row, record in enumerate(cells.to_dict("records")):
+        given = {str(name): str(cell) for name, cell in record.items() if pd.notna(cell)}
+        if SLOT not in given:  # left before a slot was drawn
+            continue
+        reasons = [str(name) for name in marks if marks[name].iloc[row]]
+        at = {name: times[name].iloc[row] if name in times else None for name in TIMES}
+        seconds = {
+            number: float(given[column])
+            for number, column in _timings(plan)
+            if to_number(given.get(column, "")) is not None
+        }
+        yield Visit(
+            where=f"row {row + 1}",
+            person=given.get(section.recruiting.person) or given.get("ResponseId", str(row)),
+            slot=given[SLOT],
+            plan=given.get(PLAN),
+            answers={key: given[column] for key, column in places.items() if column in given},
+            seconds=seconds,
+            columns=places,
+            questions=_named(given, {one.id: column_of_question(one.id) for one in section.questions}),
+            checks=_named(given, {one.id: column_of_attention(one.id) for one in section.attention}),
+            started=_known(at["started"]),
+            ended=_known(at["ended"]),
+            duration=None if pd.isna(at["duration"]) else float(at["duration"]),
+            finished=UNFINISHED not in reasons,
+            excluded=tuple(reasons),
+        )
+
+
+def _places(plan: PanelPlan) -> dict[tuple[int, str], str]:
+    """Columns of a Qualtrics export, by task and id of the answer."""
+    return {
+        (number, answer.id): segment.column(number, answer.id)
+        for segment in segments(plan)
+        for number in range(segment.first, segment.after)
+        for answer in answers_of(plan.study)
+    }
+
+
+def _timings(plan: PanelPlan) -> Iterator[tuple[int, str]]:
+    for segment in segments(plan):
+        for number in range(segment.first, segment.after):
+            yield number, f"{segment.column(number, TIMING)}_Page Submit"
+
+
+def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
+    trials = read_trials(path)
+    table, source = trials.table, trials.source
+    for column in ("visit", SLOT, "part"):
+        require_column(table, column, source, "the experiment that `conjury export` wrote")
+    counts = {slot.name: len(slot.tasks) for slot in plan.slots}
+    for visit, own in table[table["visit"].notna()].groupby("visit", sort=False):
+        rows = [
+            {str(name): str(cell) for name, cell in row.items() if pd.notna(cell)}
+            for row in own.to_dict("records")
+        ]
+        tasks = {_task(row, f"{source}: visit {visit}"): row for row in rows if row.get("part") == "task"}
+        last = rows[-1]
+        slot = rows[0].get(SLOT, "")
+        started, ended = _time(rows[0].get("started")), _time(last.get("time"))
+        asked = {one.id for one in plan.section.questions}
+        questions = {
+            name.removeprefix(ANSWERS): cell
+            for row in rows
+            if row.get("part") == "questions"
+            for name, cell in row.items()
+            if name.startswith(ANSWERS) and name.removeprefix(ANSWERS) in asked
+        }
+        checks = {
+            row.get("name", ""): row[f"{ANSWERS}answer"]
+            for row in rows
+            if row.get("part") == "attention" and f"{ANSWERS}answer" in row
+        }
+        if not tasks and not questions:
+            continue
+        last_asked = {one.id for one in plan.section.last_questions if one.required}
+        finished = len(tasks) == counts.get(slot, 0) and last_asked <= set(questions)
+        yield Visit(
+            where=f"visit {visit}",
+            person=rows[0].get(plan.section.recruiting.person, str(visit)),
+            slot=slot,
+            plan=rows[0].get(PLAN),
+            answers={
+                (number, name.removeprefix(ANSWERS)): cell
+                for number, row in tasks.items()
+                for name, cell in row.items()
+                if name.startswith(ANSWERS)
+            },
+            seconds={
+                number: float(row["rt"]) / 1000
+                for number, row in tasks.items()
+                if to_number(row.get("rt", "")) is not None
+            },
+            questions=questions,
+            checks=checks,
+            started=started,
+            ended=ended,
+            duration=None if started is None or ended is None else (ended - started).total_seconds(),
+            finished=finished,
+        )
+
+
+def _of_label_studio(path: Path, plan: PanelPlan) -> Iterator[Visit]:
+    _, works = read_works(path, Layout())
+    source = str(path)
+    found: dict[tuple[str, str], dict[int, Any]] = {}
+    plans: dict[tuple[str, str], str] = {}
+    for work in works:
+        if work.kind != HUMAN or work.cancelled:
+            continue
+        for name in (SLOT, TASK):
+            if name not in work.data:
+                raise InputError(
+                    f"{source}: task {work.task} has no '{name}' among its data; import tasks.json of "
+                    "`conjury export` into Label Studio, and export its annotations."
+                )
+        key = (work.judge, str(work.data[SLOT]))
+        plans[key] = str(work.data.get(PLAN, ""))
+        number = _task(work.data, f"{source}: task {work.task}")
+        if number in found.setdefault(key, {}):
+            raise InputError(
+                f"{source}: task {work.task} has two annotations by annotator {work.judge}; keep one of them."
+            )
+        found[key][number] = work
+    sizes = {slot.name: len(slot.tasks) for slot in plan.slots}
+    for (judge, slot), tasks in found.items():
+        times = [_time(work.ended) for work in tasks.values()]
+        ends = [time for time in times if time is not None]
+        yield Visit(
+            where=f"annotator {judge}",
+            person=judge,
+            slot=slot,
+            plan=plans[judge, slot] or None,
+            answers={
+                (number, name): answer
+                for number, work in sorted(tasks.items())
+                for name, answer in work.answers.items()
+            },
+            seconds={
+                number: float(work.seconds) for number, work in tasks.items() if work.seconds is not None
+            },
+            started=min(ends, default=None),
+            ended=max(ends, default=None),
+            finished=len(tasks) == sizes.get(slot, 0),
+        )
+
+
+READERS: dict[str, Callable[[Path, PanelPlan], Iterator[Visit]]] = {
+    "qualtrics": _of_qualtrics,
+    "jspsych": _of_jspsych,
+    "label-studio": _of_label_studio,
+}
+
+
+def _named(given: dict[str, str], columns: dict[str, str]) -> dict[str, str]:
+    return {name: given[column] for name, column in columns.items() if column in given}
+
+
+def _known(value: Any) -> pd.Timestamp | None:
+    return None if value is None or pd.isna(value) else pd.Timestamp(value)
+
+
+def _time(text: str | None) -> pd.Timestamp | None:
+    if text is None:
+        return None
+    time = pd.to_datetime(text, utc=True, errors="coerce")
+    return None if pd.isna(time) else pd.Timestamp(time)
+
+
+def _task(row: Mapping[str, Any], where: str) -> int:
+    """Number of a task, from 0."""
+    text = str(row.get(TASK, ""))
+    if not text.isdigit() or int(text) < 1:
+        raise InputError(f"{where}: '{text}' is no number of a task; export the answers again.")
+    return int(text) - 1
+
+
+__all__ = ["check_program", "read_elsewhere"]

@@ -1,0 +1,199 @@
+"""Figures of a panel: who started and finished, times, checks, quotas and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..readers.judgments import strata_of
+from ..study.models import ItemStudy, Study
+from ..tables.columns import as_text
+from ..tables.files import read_table
+from ..tables.schema import POSITIONS
+from .participations import ACTIVE, FINISHED, LEFT, Participations, participations_of
+from .plan import PanelPlan
+from .storage.reading import Stored
+from .tables import PanelTables, ratings_agree, repeats_agree, straight_lines, tables_of
+
+
+@dataclass(frozen=True)
+class QuotaFigure:
+    """People of one quota: those who finished or take part now, and the limit."""
+
+    question: str
+    option: str
+    people: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class PanelFigures:
+    """Where a panel is.
+
+    Attributes
+    ----------
+    slots, started, finished, active, left : int
+        Participations that are wanted; visits; who finished; who take part within the time limit; who do not
+        and have not ended.
+    ended : mapping
+        Visits by how they ended: ``finished``, ``screened_out``, ``full``, ``declined``, ``failed_checks``,
+        ``timed_out`` (the slot was given to another).
+    median_minutes : float or None
+        Median time of those who finished, from the start to the end.
+    checks_answered, checks_failed : int
+        Attention checks, over all people.
+    quotas : tuple of QuotaFigure
+    cost, currency
+        Cost of those who finished, at the stated pay; None where the study states none.
+    balance : DataFrame
+        How often each level was shown in answered tasks, by position: ``attribute, level, position, shown,
+        share``. Of items by strata, with an empty position.
+    agreement : DataFrame
+        Agreement so far: ``measure, estimate, units``. With oneself where tasks are repeated ("repeat"), and
+        of items the share of pairs of people who gave an item the same answer, by dimension.
+    straight : DataFrame
+        Each person's longest series of equal answers: ``judge_id, longest, tasks, share``, the longest first.
+    """
+
+    slots: int
+    started: int
+    finished: int
+    active: int
+    left: int
+    ended: Mapping[str, int]
+    median_minutes: float | None
+    checks_answered: int
+    checks_failed: int
+    quotas: tuple[QuotaFigure, ...]
+    cost: float | None
+    currency: str | None
+    balance: pd.DataFrame
+    agreement: pd.DataFrame
+    straight: pd.DataFrame
+
+
+def figures_of(plan: PanelPlan, stored: Stored, now: float) -> PanelFigures:
+    """Compute the figures of one state of the database."""
+    known = participations_of(plan, stored, now)
+    states = known.people["state"]
+    finished = known.people[(states == FINISHED).to_numpy(bool)]
+    minutes = (finished["last"].astype(float) - finished["started"].astype(float)) / 60
+    pay, tables = plan.section.pay, tables_of(plan, stored, now)
+    failed = int(known.people["checks_failed"].sum())
+    counts = states.value_counts()
+    return PanelFigures(
+        slots=len(plan.slots),
+        started=len(known.people),
+        finished=len(finished),
+        active=int(counts.get(ACTIVE, 0)),
+        left=int(counts.get(LEFT, 0)),
+        ended={str(name): int(n) for name, n in counts.items() if name not in (ACTIVE, LEFT)},
+        median_minutes=float(minutes.median()) if len(minutes) else None,
+        checks_answered=failed + int(known.people["checks_passed"].sum()),
+        checks_failed=failed,
+        quotas=tuple(_quotas(plan, stored, known)),
+        cost=None if pay is None else len(finished) * float(pay.amount),
+        currency=None if pay is None else pay.currency,
+        balance=balance(plan, known),
+        agreement=_agreement(tables),
+        straight=_straight(known),
+    )
+
+
+def _quotas(plan: PanelPlan, stored: Stored, known: Participations) -> list[QuotaFigure]:
+    taking_part = known.people["state"].isin([FINISHED, ACTIVE])
+    counted = stored.quotas[stored.quotas["visit"].map(taking_part).fillna(False).to_numpy(bool)]
+    people = counted["quota"].value_counts()
+    return [
+        QuotaFigure(one.question, one.option, int(people.get(number, 0)), one.people)
+        for number, one in enumerate(plan.section.quotas)
+    ]
+
+
+def balance(plan: PanelPlan, known: Participations) -> pd.DataFrame:
+    """How often each level was shown in answered tasks, by attribute and position."""
+    names = known.tasks()["name"]
+    if isinstance(plan.study, Study):
+        return _balance_of_pairs(plan, plan.study, names)
+    return _balance_of_items(plan, plan.study, names)
+
+
+def _balance_of_pairs(plan: PanelPlan, study: Study, names: pd.Series[Any]) -> pd.DataFrame:
+    assert plan.design is not None
+    assert plan.design.panel is not None
+    tasks = plan.design.panel.tasks.drop_duplicates(["task_id", "position"])
+    counts = names.astype("string").value_counts().rename("n")
+    rows = tasks[["task_id", "position", "profile_id"]].merge(counts, left_on="task_id", right_index=True)
+    rows = rows.merge(plan.design.profiles, on="profile_id")
+    parts = []
+    for attribute in study.attributes:
+        by = [rows["position"].astype("string"), as_text(rows[attribute.id])]
+        levels = [level.id for level in attribute.levels]
+        every = pd.MultiIndex.from_product([POSITIONS, levels], names=["position", "level"])
+        shown = rows["n"].groupby([one.to_numpy() for one in by]).sum()
+        parts.append(_shares(attribute.id, shown.reindex(every, fill_value=0)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _balance_of_items(plan: PanelPlan, study: ItemStudy, names: pd.Series[Any]) -> pd.DataFrame:
+    items = read_table(study.folder / study.items, "items")
+    strata = strata_of(study, items, study.items)
+    parts = [_shares("", pd.Series([], index=pd.MultiIndex.from_arrays([[], []]), dtype=int))]
+    for stratum in study.strata:
+        levels = pd.Series([strata[str(name)].get(stratum.id) for name in names], dtype="string")
+        every = pd.MultiIndex.from_product([[""], study.levels(stratum.id)])
+        shown = levels.value_counts()
+        shown.index = pd.MultiIndex.from_product([[""], shown.index])
+        parts.append(_shares(stratum.id, shown.reindex(every, fill_value=0)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _shares(attribute: str, shown: pd.Series[Any]) -> pd.DataFrame:
+    position, level = (shown.index.get_level_values(at) for at in (0, 1))
+    count = shown.to_numpy(dtype=int)
+    total = pd.Series(count).groupby(position.to_numpy()).transform("sum")
+    return pd.DataFrame(
+        {
+            "attribute": pd.array([attribute] * len(shown), dtype="string"),
+            "level": pd.array(list(level), dtype="string"),
+            "position": pd.array(list(position), dtype="string"),
+            "shown": count,
+            "share": (count / total.where(total > 0)).to_numpy(dtype=float),
+        }
+    )
+
+
+def _agreement(tables: PanelTables) -> pd.DataFrame:
+    rows: list[tuple[str, float, int]] = []
+    if tables.choices is not None:
+        same = repeats_agree(tables.choices)["same"]
+    else:
+        same = ratings_agree(tables.judgments)["same"]
+        for dimension, of in tables.judgments.groupby("dimension", sort=False):
+            share, pairs = pairwise_agreement(of)
+            if pairs:
+                rows.append((str(dimension), share, pairs))
+    if len(same):
+        rows.insert(0, ("repeat", float(same.mean()), len(same)))
+    return pd.DataFrame(rows, columns=["measure", "estimate", "units"])
+
+
+def pairwise_agreement(judgments: pd.DataFrame) -> tuple[float, int]:
+    """Share of pairs of people who gave an item the same value, and the number of such pairs."""
+    first = judgments[(judgments["sample"] == 1).to_numpy(bool)]
+    values = as_text(first["value"])
+    by_value = first.groupby(["item_id", values], observed=True).size()
+    by_item = first.groupby("item_id", observed=True).size()
+    pairs = int((by_item * (by_item - 1) // 2).sum())
+    same = int((by_value * (by_value - 1) // 2).sum())
+    return (same / pairs if pairs else float("nan")), pairs
+
+
+def _straight(known: Participations) -> pd.DataFrame:
+    lines = straight_lines(known.tasks())
+    frame = lines.assign(judge_id=known.people["judge_id"].reindex(lines.index))
+    frame = frame[["judge_id", "longest", "tasks", "share"]]
+    return frame.sort_values(["share", "tasks"], ascending=False, kind="stable").reset_index(drop=True)

@@ -1,0 +1,177 @@
+"""What one page shows: the steps of a visit, from consent to the end page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from ..study.panel import AttentionCheck, Ending, Question
+from ..tables.limits import EXPORT_BYTES, read_content
+from .plan import PanelPlan, PlannedTask, Slot
+from .shown import Shown
+
+Ended = Literal[
+    "finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "closed", "no_person"
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One page of one visit.
+
+    Attributes
+    ----------
+    number : int
+        Position of the page in the visit, from 1. A submission names it; one for another number changes
+        nothing.
+    of : int
+        Pages of the visit in all, for the bar of progress.
+    """
+
+    number: int
+    of: int
+
+
+@dataclass(frozen=True)
+class TextStep(Step):
+    """Information and consent, or instructions, in Markdown."""
+
+    kind: Literal["consent", "instructions"]
+    markdown: str
+
+
+@dataclass(frozen=True)
+class TaskStep(Step):
+    """A pair of profiles to choose from, or an item to rate or label."""
+
+    task: PlannedTask
+    shown: tuple[Shown, ...]  # one, or two in the order in which they are seen
+    practice: bool
+    index: int  # of all tasks without practice, from 1
+    tasks: int
+    next_media: tuple[str, ...] = ()  # names of files of the next task, to be loaded ahead
+
+
+@dataclass(frozen=True)
+class AttentionStep(Step):
+    """An attention check."""
+
+    check: AttentionCheck
+
+
+@dataclass(frozen=True)
+class QuestionsStep(Step):
+    """Background questions of one page."""
+
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class EndStep(Step):
+    """The end of a visit: a completion code and an address to go on to, where the study states them."""
+
+    ended: Ended
+    code: str | None = None
+    redirect: str | None = None
+
+
+TEXTS: tuple[Literal["consent", "instructions"], ...] = ("consent", "instructions")
+MOST = 4096  # sequences of pages that are kept ready
+AnyStep = TypeVar("AnyStep", bound=Step)
+
+
+class Pages:
+    """The pages of a plan: the same for everybody with the same slot and language.
+
+    Pages come in this order: consent, questions that are asked before the tasks, instructions, practice,
+    tasks with attention checks among them, and the other questions. Those from the instructions on need a
+    slot.
+    """
+
+    def __init__(self, plan: PanelPlan) -> None:
+        self._plan = plan
+        self._texts = dict(_texts(plan))
+        self._longest = max(plan.slots, key=lambda slot: len(slot.tasks))
+        self._kept = lru_cache(maxsize=MOST)(self._steps)
+
+    def steps(self, slot: int | None, language: str) -> tuple[Step, ...]:
+        """All pages but the end, of a slot; without one, those of the longest."""
+        return self._kept(slot, language)
+
+    @property
+    def before(self) -> int:
+        """Pages that need no slot."""
+        return bool(self._plan.section.consent) + bool(self._plan.section.first_questions)
+
+    def end(self, ended: Ended, page: int, slot: int | None, language: str) -> EndStep:
+        """The end page of a visit that ended on a page."""
+        of = len(self.steps(slot, language)) + 1
+        ending = _ending(self._plan, ended)
+        return EndStep(min(page, of), of, ended, ending.code, ending.redirect)
+
+    def _steps(self, slot: int | None, language: str) -> tuple[Step, ...]:
+        planned = self._longest if slot is None else self._plan.by_number[slot]
+        steps = list(self._unnumbered(planned, language))
+        return tuple(
+            replace(step, number=number, of=len(steps) + 1) for number, step in enumerate(steps, start=1)
+        )
+
+    def _unnumbered(self, slot: Slot, language: str) -> Iterator[Step]:
+        section = self._plan.section
+        if section.consent is not None:
+            yield TextStep(0, 0, "consent", self._text("consent", language))
+        if section.first_questions:
+            yield QuestionsStep(0, 0, tuple(section.first_questions))
+        if section.instructions is not None:
+            yield TextStep(0, 0, "instructions", self._text("instructions", language))
+        if slot.practice is not None:
+            yield self._task(slot, slot.practice, 0)
+        yield from self._tasks(slot)
+        if section.last_questions:
+            yield QuestionsStep(0, 0, tuple(section.last_questions))
+
+    def _tasks(self, slot: Slot) -> Iterator[Step]:
+        """Tasks, each attention check after so many of them, or after the last where there are fewer."""
+        checks = self._plan.section.attention
+        for index, task in enumerate(slot.tasks, start=1):
+            yield self._task(slot, task, index)
+            for check in checks:
+                if min(check.after, len(slot.tasks)) == index:
+                    yield AttentionStep(0, 0, check)
+
+    def _task(self, slot: Slot, task: PlannedTask, index: int) -> TaskStep:
+        shown = tuple(self._plan.shown.of(name) for name in task.subjects)
+        following = slot.tasks[index].subjects if index < len(slot.tasks) else ()
+        media = (self._plan.shown.of(name).media_name for name in following)
+        ahead = tuple(name for name in media if name is not None)
+        return TaskStep(0, 0, task, shown, index == 0, index, len(slot.tasks), ahead)
+
+    def _text(self, kind: Literal["consent", "instructions"], language: str) -> str:
+        return self._texts.get((kind, language)) or self._texts[kind, ""]
+
+
+def _texts(plan: PanelPlan) -> Iterator[tuple[tuple[str, str], str]]:
+    """Texts by kind and language: NAME.LANGUAGE.md beside NAME.md is its translation."""
+    for kind in TEXTS:
+        name = getattr(plan.section, kind)
+        if name is None:
+            continue
+        path = plan.study.folder / name
+        yield (kind, ""), _read(path)
+        for language in plan.section.languages:
+            translated = path.with_name(f"{path.stem}.{language}{path.suffix}")
+            if translated.is_file():
+                yield (kind, language), _read(translated)
+
+
+def _read(path: Path) -> str:
+    return read_content(path, EXPORT_BYTES).decode("utf-8")
+
+
+def _ending(plan: PanelPlan, ended: Ended) -> Ending:
+    section = plan.section
+    known = {"finished": section.completion, "screened_out": section.screened_out, "full": section.full}
+    return known.get(ended, Ending())

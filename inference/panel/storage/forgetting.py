@@ -1,0 +1,55 @@
+"""Erase the identifiers of one person, in any panel and without its study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ...errors import InputError
+from .opening import FILE, Database, checkpoint, open_existing
+from .visiting import forget
+
+RUNS = Path("runs")
+
+
+def panels_in(run: Path | None) -> list[Path]:
+    """Databases of a run, or of all runs below ``runs/``; InputError where there is none."""
+    found = sorted(RUNS.glob(f"*/{FILE}")) if run is None else [run / FILE]
+    if not found or not found[0].is_file():
+        where = f"{RUNS}/*" if run is None else str(run)
+        raise InputError(f"{where} has no panel ({FILE}); name the folder of a run with --out.")
+    return found
+
+
+def forget_everywhere(
+    identifier: str, panels: Sequence[Path], url: str | None = None
+) -> Iterator[tuple[str, int]]:
+    """Erase the identifiers of a person in each database; yield its place and the number of people.
+
+    Raises
+    ------
+    InputError
+        Where no database has the identifier.
+    """
+    opened = [open_existing(url, None)] if url is not None else [open_existing(None, file) for file in panels]
+    erased = []
+    for database in opened:
+        try:
+            erased.append((database.place, forget_person(database, identifier)))
+        finally:
+            database.close()
+    if not any(number for _, number in erased):
+        places = ", ".join(place for place, _ in erased)
+        raise InputError(
+            f"No person has this identifier in {places}; correct it, or name another run with --out."
+        )
+    yield from erased
+
+
+def forget_person(database: Database, identifier: str) -> int:
+    """Erase the identifiers of one person from a database and its log; return how many people that were."""
+    with database.write() as connection:
+        erased = forget(connection, identifier)
+    if erased:
+        checkpoint(database)
+    return erased

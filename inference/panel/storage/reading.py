@@ -1,0 +1,42 @@
+"""All that a database of a panel contains but the identifiers, as tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pandas as pd
+from sqlalchemy import select
+
+from .opening import Database
+from .schema import answers, quotas, slots, visits
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One state of the database.
+
+    Attributes
+    ----------
+    visits, slots, quotas : DataFrame
+        Rows as they are stored, in the order of their keys.
+    answers : DataFrame
+        One row per answered page, in the order of visits and pages; ``fields`` are dictionaries.
+    """
+
+    visits: pd.DataFrame
+    slots: pd.DataFrame
+    answers: pd.DataFrame
+    quotas: pd.DataFrame
+
+
+def read_stored(database: Database) -> Stored:
+    """Read everything but identifiers, in one transaction."""
+    with database.read() as connection:
+        frames = []
+        for table in (visits, slots, answers, quotas):
+            rows = connection.execute(select(table).order_by(*table.primary_key.columns)).all()
+            frames.append(pd.DataFrame(rows, columns=[column.name for column in table.columns]))
+    visited, given, answered, counted = frames
+    answered["fields"] = [json.loads(text) for text in answered["fields"]]
+    return Stored(visited, given, answered, counted)

@@ -1,0 +1,164 @@
+"""What one visit writes: its row, its answers and its slot. Every function works inside one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
+
+from .schema import answers, facts, identifiers, quotas, slots, visits
+
+
+@dataclass(frozen=True)
+class VisitRow:
+    """Where a visit is; ``holds`` is whether its slot is still its own."""
+
+    number: int
+    id: str
+    language: str
+    page: int
+    slot: int | None
+    ended: str | None
+    checks_passed: int
+    checks_failed: int
+    holds: bool = False
+
+
+# Statements of every page are made once, since making one takes longer than running it.
+_CHANGING = ("page", "slot", "ended", "checks_passed", "checks_failed")
+_FIND = (
+    select(
+        *(visits.c[name] for name in ("number", "id", "language", *_CHANGING)),
+        slots.c.visit.is_not(None).label("holds"),
+    )
+    .outerjoin(slots, and_(slots.c.number == visits.c.slot, slots.c.visit == visits.c.number))
+    .where(visits.c.id == bindparam("wanted"))
+)
+_LOCK = _FIND.with_for_update(of=visits)
+_SAVE = (
+    update(visits)
+    .where(visits.c.number == bindparam("wanted"))
+    .values({name: bindparam(f"new_{name}") for name in (*_CHANGING, "last")})
+)
+_ADD_ANSWER = insert(answers)
+
+
+def find_visit(connection: Connection, visit: str, *, lock: bool = False) -> VisitRow | None:
+    """Read the row of a visit, which no other transaction can change before this one ends if ``lock``."""
+    row = connection.execute(_LOCK if lock else _FIND, {"wanted": visit}).one_or_none()
+    return None if row is None else VisitRow(**row._mapping)
+
+
+def save_visit(connection: Connection, row: VisitRow, now: float) -> None:
+    """Store where a visit is now."""
+    values = {f"new_{name}": getattr(row, name) for name in _CHANGING}
+    connection.execute(_SAVE, {"wanted": row.number, "new_last": now, **values})
+
+
+def visit_of_person(connection: Connection, person: str) -> str | None:
+    """Id of the visit of a person of a platform."""
+    found = select(visits.c.id).join(identifiers, identifiers.c.visit == visits.c.number)
+    return connection.execute(
+        found.where(identifiers.c.person, identifiers.c.value == person)
+    ).scalar_one_or_none()
+
+
+def add_visit(
+    connection: Connection, values: Mapping[str, Any], named: Mapping[str, str], person: str | None
+) -> int:
+    """Add a visit with the parameters of its address; the database refuses the same person twice."""
+    number = connection.execute(
+        insert(visits).values(checks_passed=0, checks_failed=0, page=1, **values)
+    ).inserted_primary_key
+    assert number is not None
+    rows = [
+        {"visit": number[0], "name": name, "value": value, "person": name == person}
+        for name, value in named.items()
+    ]
+    if rows:
+        connection.execute(insert(identifiers), rows)
+    return int(number[0])
+
+
+def change_visit(connection: Connection, number: int, **values: Any) -> None:
+    """Change what is known of the device or language of a visit."""
+    connection.execute(update(visits).where(visits.c.number == number).values(**values))
+
+
+def add_answer(connection: Connection, fields: Mapping[str, str], **values: Any) -> None:
+    """Add what was answered on one page; the database refuses a second answer to it."""
+    connection.execute(_ADD_ANSWER, {"fields": json.dumps(fields, ensure_ascii=False), **values})
+
+
+def free_slot(connection: Connection, now: float) -> int | None:
+    """Number of the first slot that can be given out."""
+    free = select(func.min(slots.c.number)).where(_is_free(now))
+    return connection.execute(free).scalar_one_or_none()
+
+
+def take_slot(connection: Connection, visit: int, now: float, until: float) -> int | None:
+    """Give the first free slot to a visit and return its number; None where there is none."""
+    while (number := free_slot(connection, now)) is not None:
+        taken = update(slots).where(slots.c.number == number, _is_free(now)).values(visit=visit, until=until)
+        if connection.execute(taken).rowcount:
+            return number
+    return None
+
+
+def _is_free(now: float) -> Any:
+    return and_(~slots.c.done, or_(slots.c.visit.is_(None), slots.c.until < now))
+
+
+def unfilled(connection: Connection) -> int:
+    """Number of slots that are not filled."""
+    return int(connection.execute(select(func.count()).where(~slots.c.done)).scalar_one())
+
+
+def finish_slot(connection: Connection, visit: int) -> bool:
+    """Mark the slot of a visit as filled; False where it was given to another."""
+    return bool(connection.execute(update(slots).where(slots.c.visit == visit).values(done=True)).rowcount)
+
+
+def release_slot(connection: Connection, visit: int) -> None:
+    """Let the slot of a visit be given out again."""
+    own = and_(slots.c.visit == visit, ~slots.c.done)
+    connection.execute(update(slots).where(own).values(visit=None, until=None))
+
+
+def quota_counts(connection: Connection, now: float) -> dict[int, int]:
+    """People in each quota: those who filled a slot or hold one within its time."""
+    counted = (
+        select(quotas.c.quota, func.count())
+        .join(slots, slots.c.visit == quotas.c.visit)
+        .where(or_(slots.c.done, slots.c.until >= now))
+        .group_by(quotas.c.quota)
+    )
+    return {int(quota): int(people) for quota, people in connection.execute(counted)}
+
+
+def join_quotas(connection: Connection, visit: int, numbers: Sequence[int]) -> None:
+    """Count a visit in quotas."""
+    if numbers:
+        connection.execute(insert(quotas), [{"visit": visit, "quota": number} for number in numbers])
+
+
+def forget(connection: Connection, value: str) -> int:
+    """Delete all identifiers of the people that a value names; return how many people that are."""
+    found = select(identifiers.c.visit).where(identifiers.c.value == value, identifiers.c.person)
+    people = list(connection.execute(found).scalars())
+    if people:
+        connection.execute(delete(identifiers).where(identifiers.c.visit.in_(people)))
+    return len(people)
+
+
+def fact(connection: Connection, name: str) -> str | None:
+    """A fact of the panel."""
+    return connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar_one_or_none()
+
+
+def set_fact(connection: Connection, name: str, value: str) -> None:
+    """Add a fact of the panel that is not there."""
+    connection.execute(insert(facts).values(name=name, value=value))

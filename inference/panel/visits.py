@@ -1,0 +1,460 @@
+"""Visits of people: arrive, see the page they are on, submit it; everything that the pages may ask.
+
+There are no web types in here. One `Visits` serves one process and is safe to use from several threads;
+several processes may share one database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from ..errors import InputError
+from .plan import PanelPlan, Slot
+from .reading_answers import Reason, read_answers
+from .status import PanelFigures, figures_of
+from .steps import AttentionStep, Ended, EndStep, Pages, QuestionsStep, Step, TaskStep, TextStep
+from .storage import visiting as rows
+from .storage.forgetting import forget_person
+from .storage.opening import FILE, Database, open_database, open_existing
+from .storage.reading import read_stored
+from .storage.visiting import VisitRow
+from .tables import PanelTables, tables_of
+
+SIMULATED = "simulated"
+TOKEN = "researcher_token_sha256"
+LONGEST = 256  # characters of a parameter of the address
+WIDEST = 100_000  # pixels of a screen
+MOST_LOST = 1_000_000
+LONGEST_MS = 30 * 24 * 3_600_000.0
+DEVICES = ("phone", "tablet", "computer")
+
+
+class UnknownVisit(InputError):
+    """There is no visit with this id."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What the browser measured on one page, by its monotonic clock.
+
+    Attributes
+    ----------
+    response_ms : float or None
+        From the moment the page was complete, pictures included, to the submission.
+    focus_lost : int
+        How often the page lost the focus.
+    focus_lost_ms : float
+        For how long in all.
+    first_input_ms : float or None
+        From complete to the first key or click.
+    """
+
+    response_ms: float | None = None
+    focus_lost: int = 0
+    focus_lost_ms: float = 0.0
+    first_input_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Answers that were not stored: the reason of each field, as the key of a sentence of the catalogue."""
+
+    fields: Mapping[str, Reason] = field(default_factory=dict)
+
+
+def utc_now() -> datetime:
+    """Return the present time, in UTC."""
+    return datetime.now(UTC)
+
+
+class Visits:
+    """Visits of one panel, stored in a database; `open` makes one.
+
+    Attributes
+    ----------
+    plan : PanelPlan
+    """
+
+    def __init__(self, plan: PanelPlan, database: Database, now: Callable[[], datetime]) -> None:
+        self.plan = plan
+        self._database = database
+        self._clock = now
+        self._pages = Pages(plan)
+
+    @classmethod
+    def open(
+        cls,
+        plan: PanelPlan,
+        url: str | None = None,
+        *,
+        now: Callable[[], datetime] = utc_now,
+        simulated: bool = False,
+    ) -> Visits:
+        """Open the database of a panel, or make it.
+
+        Parameters
+        ----------
+        plan : PanelPlan
+        url : str, optional
+            ``postgresql+psycopg://...`` or ``sqlite:///FILE``; by default SQLite in WAL mode, in
+            ``panel.sqlite`` of the folder of the run.
+        now : callable
+            The clock, in UTC.
+        simulated : bool
+            Whether people are simulated, which marks all that they answer. Real and simulated people are not
+            stored in one database.
+
+        Raises
+        ------
+        InputError
+            Where the database belongs to another plan, or cannot be opened.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from conjury.inference.panel.plan import make_plan
+        >>> visits = Visits.open(make_plan("moderation", people=2, out=tempfile.mkdtemp()))
+        >>> visit = visits.arrive({}, {}, "en")
+        >>> type(visits.step(visit)).__name__
+        'TextStep'
+        >>> visits.close()
+        """
+        known = {
+            "study": plan.study.name,
+            "origin": SIMULATED if simulated else "",
+            "plan": plan.sha256(),
+        }
+        numbers = [slot.number for slot in plan.slots]
+        return cls(plan, open_database(url, plan.folder, numbers, known), now)
+
+    @classmethod
+    def begun(cls, plan: PanelPlan, url: str | None = None) -> Visits:
+        """Open a panel that has begun, of real or of simulated people.
+
+        Raises
+        ------
+        InputError
+            Where there is none, or it belongs to another plan.
+        """
+        database = open_existing(url, None if url is not None else plan.folder / FILE)
+        with database.read() as connection:
+            simulated = rows.fact(connection, "origin") == SIMULATED
+        database.close()
+        return cls.open(plan, url, simulated=simulated)
+
+    @property
+    def place(self) -> str:
+        """Where the database is, without a password."""
+        return self._database.place
+
+    def arrive(
+        self, parameters: Mapping[str, str], device: Mapping[str, str], language: str
+    ) -> str | EndStep:
+        """Begin a visit, or go on with that of the same person of a platform.
+
+        Parameters
+        ----------
+        parameters : mapping
+            Parameters of the address; those that the study does not name are dropped.
+        device : mapping
+            ``device`` (``phone``, ``tablet``, ``computer``), ``width``, ``height`` (CSS pixels) and ``touch``
+            (``yes``, ``no``); all optional, others are dropped.
+        language : str
+            Language of the pages, one of the section's ``languages``; the first of them for any other.
+
+        Returns
+        -------
+        str or EndStep
+            Id of the visit; or the end, with number 0 of 0: ``full`` where no slot is left, ``no_person``
+            where the study requires the parameter of the person and it is absent.
+        """
+        recruiting = self.plan.section.recruiting
+        given = {name: parameters.get(name, "").strip()[:LONGEST] for name in recruiting.parameters}
+        named = {name: value for name, value in given.items() if value}
+        person = named.get(recruiting.person)
+        if person is None and recruiting.required:
+            return EndStep(0, 0, "no_person")
+        known = self._known_person(person)
+        if known is not None:
+            return known
+        try:
+            return self._begin(named, device, self._language(language))
+        except IntegrityError:  # the same person arrived at the same moment
+            known = self._known_person(person)
+            if known is None:
+                raise
+            return known
+
+    def step(self, visit: str) -> Step:
+        """Return the page that a person is on.
+
+        Raises
+        ------
+        UnknownVisit
+        """
+        with self._database.read() as connection:
+            row = _required(rows.find_visit(connection, visit))
+        return self._step_of(row)
+
+    def submit(
+        self, visit: str, number: int, answers: Mapping[str, str], timing: Timing | None = None
+    ) -> Step | Refused:
+        """Store the answers of one page durably, and return the page that follows.
+
+        ``number`` is that of the page that was answered. Where the person is on another page (double submit,
+        second tab, back button) nothing changes and the page that they are on is returned.
+
+        Raises
+        ------
+        UnknownVisit
+        """
+        with self._database.write() as connection:
+            row = _required(rows.find_visit(connection, visit, lock=True))
+            step = self._step_of(row)
+            if isinstance(step, EndStep):
+                if row.ended is None:  # its slot was given to another
+                    rows.save_visit(connection, replace(row, ended="timed_out"), self._now())
+                return step
+            if step.number != number:
+                return step
+            kept, refused = read_answers(self.plan.study, step, answers)
+            if refused:
+                return Refused(refused)
+            now = self._now()
+            at = {"visit": row.number, "page": row.page, "slot": row.slot, "at": now}
+            rows.add_answer(connection, kept, **_described(step), **_measured(timing), **at)
+            moved = self._go_on(connection, row, step, kept, now)
+            rows.save_visit(connection, moved, now)
+            return self._step_of(moved)
+
+    def slot(self, visit: str) -> Slot | None:
+        """Return the slot that a visit was given last; None where it has none yet.
+
+        Raises
+        ------
+        UnknownVisit
+        """
+        with self._database.read() as connection:
+            row = _required(rows.find_visit(connection, visit))
+        return None if row.slot is None else self.plan.by_number[row.slot]
+
+    def language(self, visit: str) -> str:
+        """Return the language of a visit.
+
+        Raises
+        ------
+        UnknownVisit
+        """
+        with self._database.read() as connection:
+            return _required(rows.find_visit(connection, visit)).language
+
+    def note_device(self, visit: str, device: Mapping[str, str], language: str | None = None) -> None:
+        """Add what is known of the device only once scripts run, and change the language of the pages.
+
+        Raises
+        ------
+        UnknownVisit
+        """
+        values: dict[str, Any] = {k: v for k, v in _device(device).items() if v is not None}
+        if language is not None:
+            values["language"] = self._language(language)
+        with self._database.write() as connection:
+            row = _required(rows.find_visit(connection, visit, lock=True))
+            if values:
+                rows.change_visit(connection, row.number, **values)
+
+    def unfilled(self) -> int:
+        """Count the slots that nobody has filled yet."""
+        with self._database.read() as connection:
+            return rows.unfilled(connection)
+
+    def figures(self) -> PanelFigures:
+        """Count visits, times, checks, quotas and cost, and show balance, agreement and straight-lining."""
+        return figures_of(self.plan, read_stored(self._database), self._now())
+
+    def researcher_token(self) -> str | None:
+        """Make the researcher's token and return it; None where it has been made before."""
+        token = secrets.token_urlsafe(32)
+        with self._database.write() as connection:
+            self._database.alone(connection)
+            if rows.fact(connection, TOKEN) is not None:
+                return None
+            rows.set_fact(connection, TOKEN, _sha256(token))
+        return token
+
+    def is_researcher(self, token: str) -> bool:
+        """Whether a token is the researcher's, compared in constant time."""
+        with self._database.read() as connection:
+            known = rows.fact(connection, TOKEN)
+        return hmac.compare_digest(_sha256(token), known or "")
+
+    def tables(self) -> PanelTables:
+        """Return responses, judgments, choices and respondents."""
+        with self._database.read() as connection:
+            origin = rows.fact(connection, "origin")
+        return tables_of(self.plan, read_stored(self._database), self._now(), origin or None)
+
+    def forget(self, identifier: str) -> int:
+        """Erase the identifiers of one person; the answers stay. Returns the number of people erased."""
+        return forget_person(self._database, identifier.strip()[:LONGEST])
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    # ---- inside a transaction ----
+
+    def _begin(self, named: Mapping[str, str], device: Mapping[str, str], language: str) -> str | EndStep:
+        now, visit = self._now(), secrets.token_urlsafe(16)
+        values = {"id": visit, "language": language, "started": now, "last": now, **_device(device)}
+        with self._database.write() as connection:
+            self._database.alone(connection)
+            if rows.free_slot(connection, now) is None:
+                full = self.plan.section.full
+                return EndStep(0, 0, "full", full.code, full.redirect)
+            number = rows.add_visit(connection, values, named, self.plan.section.recruiting.person)
+            if not self._pages.before:
+                row = VisitRow(
+                    number, visit, language, 1, self._take_slot(connection, number, now), None, 0, 0
+                )
+                rows.save_visit(connection, row, now)
+        return visit
+
+    def _go_on(
+        self, connection: Connection, row: VisitRow, step: Step, kept: Mapping[str, str], now: float
+    ) -> VisitRow:
+        """Move a visit to its next page, or to its end."""
+        limit = self.plan.section.fail_limit
+        moved = replace(row, page=row.page + 1)
+        if isinstance(step, AttentionStep):
+            passed = kept["answer"] == step.check.right
+            failed = row.checks_failed + (not passed)
+            moved = replace(moved, checks_passed=row.checks_passed + passed, checks_failed=failed)
+            if limit is not None and failed >= limit:
+                return self._ended(connection, moved, "failed_checks")
+        if isinstance(step, TextStep) and kept.get("consent") == "no":
+            return self._ended(connection, moved, "declined")
+        if isinstance(step, QuestionsStep) and _screened_out(step, kept):
+            return self._ended(connection, moved, "screened_out")
+        if row.slot is None and row.page == self._pages.before:
+            slot = self._admit(connection, row.number, kept, now)
+            if slot is None:
+                return self._ended(connection, moved, "full")
+            return replace(moved, slot=slot, holds=True)
+        if row.page == step.of - 1:
+            done = rows.finish_slot(connection, row.number)
+            return self._ended(connection, moved, "finished" if done else "timed_out")
+        return moved
+
+    def _ended(self, connection: Connection, row: VisitRow, ended: Ended) -> VisitRow:
+        """End a visit; the slot of one that is not finished is given out again."""
+        if ended != "finished":
+            rows.release_slot(connection, row.number)
+        return replace(row, ended=ended)
+
+    def _admit(self, connection: Connection, visit: int, kept: Mapping[str, str], now: float) -> int | None:
+        """Give a slot to a visit, unless one of its quotas is full or none is free."""
+        self._database.alone(connection)
+        quotas = enumerate(self.plan.section.quotas)
+        wanted = {number: one for number, one in quotas if kept.get(one.question) == one.option}
+        if wanted:
+            counts = rows.quota_counts(connection, now)
+            if any(counts.get(number, 0) >= one.people for number, one in wanted.items()):
+                return None
+            rows.join_quotas(connection, visit, list(wanted))
+        return self._take_slot(connection, visit, now)
+
+    def _take_slot(self, connection: Connection, visit: int, now: float) -> int | None:
+        return rows.take_slot(connection, visit, now, now + 60 * self.plan.section.minutes)
+
+    # ---- from rows to pages ----
+
+    def _step_of(self, row: VisitRow) -> Step:
+        ended = cast("Ended | None", row.ended)
+        if ended is None and row.slot is not None and not row.holds:
+            ended = "timed_out"
+        if ended is not None:
+            return self._pages.end(ended, row.page, row.slot, row.language)
+        return self._pages.steps(row.slot, row.language)[row.page - 1]
+
+    def _known_person(self, person: str | None) -> str | None:
+        if person is None:
+            return None
+        with self._database.read() as connection:
+            return rows.visit_of_person(connection, person)
+
+    def _language(self, language: str) -> str:
+        known = self.plan.section.languages
+        return language if language in known else known[0]
+
+    def _now(self) -> float:
+        return self._clock().timestamp()
+
+
+def _required(row: VisitRow | None) -> VisitRow:
+    if row is None:
+        raise UnknownVisit("There is no visit with this id; open the address of the study again.")
+    return row
+
+
+def _screened_out(step: QuestionsStep, kept: Mapping[str, str]) -> bool:
+    return any(kept.get(question.id) in question.screen_out for question in step.questions)
+
+
+def _described(step: Step) -> dict[str, Any]:
+    """Kind and name of a page, and the order of a task."""
+    if isinstance(step, TaskStep):
+        kind = "practice" if step.practice else "task"
+        return {"kind": kind, "name": step.task.name, "task": step.index or None}
+    if isinstance(step, AttentionStep):
+        return {"kind": "attention", "name": step.check.id, "task": None}
+    kind = step.kind if isinstance(step, TextStep) else "questions"
+    return {"kind": kind, "name": None, "task": None}
+
+
+def _measured(timing: Timing | None) -> dict[str, Any]:
+    """Measurements that can be true: finite, and none below zero."""
+    one = timing or Timing()
+    lost = _duration(one.focus_lost_ms)
+    return {
+        "response_ms": _duration(one.response_ms),
+        "first_input_ms": _duration(one.first_input_ms),
+        "focus_lost": min(max(one.focus_lost, 0), MOST_LOST),
+        "focus_lost_ms": 0.0 if lost is None else lost,
+    }
+
+
+def _duration(ms: float | None) -> float | None:
+    return float(ms) if ms is not None and 0 <= ms <= LONGEST_MS else None
+
+
+def _device(device: Mapping[str, str]) -> dict[str, Any]:
+    """What a browser states of its device; missing where it is no such thing."""
+    kind, touch = device.get("device"), device.get("touch")
+    return {
+        "device": kind if kind in DEVICES else None,
+        "width": _pixels(device.get("width")),
+        "height": _pixels(device.get("height")),
+        "touch": None if touch not in ("yes", "no") else touch == "yes",
+    }
+
+
+def _pixels(text: str | None) -> int | None:
+    number = int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 7 else 0
+    return number if 0 < number <= WIDEST else None
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+__all__ = ["Reason", "Refused", "Timing", "UnknownVisit", "Visits", "utc_now"]

@@ -1,0 +1,226 @@
+"""Pages as HTML: what each step of a visit shows, in the language of the visit, with everything escaped."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
+from ...study.models import NOUNS, ItemStudy, Study
+from ...study.panel import Question
+from ...tables.files import ROOT
+from ...tables.schema import POSITIONS
+from ..reading_answers import LONGEST, line_field
+from ..shown import Shown
+from ..steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
+from .languages import Catalogue
+
+PANEL = ROOT / "data" / "panel"
+STATIC = PANEL / "static"
+LONG = 120  # characters of a field from which profiles are texts side by side and no rows of a table
+BUTTONS = 11  # ratings of a scale that are shown as buttons; a number is typed where there are more
+MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$")  # a date with a time
+MENU = 9  # options of a question that are shown as buttons; they are a menu where there are more
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer: what is sent, what is shown, and the key that chooses it."""
+
+    value: str
+    label: str
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One question of a page: its name in the form, how it is answered, and its limits."""
+
+    name: str
+    label: str
+    form: str  # scale, options, menu, number, text
+    options: tuple[Option, ...] = ()
+    help: str = ""
+    required: bool = True
+    minimum: int | None = None
+    maximum: int | None = None
+    anchors: tuple[str, ...] = ()
+    longest: int = LONGEST
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A page that was sent and refused: its answers, and the reasons by field."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What every page needs: the language, the token of its form, and other languages to choose from."""
+
+    text: Catalogue
+    token: str = ""
+    languages: Sequence[Catalogue] = ()
+    layout: str = "table"  # of pairs
+
+
+def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answered | None = None) -> str:
+    """Return the page of one step of a visit."""
+    answered = answered or Answered()
+    if isinstance(step, EndStep):
+        return render("end.html.j2", page, step=step, title=page.text(f"ends.{step.ended}.title"))
+    common = {"step": step, "study": study, "answered": answered}
+    if isinstance(step, TextStep):
+        html = markdown(step.markdown)
+        title = page.text(f"{step.kind}.title")
+        return render("text.html.j2", page, title=title, html=html, headed="<h1>" in html, **common)
+    if isinstance(step, TaskStep):
+        title = page.text("task.practice")
+        if not step.practice:
+            title = page.text("task.title", index=step.index, tasks=step.tasks)
+        if isinstance(study.response, Choice):
+            pair = {"noun": study.collect.noun or NOUNS[study.kind], "positions": POSITIONS}
+            return render("pair.html.j2", page, title=title, **pair, **common)
+        fields = task_fields(study, step, page.text)
+        one = {"one": step.shown[0], "fields": fields, "named": len(step.shown[0].fields) > 1}
+        return render("item.html.j2", page, title=title, **one, **common)
+    if isinstance(step, AttentionStep):
+        check = Field("answer", step.check.text, "options", options_of(step.check.options))
+        title = page.text("attention.title")
+        return render("questions.html.j2", page, title=title, fields=[check], **common)
+    assert isinstance(step, QuestionsStep)
+    fields = [question_field(question, page.text) for question in step.questions]
+    return render("questions.html.j2", page, title=page.text("questions.title"), fields=fields, **common)
+
+
+def pair_layout(shown: Collection[Shown]) -> str:
+    """How all pairs of a study are shown: as pictures, as rows of a table, or as texts side by side."""
+    if any(one.media_name is not None for one in shown):
+        return "pictures"
+    names = {tuple(name for name, _ in one.fields) for one in shown}
+    values = [value for one in shown for _, value in one.fields]
+    short = all(len(value) <= LONG and "\n" not in value for value in values)
+    return "table" if len(names) == 1 and short else "texts"
+
+
+def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> list[Field]:
+    """Fields in which an item is answered."""
+    response = study.response
+    if isinstance(response, Ratings):
+        return [scale_field(scale, text) for scale in response.scales]
+    if isinstance(response, Label):
+        return [Field("label", text("task.label"), "options", options_of(response.labels))]
+    assert isinstance(response, LineLabels)
+    options = options_of(response.labels)
+    return [
+        Field(line_field(number), line, "options", options, help=text("task.line", number=number))
+        for number, line in enumerate(step.shown[0].lines, start=1)
+    ]
+
+
+def scale_field(scale: Scale, text: Catalogue) -> Field:
+    """Field of one rating scale: buttons, or a number where the scale is long."""
+    ratings = range(scale.minimum, scale.maximum + 1)
+    meant = {anchor.value: anchor.text for anchor in scale.anchors or []}
+    anchors = tuple(f"{value} = {meaning}" for value, meaning in sorted(meant.items()))
+    help_text = scale.description or ""
+    if len(ratings) > BUTTONS:
+        limits = text("task.number", minimum=scale.minimum, maximum=scale.maximum)
+        help_text = f"{help_text} {limits}".strip()
+        return Field(
+            scale.id,
+            scale.label,
+            "number",
+            help=help_text,
+            minimum=scale.minimum,
+            maximum=scale.maximum,
+            anchors=anchors,
+        )
+    options = tuple(Option(str(value), str(value), str(value)) for value in ratings)
+    return Field(scale.id, scale.label, "scale", options, help=help_text, anchors=anchors)
+
+
+def question_field(question: Question, text: Catalogue) -> Field:
+    """Field of one background question."""
+    form = question.form
+    options = options_of(question.options)
+    help_text = "" if question.required else text("questions.optional")
+    if form == "options":
+        shape = "menu" if len(options) > MENU else "options"
+        return Field(question.id, question.label, shape, options, help_text, question.required)
+    limits = (question.minimum, question.maximum)
+    if form == "number" and None not in limits:
+        stated = text("task.number", minimum=question.minimum, maximum=question.maximum)
+        help_text = f"{help_text} {stated}".strip()
+    return Field(question.id, question.label, form, (), help_text, question.required, *limits)
+
+
+def options_of(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
+    """Options in words; the first nine have a digit as their key."""
+    return tuple(
+        Option(level.id, level.label, str(number) if number < 10 else "")
+        for number, level in enumerate(levels, start=1)
+    )
+
+
+def field_label(name: str) -> str:
+    """Name of a field in words: labels as they are, names of columns without underscores."""
+    plain = name.replace("_", " ")
+    return plain[:1].upper() + plain[1:] if name == name.lower() and " " not in name else name
+
+
+def markdown(text: str) -> Markup:
+    """Return Markdown as HTML, without raw HTML, pictures, or links that could run something."""
+    return Markup(_markdown().render(text))  # raw HTML is off, so everything else is escaped
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False, "typographer": False}).enable("table").disable("image")
+
+    def open_link(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+        tokens[index].attrSet("rel", "noreferrer noopener")
+        tokens[index].attrSet("target", "_blank")
+        return str(renderer.renderToken(tokens, index, options, env))
+
+    reader.add_render_rule("link_open", open_link)
+    return reader
+
+
+def render(template: str, page: Page, **values: Any) -> str:
+    """Fill a template; values are escaped unless they are Markup."""
+    return templates().get_template(template).render(t=page.text, page=page, **values)
+
+
+@cache
+def templates() -> Environment:
+    """Templates of the pages."""
+    environment = Environment(
+        loader=FileSystemLoader(PANEL / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals["static"] = static_address
+    environment.filters["field_label"] = field_label
+    environment.filters["value"] = lambda text: MOMENT.sub(r"\1 \2", text)
+    return environment
+
+
+@cache
+def static_address(name: str) -> str:
+    """Address of a stylesheet or script, which changes with its content."""
+    version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?{version}"

@@ -1,0 +1,196 @@
+"""What protects the pages: headers, limits of size and rate, and tokens of forms."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "media", "connect")),
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers send forms with the origin "null"
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+STRICT_TRANSPORT = "max-age=31536000"
+MOST_KEYS = 50_000  # sessions and addresses of which a rate is kept
+
+
+@dataclass(frozen=True)
+class Rate:
+    """At most ``burst`` requests at once, and ``per_second`` in the long run."""
+
+    per_second: float
+    burst: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of size and rate.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of a form.
+    session, address : Rate
+        Requests of one session and of one address. The defaults let a laboratory of 400 people work behind
+        one address.
+    arrivals : Rate
+        Visits begun from one address.
+    sign_in : Rate
+        Attempts from one address to sign in as the researcher.
+    """
+
+    body: int = 256 * 1024
+    session: Rate = Rate(10, 120)
+    address: Rate = Rate(400, 6000)
+    arrivals: Rate = Rate(2, 400)
+    sign_in: Rate = Rate(0.1, 10)
+
+
+@dataclass
+class Buckets:
+    """Token buckets by key; the keys that were used least recently are dropped where there are too many."""
+
+    clock: Callable[[], float] = time.monotonic
+    most: int = MOST_KEYS
+    _levels: OrderedDict[tuple[str, str], tuple[float, float]] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def allow(self, kind: str, key: str, rate: Rate) -> bool:
+        """Whether one more request is within the rate; it counts if it is."""
+        now = self.clock()
+        with self._lock:
+            level, at = self._levels.pop((kind, key), (float(rate.burst), now))
+            level = min(float(rate.burst), level + (now - at) * rate.per_second)
+            allowed = level >= 1
+            self._levels[kind, key] = (level - allowed, now)
+            while len(self._levels) > self.most:
+                self._levels.popitem(last=False)
+        return allowed
+
+
+def address_of(scope: Scope) -> str:
+    """Address of the client; of IPv6 the network of 64 bits, since one client has all its addresses."""
+    client = scope.get("client")
+    host = str(client[0]) if client else ""
+    return ":".join(host.split(":")[:4]) if host.count(":") > 3 else host
+
+
+def form_token(secret: bytes, session: str) -> str:
+    """Token of the forms of one session, against forms that other sites send."""
+    return hmac.new(secret, b"form:" + session.encode(), hashlib.sha256).hexdigest()
+
+
+def is_form_token(secret: bytes, session: str, token: str) -> bool:
+    """Whether a form has the token of its session, compared in constant time."""
+    known = form_token(secret, session).encode()
+    return bool(session) and hmac.compare_digest(known, token.encode())
+
+
+def new_session() -> str:
+    """Return the opaque name of a new session."""
+    return secrets.token_urlsafe(16)
+
+
+class ProtectionHeaders:
+    """Adds the headers to each response; pages are not stored, other files as their responses say."""
+
+    def __init__(self, app: ASGIApp, secure: bool = False) -> None:
+        self.app = app
+        self.headers = HEADERS | ({"Strict-Transport-Security": STRICT_TRANSPORT} if secure else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Cache-Control", "no-store")
+                for name, value in self.headers.items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+class TooLarge(Exception):
+    """A body is larger than allowed."""
+
+
+class BodyLimit:
+    """Refuses bodies that are too large, by the length that they state and by what arrives."""
+
+    def __init__(self, app: ASGIApp, most: int, refuse: ASGIApp) -> None:
+        self.app, self.most, self.refuse = app, most, refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        stated = Headers(scope=scope).get("content-length", "0")
+        if not stated.isdigit() or int(stated) > self.most:
+            await self.refuse(scope, receive, send)
+            return
+        arrived, begun = 0, False
+
+        async def counted() -> Message:
+            nonlocal arrived
+            message = await receive()
+            arrived += len(message.get("body", b""))
+            if arrived > self.most:
+                raise TooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, counted, noted)
+        except TooLarge:
+            if not begun:
+                await self.refuse(scope, receive, send)
+
+
+class RateLimit:
+    """Refuses requests beyond the rates of their address and of their session."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, buckets: Buckets, refuse: ASGIApp) -> None:
+        self.app, self.limits, self.buckets, self.refuse = app, limits, buckets, refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http" and not self._allowed(scope):
+            await self.refuse(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _allowed(self, scope: Scope) -> bool:
+        if not self.buckets.allow("address", address_of(scope), self.limits.address):
+            return False
+        session = HTTPConnection(scope).session.get("id")
+        return session is None or self.buckets.allow("session", session, self.limits.session)

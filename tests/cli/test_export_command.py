@@ -1,0 +1,106 @@
+"""`conjury export` writes a study for other programs, and `conjury import` reads the answers to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_elsewhere import Qualtrics, jspsych_trials, write_study
+
+from conjury.inference.readers.prepare import load_choices
+from conjury.inference.study import load_study
+from conjury.inference.tables import read_table
+
+
+def first(slot: str, task: int, answer: str, options: int) -> int:
+    """Made-up people who agree and choose what comes first; blue is second."""
+    return int(answer == "attention_colour")
+
+
+def test_a_study_goes_to_qualtrics_and_its_answers_come_back(
+    tmp_path: Path, done: Callable[..., str]
+) -> None:
+    write_study(tmp_path, "hotel")
+    printed = done("export study.yaml --to qualtrics", cwd=tmp_path)
+    assert "4 slots for qualtrics, in runs/hotel/elsewhere/qualtrics" in printed
+    assert (
+        "Next: conjury import EXPORT --format qualtrics --study study.yaml --out choices.parquet" in printed
+    )
+    file = tmp_path / "runs/hotel/elsewhere/qualtrics/hotel.qsf"
+    survey = Qualtrics(json.loads(file.read_text()), first)
+    for _ in range(4):
+        survey.answer()
+    survey.export(tmp_path / "export.csv")
+    printed = done(
+        "import export.csv --format qualtrics --study study.yaml --out choices.parquet", cwd=tmp_path
+    )
+    assert "40 rows of choices in choices.parquet: 4 people" in printed
+    assert "4 respondents in choices_respondents.parquet" in printed
+    choices = read_table(tmp_path / "choices.parquet", "choices")
+    assert choices.loc[choices["chosen"] == 1, "position"].tolist() == ["A"] * 20
+    assert not load_choices(load_study(tmp_path / "study.yaml"), tmp_path / "choices.parquet").empty
+
+
+def test_the_run_that_was_exported_can_be_another_folder(tmp_path: Path, done: Callable[..., str]) -> None:
+    write_study(tmp_path, "labels")
+    printed = done("export study.yaml --to jspsych --people 4 --out elsewhere", cwd=tmp_path)
+    assert "--run elsewhere --out judgments.parquet" in printed
+    content = json.loads((tmp_path / "elsewhere/elsewhere/jspsych/study.json").read_text())
+    trials = [trial for visit in jspsych_trials(content, first) for trial in visit]
+    (tmp_path / "data.json").write_text(json.dumps(trials))
+    printed = done("import data.json --format jspsych --study study.yaml --run elsewhere", cwd=tmp_path)
+    assert "judgments in judgments.parquet: 4 people" in printed
+    judgments = read_table(tmp_path / "judgments.parquet", "judgments")
+    assert set(judgments["value"]) == {"safe"}
+    assert set(judgments["dimension"]) == {"harm_label"}
+
+
+def test_other_data_of_jspsych_are_ratings(tmp_path: Path, done: Callable[..., str]) -> None:
+    trial: dict[str, Any] = {"subject": "p1", "item": "j1", "response": {"wit": 3, "harm": 1}}
+    (tmp_path / "data.json").write_text(json.dumps([{"trial_type": "preload"}, trial]))
+    printed = done(
+        "import data.json --format jspsych --ratings response.{dimension} --out ratings.csv", cwd=tmp_path
+    )
+    assert "2 judgments in ratings.csv: 1 person" in printed
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (
+            "export study.yaml --to excel",
+            "--to excel is unknown; use qualtrics, jspsych, label-studio, prolific",
+        ),
+        ("export study.yaml --to prolific --url https://x.org", "add --minutes"),
+        ("export study.yaml --to jspsych --reward 2", "--reward is for --to prolific; omit it"),
+        (
+            "export study.yaml --to jspsych --media-url https://x.org",
+            "--media-url is for qualtrics and label",
+        ),
+        ("export nowhere.yaml --to jspsych", "nowhere.yaml"),
+        ("import x.csv --format qualtrics --study study.yaml", "has not been exported for qualtrics"),
+        ("import x.csv --format csv --study study.yaml", "--format csv does not go with --study"),
+        (
+            "import x.csv --format jspsych --study study.yaml --value x",
+            "--value does not go with --study and",
+        ),
+        (
+            "import x.csv --study study.yaml --run run",
+            "--run does not go with --study, which reads completions",
+        ),
+        ("import x.csv --run run", "--run needs the study that it is about"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence_and_writes_nothing(
+    tmp_path: Path, conjury: Callable[..., Any], command: str, sentence: str
+) -> None:
+    write_study(tmp_path, "hotel")
+    before = sorted(tmp_path.rglob("*"))
+    ended = conjury(command, cwd=tmp_path)
+    assert ended.code == 2
+    assert sentence in ended.err
+    assert ended.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before

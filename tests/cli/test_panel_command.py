@@ -1,0 +1,96 @@
+"""``conjury panel``: a demonstration, tables, figures, erased identifiers, and one sentence for bad input."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from interrupts import interruptible_process
+from made_up_people_panel import write_towns
+
+from conjury.cli.commands.people import panel as command
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> str:
+    return str(write_towns(tmp_path / "study", {"pay": {"amount": 2, "currency": "EUR"}}))
+
+
+def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_erased(ran, towns) -> None:
+    out = ran("panel", towns, "--demo", "--people", "4", "--no-stay")
+    assert "all people are simulated" in out
+    assert "finished" in out
+    assert "8.00 EUR" in out
+    people = Path("runs/towns_demo/people")
+    assert sorted(path.name for path in people.iterdir()) == [
+        *("choices.parquet", "judgments.parquet", "respondents.parquet", "responses.parquet")
+    ]
+    assert len(pd.read_parquet(people / "choices.parquet")) == 4 * 3 * 2
+    before = {path.name: path.read_bytes() for path in people.iterdir()}
+    assert "finished" in ran("panel", "status", towns, "--out", "runs/towns_demo")
+    assert "are erased" in ran("panel", "forget", "demo-prolific_pid-00001")
+    assert "24 rows" in ran("panel", "export", towns, "--out", "runs/towns_demo", "--to", "again")
+    assert {path.name: path.read_bytes() for path in Path("again").iterdir()} == before
+
+
+@pytest.mark.long
+def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study) -> None:
+    study = str(short_study / "study.yaml")
+    ran("panel", study, "--demo", "--people", "12", "--no-stay")
+    run, asked = "runs/moderation_demo", ("--judge", "gpt4o", "--prompt", "baseline")
+    ran("collect", study, *asked, "--backend", "simulated", "--tasks", "panel", "--out", run)
+    both = ("--data", f"{run}/people/choices.parquet", "--data", f"{run}/choices.parquet")
+    assert "amce_people" in ran("fit", study, *both, "--draws", "20", "--out", "results")
+    assert "CJ203" in ran("diagnose", study, "--results", "results")
+
+
+def test_bad_input_is_one_sentence(refused, towns) -> None:
+    for arguments, reason in (
+        (("panel", "nowhere"), "nowhere"),
+        (("panel", "status", towns), "has no panel; begin one with"),
+        (("panel", "export", towns, "--out", "elsewhere"), "has no panel; begin one with"),
+        (("panel", "forget", "somebody"), "has no panel"),
+        (("panel", towns, "--no-stay"), "is for demonstrations"),
+        (("panel", towns, "--demo", "--no-stay", "--database", "mysql://x/y"), "use sqlite"),
+        (("panel", towns, "--people", "2000000"), "--people"),
+    ):
+        assert reason in refused(*arguments)
+
+
+def test_erasing_what_no_panel_has_is_refused(ran, refused, towns) -> None:
+    ran("panel", towns, "--demo", "--people", "1", "--no-stay")
+    assert "No person has this identifier" in refused("panel", "forget", "somebody")
+
+
+def test_real_people_do_not_join_a_demonstration(ran, refused, towns) -> None:
+    ran("panel", towns, "--demo", "--people", "1", "--no-stay")
+    text = refused("panel", towns, "--people", "1", "--out", "runs/towns_demo")
+    assert "is the demonstration of simulated people" in text
+
+
+def test_without_the_extra_one_sentence_states_how_to_install_it(refused, towns, monkeypatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "pip install 'conjury[panel]'" in refused("panel", towns)
+
+
+def test_help_names_the_commands_and_the_study(ran) -> None:
+    text = ran("panel", "--help")
+    assert all(name in text for name in ("serve", "export", "status", "forget"))
+    assert command.SERVE in text
+
+
+@pytest.mark.long
+def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns) -> None:
+    process = interruptible_process(
+        [sys.executable, "-c", "from conjury.cli.main import main; main()", "panel", towns],
+        stdout=-1,
+        stderr=-1,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert "http://127.0.0.1:" in line
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)

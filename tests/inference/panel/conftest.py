@@ -1,0 +1,53 @@
+"""Databases of panels: SQLite, and a PostgreSQL server of our own on a socket."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from made_up_people_panel import Clock
+from postgres import new_database, programs_of_postgres, unprivileged
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Address of a server that this session started on a socket, without the name of a database."""
+    programs = programs_of_postgres()
+    if programs is None:
+        pytest.skip("PostgreSQL's server is not installed (Debian: postgresql)")
+    prefix = unprivileged()
+    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        data = folder / "data"
+
+        def run(program: str, *arguments: str) -> None:
+            command = [*prefix, str(programs / program), *arguments]
+            log = folder / f"{program}.txt"
+            with log.open("w") as file:  # a pipe would stay open as long as the server runs
+                done = subprocess.run(command, stdout=file, stderr=file, timeout=120, cwd=folder, check=False)
+            assert not done.returncode, log.read_text()
+
+        run("initdb", "-D", str(data), "-U", "conjury", "-A", "trust", "-N", "--no-instructions")
+        quick = f"-c listen_addresses= -c fsync=off -c max_connections=60 -k {folder}"
+        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", quick, "start")
+        try:
+            yield f"postgresql+psycopg://conjury@/{{name}}?host={folder}"
+        finally:
+            run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Address of an empty database, of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'people.sqlite'}"
+    return new_database(request.getfixturevalue("postgres_server"))

@@ -1,0 +1,126 @@
+"""A process that is killed while people answer loses no accepted answer, and counts none twice."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections import Counter
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
+
+import numpy as np
+import pytest
+from made_up_people_panel import TIMING, answer, arrive, plan_of, take_part
+from postgres import new_database
+
+from conjury.inference.panel.plan import PanelPlan
+from conjury.inference.panel.steps import EndStep
+from conjury.inference.panel.storage.reading import read_stored
+from conjury.inference.panel.visits import Visits
+
+PEOPLE, THREADS, PAGES = 24, 4, 6
+FORK = multiprocessing.get_context("fork")
+
+
+def serve(plan: PanelPlan, url: str, accepted: Connection) -> None:
+    """Let everybody answer in threads of one process, reporting each answer once it was accepted."""
+    visits, reporting = Visits.open(plan, url), Lock()
+
+    def work(people: range) -> None:
+        for person in people:
+            visit = arrive(visits, f"p{person}")
+            step = visits.step(visit)
+            while not isinstance(step, EndStep):
+                fields = answer(step, seed=person)
+                moved = visits.submit(visit, step.number, fields, TIMING)
+                with reporting:
+                    accepted.send_bytes(json.dumps([visit, step.number, fields]).encode())
+                step = moved
+
+    threads = [Thread(target=work, args=(range(at, PEOPLE, THREADS),)) for at in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    accepted.send_bytes(b"null")
+    os._exit(0)
+
+
+def killed_often(plan: PanelPlan, url: str, kills: int, seed: int) -> list[tuple[str, int, str]]:
+    """Kill the process so often while people answer, then let it end; return what it reported."""
+    rng, reported, done = np.random.default_rng(seed), [], 0
+    while True:
+        mine, theirs = FORK.Pipe(duplex=False)
+        process = FORK.Process(target=serve, args=(plan, url, theirs))
+        process.start()
+        theirs.close()
+        left = int(rng.integers(1, max(2, 2 * PEOPLE * PAGES // (kills + 1) // 2))) if done < kills else -1
+        try:
+            while True:
+                message = json.loads(mine.recv_bytes())
+                if message is None:
+                    break
+                visit, page, fields = message
+                reported.append((visit, page, json.dumps(fields)))
+                left -= 1
+                if not left:
+                    time.sleep(float(rng.uniform(0, 0.002)))
+                    os.kill(process.pid, signal.SIGKILL)
+                    done += 1
+        except EOFError:
+            pass
+        process.join()
+        if process.exitcode == 0:
+            assert done == kills
+            return reported
+
+
+def check(plan: PanelPlan, url: str, reported: list[tuple[str, int, str]]) -> None:
+    visits = Visits.open(plan, url)
+    stored = read_stored(visits._database)
+    names = stored.visits.set_index("number")["id"]
+    kept = Counter(
+        zip(
+            stored.answers["visit"].map(names),
+            stored.answers["page"],
+            map(json.dumps, stored.answers["fields"]),
+            strict=True,
+        )
+    )
+    assert max(kept.values()) == 1
+    assert set(reported) <= set(kept)
+    assert max(Counter((visit, page) for visit, page, _ in reported).values()) == 1
+    assert (stored.answers.groupby("visit").size() == PAGES).all()
+    assert len(stored.visits) == PEOPLE
+    assert stored.slots["done"].all()
+    assert stored.slots["visit"].is_unique
+    assert visits.figures().finished == PEOPLE
+    assert {take_part(visits, visit).ended for visit in names} == {"finished"}
+    visits.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
+@pytest.mark.parametrize(
+    ("kind", "kills"),
+    [
+        ("sqlite", 4),
+        pytest.param("sqlite", 50, marks=pytest.mark.long),
+        pytest.param("postgres", 3, marks=pytest.mark.postgres),
+        pytest.param("postgres", 50, marks=[pytest.mark.postgres, pytest.mark.long]),
+    ],
+)
+def test_kills_lose_no_accepted_answer_and_count_none_twice(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str, kills: int
+) -> None:
+    url = f"sqlite:///{tmp_path / 'people.sqlite'}"
+    if kind == "postgres":
+        url = new_database(request.getfixturevalue("postgres_server"))
+    plan = plan_of(tmp_path, PEOPLE)
+    Visits.open(plan, url).close()
+    reported = killed_often(plan, url, kills, seed=kills)
+    assert len(reported) > PEOPLE
+    check(plan, url, reported)

@@ -1,0 +1,92 @@
+"""Catalogues of strings: complete, checked, and those of a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from conjury.inference.errors import InputError
+from conjury.inference.panel.steps import Ended
+from conjury.inference.panel.visits import Reason
+from conjury.inference.panel.web.languages import SHIPPED, accepted, load_catalogues
+from conjury.inference.panel.web.pages import markdown
+
+ENGLISH = yaml.safe_load((SHIPPED / "en.yaml").read_text(encoding="utf-8"))
+
+
+def write(folder: Path, code: str, content: object) -> Path:
+    (folder / "languages").mkdir(exist_ok=True)
+    path = folder / "languages" / f"{code}.yaml"
+    path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("code", ["en", "es"])
+def test_shipped_languages_have_a_sentence_for_every_end_and_reason(code: str) -> None:
+    text = load_catalogues([code])[code]
+    for ended in Ended.__args__:
+        assert text(f"ends.{ended}.title")
+        assert text(f"ends.{ended}.text")
+    for reason in Reason.__args__:
+        assert text(f"errors.{reason}")
+
+
+def test_spanish_translates_every_sentence() -> None:
+    english, spanish = load_catalogues(["en", "es"]).values()
+    same = {key for key, text in english.strings.items() if spanish.strings[key] == text}
+    assert same == {"direction"}
+
+
+def test_a_study_changes_single_sentences(tmp_path: Path) -> None:
+    text = load_catalogues(["en"], write(tmp_path, "en", {"welcome": {"start": "Begin"}}))["en"]
+    assert text("welcome.start") == "Begin"
+    assert text("continue") == "Continue"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"name": "Deutsch"}, "strings are missing, such as"),
+        ({**ENGLISH, "sparkle": "x"}, "no page has a string 'sparkle'"),
+        ({**ENGLISH, "progress": "Seite {nummer} von {of}"}, "other names in braces"),
+        ({**ENGLISH, "progress": "Seite {number von {of}"}, "brace"),
+        ({**ENGLISH, "direction": "left"}, "no direction"),
+        ({**ENGLISH, "continue": ""}, "no text"),
+        (["a"], "no mapping"),
+    ],
+)
+def test_a_wrong_catalogue_is_refused_with_its_file(tmp_path: Path, content: object, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as refused:
+        load_catalogues(["de"], write(tmp_path, "de", content))
+    assert "de.yaml" in str(refused.value)
+
+
+def test_a_language_without_a_catalogue_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no strings for 'de'; languages that ship are en, es"):
+        load_catalogues(["de"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("es-MX,es;q=0.9,en;q=0.8", "es"),
+        ("de, fr;q=0.3", "en"),
+        ("es;q=0", "en"),
+        ("", "en"),
+        (";;q=x,,", "en"),
+        ("en;q=0.2, es;q=0.7", "es"),
+    ],
+)
+def test_the_language_is_the_one_that_the_browser_prefers(header: str, code: str) -> None:
+    assert accepted(header, ["en", "es"]) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<script>x</script>", "<img src=x onerror=x>", "[x](javascript:x)", "![x](http://a/b.png)", "<b>x</b>"],
+)
+def test_markdown_shows_html_as_text_and_loads_nothing(text: str) -> None:
+    html = str(markdown(text))
+    assert not [tag for tag in ("<script", "<img", 'href="javascript', "<b>") if tag in html]

@@ -1,0 +1,294 @@
+"""Attacks on the pages of a panel, each of which is tried and fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+
+import pytest
+from starlette.testclient import TestClient
+from studies_of_panels import SECRET, client_of, go_to_end, hidden, pictures, send, start, visits_of
+
+from conjury.inference.errors import InputError
+from conjury.inference.panel.plan import make_plan
+from conjury.inference.panel.web.app import COOKIE, make_app
+from conjury.inference.panel.web.security import Buckets, Limits, Rate, address_of
+from conjury.inference.panel.web.serving import addresses, opened, panel_secret
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    return make_plan(pictures(tmp_path_factory.mktemp("study")), out=tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def visits(plan, tmp_path):
+    visits = visits_of(plan, tmp_path)
+    yield visits
+    visits.close()
+
+
+def test_a_changed_cookie_is_no_session(visits) -> None:
+    client = client_of(visits)
+    page = send(client, start(client), {"consent": "yes"}).text
+    value = client.cookies[COOKIE]
+    for changed in (value[:-1] + ("A" if value[-1] != "A" else "B"), "e30=.x.y", value.split(".")[0]):
+        other = client_of(visits)
+        other.cookies.set(COOKIE, changed)
+        assert other.get("/visit", follow_redirects=False).headers["location"] == "/"
+        assert send(other, page, {"region": "north"}).url.path == "/"
+    signed_elsewhere = TestClient(make_app(visits, secret=b"x" * 32))
+    signed_elsewhere.cookies.set(COOKIE, value)
+    assert signed_elsewhere.get("/visit", follow_redirects=False).headers["location"] == "/"
+
+
+def test_the_cookie_is_for_this_site_and_no_script_alone(visits) -> None:
+    plain = client_of(visits).get("/").headers["set-cookie"].lower()
+    assert "httponly" in plain
+    assert "samesite=lax" in plain
+    assert "secure" not in plain
+    answer = client_of(visits, secure=True).get("/")
+    assert "; secure" in answer.headers["set-cookie"].lower()
+    assert "max-age" in answer.headers["strict-transport-security"]
+
+
+@pytest.mark.parametrize("token", ["", "0" * 64, "é"])
+def test_a_form_without_the_token_of_its_session_changes_nothing(visits, token: str) -> None:
+    client = client_of(visits)
+    page = start(client)
+    answer = send(client, page, {"consent": "yes"}, token=token)
+    assert answer.status_code == 403
+    assert client.get("/visit").text == page
+    assert client.post("/start", data={"token": token}).status_code == 403
+
+
+def test_a_token_of_another_session_is_refused(visits) -> None:
+    other, client = client_of(visits), client_of(visits)
+    theirs = hidden(start(other), "token")
+    page = start(client)
+    assert send(client, page, {"consent": "yes"}, token=theirs).status_code == 403
+
+
+def test_a_form_that_another_site_sends_is_refused(visits) -> None:
+    client = client_of(visits)
+    page = start(client)
+    client.headers["Sec-Fetch-Site"] = "cross-site"
+    assert send(client, page, {"consent": "yes"}).status_code == 403
+
+
+def test_requests_beyond_the_rate_of_a_session_are_refused(visits) -> None:
+    client = client_of(visits, limits=Limits(session=Rate(0.001, 5)))
+    start(client)
+    statuses = [client.get("/visit").status_code for _ in range(7)]
+    assert statuses == sorted(statuses)
+    assert statuses[-1] == 429
+    assert client.get("/visit").headers["retry-after"] == "5"
+
+
+def test_requests_beyond_the_rate_of_an_address_are_refused(visits) -> None:
+    app = make_app(visits, secret=SECRET, limits=Limits(address=Rate(0.001, 3)))
+    for _ in range(3):
+        assert TestClient(app, client=("10.0.0.1", 1)).get("/").status_code == 200
+    assert TestClient(app, client=("10.0.0.1", 1)).get("/").status_code == 429
+    assert TestClient(app, client=("10.0.0.2", 1)).get("/").status_code == 200
+
+
+def test_visits_begun_from_one_address_are_limited(visits) -> None:
+    app = make_app(visits, secret=SECRET, limits=Limits(arrivals=Rate(0.001, 2)))
+    begun = [start(TestClient(app, raise_server_exceptions=False)) for _ in range(3)]
+    assert [("Too many requests" in page) for page in begun] == [False, False, True]
+
+
+def test_a_laboratory_of_200_people_behind_one_address_is_not_limited() -> None:
+    limits, buckets = Limits(), Buckets(clock=lambda: 0.0)
+    assert all(buckets.allow("arrivals", "10.0.0.1", limits.arrivals) for _ in range(200))
+    # the welcome, stylesheet, script, icon, form, redirect, and a pair of pictures now and next
+    assert all(buckets.allow("address", "10.0.0.1", limits.address) for _ in range(200 * 10))
+
+
+def test_rates_recover_and_their_memory_is_bounded() -> None:
+    now = [0.0]
+    buckets, rate = Buckets(clock=lambda: now[0], most=10), Rate(2.0, 4)
+    assert [buckets.allow("session", "a", rate) for _ in range(5)] == [True] * 4 + [False]
+    now[0] = 1.0
+    assert [buckets.allow("session", "a", rate) for _ in range(3)] == [True, True, False]
+    for number in range(50):
+        buckets.allow("session", str(number), rate)
+    assert len(buckets._levels) == 10
+
+
+def test_all_addresses_of_one_ipv6_network_count_together() -> None:
+    first, second = "2001:db8:1:2:aaaa::1", "2001:db8:1:2:bbbb::9"
+    assert address_of({"client": (first, 1)}) == address_of({"client": (second, 1)})
+    assert address_of({"client": ("10.0.0.1", 1)}) == "10.0.0.1"
+
+
+def test_bodies_that_are_too_large_are_refused(visits) -> None:
+    client = client_of(visits, limits=Limits(body=2_000))
+    page = start(client)
+    assert send(client, page, {"consent": "y" * 3_000}).status_code == 413
+
+    def pieces():  # without a stated length
+        for _ in range(100):
+            yield b"a=" + b"x" * 500 + b"&"
+
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/visit", content=pieces(), headers=form).status_code == 413
+    assert client.post("/visit", content=b"", headers={"Content-Length": "-5"}).status_code in (400, 413)
+    assert client.get("/visit").text == page
+
+
+def test_files_cannot_be_sent(visits) -> None:
+    client = client_of(visits)
+    page = start(client)
+    fields = {"token": hidden(page, "token"), "step": "1"}
+    answer = client.post("/visit", data=fields, files={"a.consent": ("x.txt", b"yes")})
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/visit", "/nothing", "/researcher", "/static/panel.css", "/media/x"]
+)
+def test_every_response_has_the_headers_of_protection(visits, address: str) -> None:
+    client = client_of(visits)
+    start(client)
+    headers = client.get(address).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "same-origin"
+    assert ("no-store" in headers["cache-control"]) == (not address.startswith("/static"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../study.yaml",
+        "..%2fstudy.yaml",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "....//study.yaml",
+        "/etc/passwd",
+        "picture_0.png",
+        "..%5cstudy.yaml",
+        "%00",
+        "panel.sqlite",
+    ],
+)
+@pytest.mark.parametrize("folder", ["media", "static"])
+def test_no_path_leads_to_another_file(visits, folder: str, path: str) -> None:
+    client = client_of(visits)
+    start(client)
+    answer = client.get(f"/{folder}/{path}")
+    assert answer.status_code in (404, 405)
+    assert "There is no such page" in answer.text
+
+
+def test_pictures_are_for_those_who_take_part(visits) -> None:
+    name = next(iter(visits.plan.shown.files))
+    assert client_of(visits).get(f"/media/{name}").status_code == 404
+    client = client_of(visits)
+    start(client)
+    assert client.get(f"/media/{name}").status_code == 200
+
+
+def test_an_error_shows_nothing_of_the_program(visits, monkeypatch) -> None:
+    client = client_of(visits)
+    start(client)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a secret of the program")
+
+    monkeypatch.setattr(visits, "step", fail)
+    answer = client.get("/visit")
+    assert answer.status_code == 500
+    assert "Something went wrong" in answer.text
+    assert not [word for word in ("secret", "Traceback", "RuntimeError", ".py") if word in answer.text]
+
+
+def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits) -> None:
+    limits = Limits(address=Rate(0.001, 2))
+    proxied = make_app(visits, secret=SECRET, limits=limits, trusted_proxies=["10.1.0.0/16"])
+
+    def status(peer: str, forwarded: str) -> int:
+        client = TestClient(proxied, client=(peer, 1))
+        return client.get("/", headers={"X-Forwarded-For": forwarded}).status_code
+
+    assert [status("10.1.2.3", f"192.0.2.{n}") for n in range(4)] == [200] * 4
+    # Somebody who is no proxy stays who they are, whatever they claim.
+    assert [status("198.51.100.7", f"192.0.2.{n}") for n in range(4)] == [200, 200, 429, 429]
+    # A client behind the proxy cannot claim another address either: the last hop that is not trusted counts.
+    claims = [status("10.1.2.3", f"192.0.2.{n}, 203.0.113.9") for n in range(4)]
+    assert claims == [200, 200, 429, 429]
+
+
+def test_the_researchers_page_needs_the_token(visits) -> None:
+    token = visits.researcher_token()
+    assert visits.researcher_token() is None
+    client = client_of(visits)
+    page = client.get("/researcher").text
+    assert "Participation" not in page
+    sent = {"token": hidden(page, "token")}
+    assert client.post("/researcher", data={**sent, "researcher_token": "wrong"}).status_code == 403
+    assert "Participation" not in client.get("/researcher").text
+    assert client.post("/researcher", data={"researcher_token": token}).status_code == 403  # no form token
+    shown = client.post("/researcher", data={**sent, "researcher_token": token})
+    assert "Participation" in shown.text
+    assert shown.headers["refresh"] == "15"
+    assert "refresh" not in client.get("/researcher?refresh=no").headers
+    client.post("/researcher", data={**sent, "sign_out": "yes"})
+    assert "Participation" not in client.get("/researcher").text
+    header = {"Authorization": f"Bearer {token}"}
+    assert "Participation" in client_of(visits).get("/researcher", headers=header).text
+    assert client_of(visits).get("/researcher", headers={"Authorization": "Bearer x"}).status_code == 403
+    assert "Participation" not in client_of(visits).get(f"/researcher?token={token}").text
+
+
+def test_tokens_cannot_be_tried_out(visits) -> None:
+    client = client_of(visits, limits=Limits(sign_in=Rate(0.001, 3)))
+    sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": "x"}
+    statuses = [client.post("/researcher", data=sent).status_code for _ in range(5)]
+    assert statuses == [403, 403, 403, 429, 429]
+
+
+def test_a_person_who_takes_part_is_no_researcher(visits) -> None:
+    client = client_of(visits)
+    go_to_end(client, start(client))
+    assert "Participation" not in client.get("/researcher").text
+
+
+def test_the_token_is_printed_once_and_stored_and_logged_nowhere(visits, tmp_path, caplog) -> None:
+    caplog.set_level(logging.DEBUG)
+    with opened("127.0.0.1", 0) as listening:
+        first = "\n".join(addresses(visits, listening, "127.0.0.1", False))
+        again = "\n".join(addresses(visits, listening, "127.0.0.1", False))
+    token = first.partition("this once: ")[2].split()[0]
+    assert len(token) > 30
+    assert token not in again
+    client = client_of(visits)
+    sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": token}
+    assert "Participation" in client.post("/researcher", data=sent).text
+    assert token not in caplog.text
+    assert not [path for path in tmp_path.iterdir() if token.encode() in path.read_bytes()]
+
+
+def test_the_secret_is_made_once_and_is_its_owners_alone(tmp_path) -> None:
+    secret = panel_secret(tmp_path / "run")
+    assert len(secret) == 32
+    assert panel_secret(tmp_path / "run") == secret
+    path = tmp_path / "run" / "panel.secret"
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    path.write_text("short", encoding="ascii")
+    with pytest.raises(InputError, match="no secret"):
+        panel_secret(tmp_path / "run")
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with opened("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"--port {port}"):
+            opened("127.0.0.1", port)

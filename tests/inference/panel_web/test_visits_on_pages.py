@@ -1,0 +1,254 @@
+"""A visit by pages without scripts: to the end, back, twice, in two tabs, after a restart of the server."""
+
+from __future__ import annotations
+
+import pytest
+from studies_of_panels import (
+    HOSTILE,
+    answers_of,
+    arabic,
+    client_of,
+    conjoint,
+    go_to_end,
+    hidden,
+    pictures,
+    ratings,
+    send,
+    start,
+    visits_of,
+)
+
+from conjury.inference.panel.plan import make_plan
+
+
+@pytest.fixture(scope="module")
+def towns_plan(tmp_path_factory):
+    return make_plan(conjoint(tmp_path_factory.mktemp("towns")), out=tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def rated_plan(tmp_path_factory):
+    return make_plan(ratings(tmp_path_factory.mktemp("rated")), out=tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def towns(towns_plan, tmp_path):
+    visits = visits_of(towns_plan, tmp_path / "run")
+    yield visits
+    visits.close()
+
+
+@pytest.fixture
+def rated(rated_plan, tmp_path):
+    visits = visits_of(rated_plan, tmp_path / "run")
+    yield visits
+    visits.close()
+
+
+def test_a_visit_goes_from_the_consent_to_the_completion_code(towns) -> None:
+    client = client_of(towns)
+    pages = go_to_end(client, start(client))
+    assert "<h1>About this study</h1>" in pages[0]
+    assert "<em>made-up</em>" in pages[0]
+    assert "C0FFEE" in pages[-1]
+    assert 'href="https://example.org/submissions?cc=C0FFEE"' in pages[-1]
+    tables = towns.tables()
+    assert len(tables.respondents) == 1
+    assert tables.choices is not None
+    assert len(tables.choices) == 2 * sum('name="a.choice"' in page for page in pages) - 2  # without practice
+    assert set(tables.choices["judge_kind"]) == {"human"}
+
+
+def test_items_are_rated_on_each_scale(rated) -> None:
+    client = client_of(rated)
+    pages = go_to_end(client, start(client))
+    rated_pages = [page for page in pages if 'name="a.threat"' in page]
+    assert len(rated_pages) == 4
+    assert all(page.count('name="a.hate"') == 7 for page in rated_pages)
+    judgments = rated.tables().judgments
+    assert sorted(judgments["dimension"].unique()) == ["hate", "threat"]
+    assert (judgments.loc[judgments["dimension"] == "hate", "value"].astype(float) == 7).all()
+
+
+def test_reloading_shows_the_same_page(towns) -> None:
+    client = client_of(towns)
+    page = start(client)
+    assert client.get("/visit").text == page
+    page = send(client, page, {"consent": "yes"}).text
+    assert client.get("/visit").text == page
+    assert client.get("/").text == page  # the address of the study leads to where the person is
+
+
+def test_a_page_sent_twice_counts_once(towns) -> None:
+    client = client_of(towns)
+    first = start(client)
+    second = send(client, first, {"consent": "yes"}).text
+    again = send(client, first, {"consent": "no"})
+    assert again.status_code == 200
+    assert again.text == second
+
+
+def test_a_second_tab_goes_on_where_the_person_is(towns) -> None:
+    client = client_of(towns)
+    page = send(client, start(client), {"consent": "yes"}).text
+    other_tab = client.get("/visit").text
+    page = send(client, page, answers_of(page)).text
+    assert send(client, other_tab, answers_of(other_tab)).text == page
+
+
+def test_missing_answers_are_named_and_the_others_stay(rated) -> None:
+    client = client_of(rated)
+    page = start(client)
+    while 'name="a.threat"' not in page:
+        page = send(client, page, answers_of(page)).text
+    refused = send(client, page, {"threat": "2"})
+    assert refused.status_code == 422
+    assert "Please answer this." in refused.text
+    assert 'id="why-hate"' in refused.text
+    assert 'id="why-threat"' not in refused.text
+    assert 'name="a.threat" value="2" required checked' in refused.text
+    assert send(client, refused.text, {"threat": "2", "hate": "3"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("age", "sentence"),
+    [("17", "within the limits"), ("forty", "whole number"), ("", "answer this")],
+)
+def test_a_number_outside_its_limits_is_refused(rated, age: str, sentence: str) -> None:
+    client = client_of(rated)
+    page = start(client)
+    while 'name="a.age"' not in page:
+        page = send(client, page, answers_of(page)).text
+    refused = send(client, page, {"age": age})
+    assert refused.status_code == 422
+    assert sentence in refused.text
+
+
+def test_somebody_who_declines_sees_an_end_page_and_cannot_come_back(towns) -> None:
+    client = client_of(towns)
+    page = send(client, start(client), {"consent": "no"}).text
+    assert "You have not agreed" in page
+    assert client.get("/").text == page
+
+
+def test_a_visit_goes_on_after_the_server_was_started_again(towns_plan, tmp_path) -> None:
+    visits = visits_of(towns_plan, tmp_path / "run")
+    client = client_of(visits)
+    page = send(client, start(client), {"consent": "yes"}).text
+    visits.close()
+    again = visits_of(towns_plan, tmp_path / "run")
+    later = client_of(again)
+    later.cookies = client.cookies
+    assert later.get("/visit").text == page
+    again.close()
+
+
+def test_parameters_of_platforms_are_read_from_the_address(towns) -> None:
+    address = "/?PROLIFIC_PID=p1&STUDY_ID=s&SESSION_ID=x&other=1"
+    first = client_of(towns)
+    assert "p.other" not in first.get(address).text
+    page = send(first, start(first, address), {"consent": "yes"}).text
+    second = client_of(towns)  # another browser of the same person
+    assert _without_token(start(second, address)) == _without_token(page)
+    third = client_of(towns)
+    assert "About this study" in start(third, "/?PROLIFIC_PID=p2")
+    assert "Where do you live" in page
+
+
+def test_another_person_at_the_same_browser_begins_a_visit_of_their_own(towns) -> None:
+    client = client_of(towns)
+    send(client, start(client, "/?PROLIFIC_PID=p1"), {"consent": "yes"})
+    assert "About this study" in start(client, "/?PROLIFIC_PID=p2")
+
+
+def test_without_the_required_parameter_nobody_starts(tmp_path) -> None:
+    visits = visits_of(conjoint(tmp_path / "s", recruiting={"required": True}), tmp_path / "run")
+    client = client_of(visits)
+    page = client.get("/").text
+    assert "not complete" in page
+    assert "/start" not in page
+    assert "/start" in client.get("/?PROLIFIC_PID=p1").text
+    visits.close()
+
+
+def test_a_full_study_turns_people_away(tmp_path) -> None:
+    visits = visits_of(conjoint(tmp_path / "s", people=1, questions=[], quotas=[]), tmp_path / "run")
+    client = client_of(visits)
+    go_to_end(client, start(client))
+    assert "All places in this study are taken" in start(client_of(visits))
+    visits.close()
+
+
+def test_times_and_device_are_stored(towns) -> None:
+    client = client_of(towns)
+    page = start(client, device="phone", width="390", height="800", touch="yes")
+    while 'name="a.choice"' not in page:
+        page = send(client, page, answers_of(page)).text
+    page = send(client, page, {"choice": "A"}).text  # practice
+    measured = {"response_ms": "2345.5", "focus_lost": "2", "focus_lost_ms": "800", "first_input_ms": "900"}
+    send(client, page, {"choice": "B"}, **measured)
+    tables = towns.tables()
+    assert tables.respondents["device"].tolist() == ["phone"]
+    assert tables.respondents["width"].tolist() == [390]
+    assert tables.respondents["focus_lost"].tolist() == [2]
+
+
+@pytest.mark.parametrize("nonsense", ["NaN", "-5", "1e300", "abc", "inf"])
+def test_a_time_that_cannot_be_is_missing(towns, nonsense: str) -> None:
+    client = client_of(towns)
+    names = ("response_ms", "focus_lost", "focus_lost_ms", "first_input_ms")
+    answer = send(client, start(client), {"consent": "yes"}, **dict.fromkeys(names, nonsense))
+    assert answer.status_code == 200
+    assert hidden(answer.text, "step") == "2"
+
+
+def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_path) -> None:
+    visits = visits_of(conjoint(tmp_path / "s", languages=["en", "es"]), tmp_path / "run")
+    client = client_of(visits)
+    assert '<html lang="en"' in client.get("/").text
+    assert "Empezar" in client.get("/", headers={"Accept-Language": "es-AR,es;q=0.9"}).text
+    page = start(client, "/?language=es&PROLIFIC_PID=p1")
+    assert "No quiero participar" in page
+    assert '<html lang="es"' in client.get("/visit", headers={"Accept-Language": "en"}).text
+    visits.close()
+
+
+def test_a_study_adds_a_language_from_right_to_left(tmp_path) -> None:
+    visits = visits_of(arabic(tmp_path / "s"), tmp_path / "run")
+    client = client_of(visits)
+    pages = go_to_end(client, start(client))
+    assert all('<html lang="ar" dir="rtl">' in page for page in pages)
+    assert "شكرا" in pages[-1]
+    visits.close()
+
+
+def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(tmp_path) -> None:
+    visits = visits_of(pictures(tmp_path / "s"), tmp_path / "run")
+    client = client_of(visits)
+    pages = [page for page in go_to_end(client, start(client)) if 'src="/media/' in page]
+    assert len(pages) == 3
+    assert sum('alt="A blue field"' in page for page in pages) == 1
+    following = pages[0].partition('data-next="')[2].partition('"')[0]
+    assert f'src="/media/{following}"' in pages[1]
+    assert client.get(f"/media/{following}").headers["content-type"] == "image/png"
+    visits.close()
+
+
+def test_items_that_are_html_are_shown_as_text(rated) -> None:
+    client = client_of(rated)
+    pages = "".join(go_to_end(client, start(client)))
+    assert "<script>" not in pages.replace('<script src="/static', "")
+    assert "&lt;script&gt;document.title" in pages
+    assert HOSTILE not in pages
+
+
+def test_levels_that_are_html_are_shown_as_text(towns) -> None:
+    client = client_of(towns)
+    pages = go_to_end(client, start(client))
+    assert any("&lt;b&gt;bold&lt;/b&gt;" in page for page in pages)
+    assert not any("<b>bold" in page for page in pages)
+    assert not any("<script>" in page for page in pages)
+
+
+def _without_token(html: str) -> str:
+    return html.replace(hidden(html, "token"), "")
