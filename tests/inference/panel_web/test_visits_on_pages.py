@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from starlette.datastructures import FormData
 from studies_of_panels import (
     HOSTILE,
     answers_of,
@@ -19,6 +20,8 @@ from studies_of_panels import (
 )
 
 from conjury.inference.panel.plan import make_plan
+from conjury.inference.panel.visits import Timing
+from conjury.inference.panel.web.app import timing_of
 
 
 @pytest.fixture(scope="module")
@@ -193,13 +196,10 @@ def test_times_and_device_are_stored(towns) -> None:
     assert tables.respondents["focus_lost"].tolist() == [2]
 
 
-@pytest.mark.parametrize("nonsense", ["NaN", "-5", "1e300", "abc", "inf"])
-def test_a_time_that_cannot_be_is_missing(towns, nonsense: str) -> None:
-    client = client_of(towns)
-    names = ("response_ms", "focus_lost", "focus_lost_ms", "first_input_ms")
-    answer = send(client, start(client), {"consent": "yes"}, **dict.fromkeys(names, nonsense))
-    assert answer.status_code == 200
-    assert hidden(answer.text, "step") == "2"
+def test_a_time_that_cannot_be_is_missing() -> None:
+    for nonsense in ("NaN", "-5", "1e300", "abc", "inf", ""):
+        names = ("response_ms", "focus_lost", "focus_lost_ms", "first_input_ms")
+        assert timing_of(FormData(dict.fromkeys(names, nonsense))) == Timing()
 
 
 def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_path) -> None:
