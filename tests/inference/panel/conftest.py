@@ -24,7 +24,7 @@ def postgres_server() -> Iterator[str]:
     if programs is None:
         pytest.skip("PostgreSQL's server is not installed (Debian: postgresql)")
     prefix = unprivileged()
-    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="pg") as name:
         folder = Path(name)
         folder.chmod(0o777)
         data = folder / "data"
