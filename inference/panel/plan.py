@@ -147,10 +147,15 @@ def make_plan(
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
 
 
+def has_begun(study: AnyStudy, out: str | Path | None) -> bool:
+    """Whether the folder of the run has a panel."""
+    return (run_folder(study, out).path / "design" / PANEL_FILE).is_file()
+
+
 def begun_plan(study: AnyStudy, out: str | Path | None) -> PanelPlan:
     """Read the plan of a panel that has begun; InputError where the folder of the run has none."""
     folder = run_folder(study, out).path
-    if not (folder / "design" / PANEL_FILE).is_file():
+    if not has_begun(study, out):
         demo = folder.with_name(f"{folder.name}_demo")
         hint = f" (or --out {demo})" if out is None and demo.is_dir() else ""
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from interrupts import interruptible_process
 from made_up_people_panel import write_towns
 
 from conjury.cli.commands.people import panel as command
+from conjury.inference.panel.plan import make_plan
+from conjury.inference.study import load_any_study
 
 
 @pytest.fixture
@@ -63,6 +66,24 @@ def test_bad_input_is_one_sentence(refused, towns) -> None:
 def test_erasing_what_no_panel_has_is_refused(ran, refused, towns) -> None:
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     assert "No person has this identifier" in refused("panel", "forget", "somebody")
+
+
+def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        sentence = refused("panel", towns, "--demo", "--port", str(taken.getsockname()[1]))
+    assert "pages cannot be served there" in sentence
+    assert not Path("runs").exists()
+
+
+def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_path: Path) -> None:
+    moderation, towns = load_any_study("moderation"), load_any_study(str(write_towns(tmp_path / "study")))
+    assert moderation.design.respondents > command.DEMO
+    assert command._places(moderation, command.Served(demo=True), tmp_path) == command.DEMO
+    assert command._places(moderation, command.Served(demo=True, people=90), tmp_path) == 90
+    assert command._places(moderation, command.Served(), tmp_path) is None
+    assert command._places(towns, command.Served(demo=True), tmp_path) < command.DEMO
+    make_plan("moderation", out=tmp_path, people=2)
+    assert command._places(moderation, command.Served(demo=True), tmp_path) is None
 
 
 def test_real_people_do_not_join_a_demonstration(ran, refused, towns) -> None:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from conjury.inference.panel.plan import PanelPlan
     from conjury.inference.panel.status import PanelFigures
     from conjury.inference.panel.tables import PanelTables
+    from conjury.inference.study.models import AnyStudy
 
 SERVE = "serve"
+DEMO = 60  # places of a demonstration whose design has more
 FREE = 5  # places of a demonstration that are left for whoever looks at its pages
 ENDS = {
     "finished": "finished",
@@ -70,7 +72,9 @@ class Served:
     people: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Participations that are wanted; else the study's.", callback=at_most(RESPONDENTS)
+            min=1,
+            help=f"Participations that are wanted; else the study's, of a demonstration at most {DEMO}.",
+            callback=at_most(RESPONDENTS),
         ),
     ] = None
     host: Annotated[str, typer.Option(help="Address on which pages are served.")] = "127.0.0.1"
@@ -102,6 +106,7 @@ def serve(study: StudyName, served: Served, database: Database = None, out: RunF
     _require()
     from conjury.inference.panel.plan import make_plan
     from conjury.inference.panel.storage.opening import check_address
+    from conjury.inference.panel.web.serving import opened
 
     if database is not None:
         check_address(database)
@@ -109,11 +114,26 @@ def serve(study: StudyName, served: Served, database: Database = None, out: RunF
         raise InputError("--no-stay is for demonstrations; add --demo, or omit it.")
     known = _loaded(study)
     folder = Path("runs") / f"{known.name}_demo" if served.demo and out is None else out
-    plan = make_plan(known, out=folder, people=served.people, images=served.images, pictures=served.pictures)
+    if served.stay:
+        with opened(served.host, served.port):
+            pass  # refused before anything is drawn
+    people = _places(known, served, folder)
+    plan = make_plan(known, out=folder, people=people, images=served.images, pictures=served.pictures)
     if served.demo:
         _fill(plan, database, min(FREE, len(plan.slots) - 1) if served.stay else 0)
     if served.stay:
         _serve(plan, served, database)
+
+
+def _places(study: AnyStudy, served: Served, folder: Path | None) -> int | None:
+    """How many places to draw where the study's number is not taken: a new demonstration is small."""
+    from conjury.inference.panel.plan import has_begun
+    from conjury.inference.study.models import Study
+
+    if served.people or not served.demo or not isinstance(study, Study) or has_begun(study, folder):
+        return served.people
+    wanted = (study.panel.people if study.panel else None) or study.design.respondents
+    return min(wanted, DEMO)
 
 
 def _fill(plan: PanelPlan, database: str | None, leave: int) -> None:
