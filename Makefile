@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test test-bayes test-long test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,14 @@ demo: $(READY) ## simulate the moderation study, replay a real judge, estimate, 
 	@echo "  $(BIN)/conjury compare moderation --results results/demo --analysis mm --judge human"
 	@echo "  $(BIN)/conjury report moderation --results results/demo --out reports"
 	@echo "  $(BIN)/conjury report estimators --results results/demo --out reports"
+
+panel: $(READY) ## simulated people take part in the moderation study, beside a simulated model on the same tasks
+	$(BIN)/conjury panel moderation --demo --people 40 --no-stay --out results/panel/run
+	$(BIN)/conjury collect moderation --judge gpt4o --prompt baseline --backend simulated --tasks panel --out results/panel/run
+	$(BIN)/conjury fit moderation --data results/panel/run/people/choices.parquet --data results/panel/run/choices.parquet \
+		--draws 200 --out results/panel
+	@echo "People beside the model: results/panel/figures/amce_people.png; answers of people: results/panel/run/people"
+	@echo "Pages to look at: $(BIN)/conjury panel moderation --demo"
 
 report: $(READY) ## render the report of RESULTS=results/demo again
 	$(BIN)/conjury report $(STUDY) --results $(RESULTS) --out reports
@@ -101,7 +109,7 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/panel.py
 
 clean: ## remove what the other targets made, but not .venv or other results
-	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist *.egg-info results/demo results/panel quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find reports -mindepth 1 ! -name README.md -delete
 	find . -name '.venv*' -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
