@@ -275,6 +275,7 @@ def test_arabic_pages_run_from_right_to_left(fresh, panel) -> None:
     assert len(visits.tables().judgments) == 8
 
 
+@pytest.mark.long
 def test_every_page_passes_axe_in_both_themes(fresh, panel) -> None:
     found: dict[str, list[str]] = {}
 
