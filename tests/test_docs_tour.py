@@ -1,12 +1,12 @@
-"""The blocks of docs/ run in an empty folder, a folder for each page."""
+"""The blocks of the first pages of docs/ run in an empty folder, a folder for each page."""
 
 from __future__ import annotations
 
 import pytest
-from tour import README, RUN, Ran, Step, check, ids, runner
+from tour import LATER, README, RUN, Ran, Step, check, ids, runner
 from wheel import ROOT
 
-OF_DOCS = [step for step in RUN if ROOT / step.document not in README]
+OF_DOCS = [step for step in RUN if ROOT / step.document not in README and step.document < LATER]
 
 
 @pytest.fixture(scope="module")

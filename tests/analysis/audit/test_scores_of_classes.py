@@ -19,7 +19,7 @@ from conjury.analysis.audit.arithmetic.scores.search import Problem, search
 from conjury.analysis.audit.published.checking import under_alternative
 from conjury.inference.errors import InputError
 
-EXTRA = [pytest.param(3000, marks=pytest.mark.long)]
+EXTRA = [pytest.param(80, marks=pytest.mark.long)]
 
 
 def findings(numbers: dict[str, str], **settings):
@@ -91,7 +91,7 @@ def measures(k: int) -> list[Measure]:
     return [Measure(name) for name in OVERALL] + [Measure(name, of) for name in RATIOS for of in range(k)]
 
 
-@pytest.mark.parametrize("n_pairs", [30, pytest.param(1200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_pairs", [30, pytest.param(150, marks=pytest.mark.long)])
 @pytest.mark.parametrize("known", SMALL, ids=str)
 def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout, n_pairs: int) -> None:
     matrices = sorted(enumerated(known), key=str)
@@ -255,7 +255,7 @@ def test_few_right_items_need_a_macro_f1_above_zero_of_unknown_labels() -> None:
     assert found.verdict in ("consistent", "untested")
 
 
-@pytest.mark.parametrize("n_means", [6, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_means", [6, pytest.param(60, marks=pytest.mark.long)])
 def test_means_over_runs_of_real_tables_are_never_inconsistent(n_means: int) -> None:
     generator = np.random.default_rng(3)
     for _ in range(n_means):

@@ -133,7 +133,7 @@ def test_without_shared_pairs_both_errors_add_up_and_equal_ids_alone_change_noth
     np.testing.assert_allclose(found.frame["std_error"], added, rtol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_intervals_cover_the_difference_at_the_nominal_rate_where_pairs_are_shared() -> None:
     many = [people_diffs(world(10_000 + k, pairs=3000, respondents=300), FORMULA).frame for k in range(8)]
     truth = np.mean([frame["estimate"] for frame in many], axis=0)

@@ -63,7 +63,7 @@ def test_differences_have_sequences():
     assert (found["lower"] < found["fixed_lower"]).any()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_sequences_cover_at_all_looks_where_fixed_intervals_under_peeking_do_not():
     missed, peeked, runs, truth = 0, 0, 60, 0.2
     for seed in range(runs):
