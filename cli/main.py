@@ -12,7 +12,6 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
 from .checking_tables import check_table
-from .commands.agreement import agreement, alt_test
 from .commands.check import check
 from .commands.collect import collect
 from .commands.compare import compare
@@ -20,13 +19,14 @@ from .commands.designs.design import design
 from .commands.designs.power import power
 from .commands.diagnose import diagnose
 from .commands.fit import fit
+from .commands.judges.agreement import agreement, alt_test
+from .commands.judges.raters import raters
+from .commands.papers.report import report
 from .commands.people.export import export
 from .commands.people.panel import panel
-from .commands.raters import raters
-from .commands.report import report
 from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
-from .commands.start import doctor, example
+from .commands.starting.installed import doctor, example
 from .commands.trial import trial
 from .gallery import gallery
 from .import_command import import_

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.report.render import reports
-from conjury.cli.commands.report import report
+from conjury.cli.commands.papers.report import report
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 

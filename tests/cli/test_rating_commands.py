@@ -15,7 +15,7 @@ from conjury.analysis.pipeline.fitting import free_name
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.raters import ModelFit
 from conjury.analysis.raters.models.fitted import Prior, changed
-from conjury.cli.commands.raters import Assuming, file_names
+from conjury.cli.commands.judges.raters import Assuming, file_names
 from conjury.inference.errors import InputError
 from conjury.inference.tables import read_table
 

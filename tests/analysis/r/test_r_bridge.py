@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis import r
-from conjury.cli.commands.start import findings
+from conjury.cli.commands.starting.installed import findings
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import R_SOURCES
 

@@ -15,8 +15,8 @@ import typer
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.limits import DRAWS
 
-from ..options import Alpha, Renames, at_most, grouped, read_pairs
-from ..printing import console, print_frame, print_notes
+from ...options import Alpha, Renames, at_most, grouped, read_pairs
+from ...printing import console, print_frame, print_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     from conjury.analysis.pipeline.run import Fitted, Named
     from conjury.inference.tables.files import read_table
 
-    from ..printing import draw_figures
+    from ...printing import draw_figures
 
     fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in found.items()])
     tables: dict[str, pd.DataFrame] = {}

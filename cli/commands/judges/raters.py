@@ -14,8 +14,8 @@ import typer
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.limits import CHAINS, DRAWS
 
-from ..options import Alpha, at_most, grouped
-from ..printing import console, print_frame, print_notes
+from ...options import Alpha, at_most, grouped
+from ...printing import console, print_frame, print_notes
 from .agreement import File, Judged, Seed, add, labels_of, load_judged, plain_name, print_next
 
 if TYPE_CHECKING:

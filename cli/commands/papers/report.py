@@ -10,8 +10,8 @@ import typer
 
 from conjury.inference.errors import InputError
 
-from ..options import ResultsPath, grouped
-from ..printing import console, warn
+from ...options import ResultsPath, grouped
+from ...printing import console, warn
 
 Name = Annotated[
     str,

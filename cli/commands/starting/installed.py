@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ..printing import console, wide_console
+from ...printing import console, wide_console
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Commands on how judges agree."""

@@ -1,0 +1,1 @@
+"""Commands to begin with: what is installed, examples."""
