@@ -13,9 +13,7 @@ from ..tables.limits import EXPORT_BYTES, read_content
 from .plan import PanelPlan, PlannedTask, Slot
 from .shown import Shown
 
-Ended = Literal[
-    "finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "closed", "no_person"
-]
+Ended = Literal["finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "no_person"]
 
 
 @dataclass(frozen=True)
