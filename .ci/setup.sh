@@ -154,6 +154,7 @@ sync_r() {
 # mypy does not follow the import hook of an editable install; it follows these links.
 link_for_mypy() {
     mkdir -p .venv/typecheck/conjury
+    ln -sf ../../../cli/package/__init__.py .venv/typecheck/conjury/__init__.py
     for layer in analysis cli inference; do
         ln -sfn "../../../$layer" ".venv/typecheck/conjury/$layer"
     done

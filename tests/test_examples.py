@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from golden import REPOSITORY
@@ -28,13 +30,28 @@ LANES = {
 }
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions, too."""
+
+    def _from_module(self, module: ModuleType | None, object: object) -> bool:
+        return super()._from_module(module, inspect.unwrap(object) if callable(object) else object)
+
+
+def failed_and_tried(name: str) -> tuple[int, int]:
+    """Count the examples of a module that fail, and all of them."""
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in Finder(exclude_empty=True).find(module, name):
+        runner.run(test)
+    return runner.failures, runner.tries
+
+
 @pytest.mark.filterwarnings("ignore:No standard error")
 @pytest.mark.parametrize("room", [pytest.param(room, marks=LANES.get(room, ())) for room in ROOMS])
 def test_examples_in_docstrings_are_true(room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # pytest clears up what examples write
-    results = {
-        name: doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
-        for name in ROOMS[room]
-    }
-    assert {name: result.failed for name, result in results.items() if result.failed} == {}
-    assert sum(result.attempted for result in results.values()) > 0
+    results = {name: failed_and_tried(name) for name in ROOMS[room]}
+    assert {name: failed for name, (failed, _) in results.items() if failed} == {}
+    for name, (_, tried) in results.items():
+        source = Path(str(importlib.import_module(name).__file__)).read_text(encoding="utf-8")
+        assert tried >= source.count("\n    >>> ") / 2, f"examples of {name} were not found"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 
 from ..numerics.types import Codes
 from ..results import Result, Step, analysis
@@ -65,6 +66,7 @@ UNIT = ["judge", "prompt", "task", "item_id", "line", "sample"]
 COMPARED = ("agree", "different", "only_strict", "only_lenient")  # else "neither"
 
 
+@any_frame
 def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Result:
     """Count the statuses of judgments by judge, prompt, task and rule.
 

@@ -19,6 +19,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.collected import CollectedData, read_collected
 from conjury.inference.study.base import read_marked_yaml
 from conjury.inference.study.models import ItemStudy, Study
+from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
 from .judged import Judged, split
@@ -256,6 +257,7 @@ def check_collected(
     return run_checks(read_collected(paths, study), **options)
 
 
+@any_frame
 def diagnose(
     study: Study,
     choices: pd.DataFrame,

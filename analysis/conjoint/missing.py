@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..correction.bounds import (
     ASSUMED,
@@ -52,6 +53,7 @@ class _Asked:
     n_profiles: int  # of a choice
 
 
+@any_frame
 def bounds(
     estimator: Callable[..., Estimates],
     data: Data,

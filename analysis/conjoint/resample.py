@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
@@ -159,6 +160,7 @@ class Bootstrap(Estimates):
     replicates: np.ndarray
 
 
+@any_frame
 def bootstrap(
     estimator: Callable[..., Estimates],
     data: pd.DataFrame,

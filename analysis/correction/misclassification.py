@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
 from ..numerics.panel import Clusters
@@ -21,6 +22,7 @@ from .class_rates import Rates, Units, all_rates, confusion
 NO_LABEL = "no label"  # category of a judge's missing labels
 
 
+@any_frame
 def rates(
     data: pd.DataFrame,
     *,

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
 from ..numerics.operating import operating, solve_increasing
@@ -25,6 +26,7 @@ FEW = 30  # people from whom rho is too uncertain to rely on
 MOST = 1e7  # people
 
 
+@any_frame
 def label_plan(
     measured: Result | pd.DataFrame,
     people: Sequence[int] = PEOPLE,

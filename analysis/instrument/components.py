@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha, check_draws
 from ..numerics.types import Floats
@@ -78,6 +79,7 @@ class Model:
         return list(zip(self.facets, self.sizes[1:], strict=True))
 
 
+@any_frame
 def variance_components(
     data: pd.DataFrame,
     outcome: str | None = None,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..figures.labels import display_order
 from ..frames.variables import require_column
@@ -20,6 +21,7 @@ from .rows import influenced
 TOTAL, JUDGE, ITEMS = "total", "judge", "items"
 
 
+@any_frame
 def drift(
     data: pd.DataFrame,
     outcome: str | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..figures.labels import display_order
 from ..numerics.intervals import CORRELATION, check_alpha
@@ -21,6 +22,7 @@ ANY = "any"
 FLIPS, REPEATED, NET = "flips", "repetition", "net"
 
 
+@any_frame
 def flips(
     data: pd.DataFrame,
     outcome: str | None = None,

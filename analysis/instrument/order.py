@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..checks.effects import GroupEffects, errors_of, group_effects
 from ..conjoint import amce
@@ -35,6 +36,7 @@ ALL, VACUUM = "all", "identical profiles"
 _CLASSES = ("same_profile", "always_first", "always_second")
 
 
+@any_frame
 def order_effects(
     data: pd.DataFrame,
     formula: str | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ..frames.variables import numeric_column, require_column
 from ..numerics.intervals import check_alpha
@@ -35,6 +36,7 @@ class _Scored:
     intercept: bool
 
 
+@any_frame
 def preferences_beyond_quality(
     data: pd.DataFrame,
     attribute: str,
@@ -139,6 +141,7 @@ def preferences_beyond_quality(
     return Result(pd.DataFrame(rows), "beyond_quality", tuple(notes), settings)
 
 
+@any_frame
 def self_preference(
     data: pd.DataFrame, author: str, human: str, *, judge: str = "judge_id", **options: Any
 ) -> Result:

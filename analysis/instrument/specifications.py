@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.frames import any_frame
 
 from ..checks.effects import GroupEffects, group_effects, hotelling_test
 from ..conjoint.comparisons.multiplicity import normal_ratios, romano_wolf
@@ -24,6 +25,7 @@ POSITIVE, NEGATIVE, NONE = "positive", "negative", "none"
 FEW = 20  # clusters, below which joint inference is unreliable
 
 
+@any_frame
 def specifications(
     data: pd.DataFrame,
     formula: str,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.readers.aliases import MARKED, exclusion_reasons
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.vocabulary import HUMAN
@@ -37,6 +38,7 @@ REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
 CODED = ("judge", "kind", "group", "item")  # columns that coding adds
 
 
+@any_frame
 def read_dimensions(
     judgments: Judgments,
     dimensions: str | Sequence[str] | None = None,
@@ -110,6 +112,7 @@ def only_dimension(judgments: Judgments, dimension: str | None) -> Ratings:
     return coded[0]
 
 
+@any_frame
 def read_ratings(
     judgments: pd.DataFrame,
     *,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text, refuse, where
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..numerics.types import Codes, Floats
@@ -233,6 +234,7 @@ def _stray(values: Floats) -> list[str]:
     return notes
 
 
+@any_frame
 def with_items(
     judgments: pd.DataFrame, items: pd.DataFrame | None, columns: Sequence[str] | None = None
 ) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 
 from ..frames.sequences import KIND, TARGET, looks_at
 from ..frames.variables import require_column
@@ -20,6 +21,7 @@ from ..results import Result
 COUNTS = ("n_clusters", "n_items")  # units behind a row, the first of them that a table has
 
 
+@any_frame
 def sequential(
     estimator: Callable[..., Result],
     judgments: pd.DataFrame,

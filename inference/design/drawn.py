@@ -17,6 +17,7 @@ from ..study.models import Study
 from ..study.parts import Assignment
 from ..tables.columns import coerce, stream
 from ..tables.files import read_table, write_table
+from ..tables.frames import any_frame
 from ..tables.limits import EXPORT_BYTES, parse_json, read_content
 from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
 from ..tables.writing import whole
@@ -29,6 +30,7 @@ from .testing_pairs import DESIGN, check_instrument, instrument_of, is_added, te
 Integers = NDArray[np.int64]
 
 
+@any_frame
 def assign_raters(items: pd.DataFrame, plan: Assignment, people: int | None, seed: int) -> pd.DataFrame:
     """Assign items to people so that nobody meets two items of one topic.
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, listed
 from ..tables.columns import as_text, coerce, refuse, stream
+from ..tables.frames import any_frame
 from ..tables.schema import require_columns
 
 TIERS = ("high", "mid", "low")
@@ -49,6 +50,7 @@ class TierSelection:
     notes: tuple[str, ...]
 
 
+@any_frame
 def select_tiers(
     candidates: pd.DataFrame,
     *,

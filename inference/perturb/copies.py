@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.columns import FEW_PAIRS, KINDS, UNPERTURBED, as_text, copy_id, refuse
+from ..tables.frames import any_frame
 from ..tables.schema import validate
 from .lexicon import LANGUAGES, varieties
 from .perturb import RATES, TOLERANCE, Change, Perturbation, perturb_text
@@ -62,6 +63,7 @@ class Perturbed:
         ]
 
 
+@any_frame
 def perturb_items(
     items: pd.DataFrame,
     kinds: Sequence[str] = KINDS,

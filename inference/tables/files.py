@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .columns import Levels, coerce, resolve_levels
+from .frames import any_frame
 from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
@@ -87,6 +88,7 @@ def read_table(
     return validate(frame, table, source=str(path))
 
 
+@any_frame
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet, CSV or gzipped CSV, by the ending of ``path``, without its row index.
 

@@ -31,6 +31,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from .columns import coerce, refuse
+from .frames import any_frame
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
@@ -205,6 +206,7 @@ def schema(table: str) -> DataFrameSchema:
     return pa.DataFrameSchema(columns, name=table)
 
 
+@any_frame
 def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.DataFrame:
     """Check a table against the contract and bring its declared columns to their types.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import UNPERTURBED, as_text
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import KEYS, SAMPLING, require_columns
 
 from ...numerics.types import Codes
@@ -158,6 +159,7 @@ class Scored:
             yield Cell(keys, rows, names_of, levels, class_codes(names_of, levels, self.covers))
 
 
+@any_frame
 def score(
     judgments: pd.DataFrame,
     labels: pd.DataFrame,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...correction.sources import PPI, check_correct
 from ...frames.variables import Formula, listed, parse
@@ -29,6 +30,7 @@ Kind = Literal["acie", "amie"]
 Distribution = Literal["design", "uniform"] | Mapping[str, Mapping[str, float]]
 
 
+@any_frame
 def interaction(
     data: Data,
     formula: str | Formula,
@@ -116,6 +118,7 @@ def interaction(
     return replace(found, provenance=made)
 
 
+@any_frame
 def conditional_amce(
     data: Data,
     formula: str | Formula,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
@@ -23,6 +24,7 @@ from .target_weights import Distribution, TargetWeights, pair_columns, target_we
 _FEW = 0.1
 
 
+@any_frame
 def pamce(
     data: pd.DataFrame,
     formula: str | Formula,
@@ -105,6 +107,7 @@ def pamce(
     return _population("cj_amce", data, formula, target, id, pair, opponent, design, by, options)
 
 
+@any_frame
 def pmm(
     data: pd.DataFrame,
     formula: str | Formula,
@@ -142,6 +145,7 @@ def pmm(
     return _population("cj_mm", data, formula, target, id, pair, opponent, design, by, options)
 
 
+@any_frame
 def target_sensitivity(
     data: pd.DataFrame,
     formula: str | Formula,

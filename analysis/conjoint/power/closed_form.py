@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
 from .design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
@@ -17,6 +18,7 @@ from .regressions import cell_contrasts, design_cells, is_restricted
 from .result import Numbers, Power, answer, numbers, two_of_three
 
 
+@any_frame
 def power(
     design: Design,
     *,

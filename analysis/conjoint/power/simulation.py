@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import is_repeat
 from ...numerics import performance
@@ -45,6 +46,7 @@ class Plan:
     estimator: Estimator
 
 
+@any_frame
 def power_by_simulation(
     study: Study,
     judge: str,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import (
@@ -118,6 +119,7 @@ def taken_from(options: dict[str, Any]) -> ModelSources:
     return cast(ModelSources, {name: options.pop(name) for name in SOURCES if name in options})
 
 
+@any_frame
 def estimate_prediction_powered(
     request: Request,
     data: Data,

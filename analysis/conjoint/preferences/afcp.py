@@ -8,6 +8,8 @@ from itertools import combinations
 
 import pandas as pd
 
+from conjury.inference.tables.frames import any_frame
+
 from ...frames.variables import Formula
 from ...results import row_labels
 from ..estimates import Estimates
@@ -16,6 +18,7 @@ from .choice_level import fit_comparisons, level_pairs, prepare
 from .tasks import Levels, Ties
 
 
+@any_frame
 def afcp(
     data: pd.DataFrame,
     formula: str | Formula,

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import build_cells
 from ...frames.variables import Formula
@@ -40,6 +41,7 @@ from .tasks import (
 NULL = 0.5
 
 
+@any_frame
 def choice_level(
     data: pd.DataFrame,
     formula: str | Formula,

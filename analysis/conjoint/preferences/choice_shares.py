@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import expit, logit, softmax
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula
 from ...numerics.intervals import SHARE, cut
@@ -21,6 +22,7 @@ from .part_worths import critical
 Rule = Literal["average", "logit"]
 
 
+@any_frame
 def choice_shares(
     data: pd.DataFrame,
     formula: str | Formula,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula, listed
 from ...numerics.linear import independent_columns
@@ -24,6 +25,7 @@ from .choice_level import NULL, fit_comparisons, level_pairs, prepare
 TEST_COLUMNS = ["level", "reference", "tested", "test", "chi2", "df", "p_chi2", "f", "df2", "p"]
 
 
+@any_frame
 def preference_cycles(
     data: pd.DataFrame,
     formula: str | Formula,

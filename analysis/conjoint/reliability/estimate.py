@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import require_column
 from ...numerics.intervals import check_alpha, check_draws
@@ -63,6 +64,7 @@ class Reliability(Result):
         return f"Reliability\n{self.frame.to_string()}\n\nPosition\n{self.position.to_string()}"
 
 
+@any_frame
 def reliability(
     choices: pd.DataFrame,
     *,

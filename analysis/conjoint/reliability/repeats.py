@@ -17,6 +17,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
 from ...frames.cells import is_repeat
@@ -267,6 +268,7 @@ def _paired(numbers: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
     ).drop(columns=["repeat", *_LINKS, "key_a", "key_b", "low", "high"])
 
 
+@any_frame
 def include_repeats(
     choices: pd.DataFrame, *, outcome: str = "chosen", features: Sequence[str] | None = None
 ) -> pd.DataFrame:

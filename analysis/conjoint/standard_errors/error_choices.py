@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula
@@ -37,6 +38,7 @@ class _Choice:
     fit: Callable[[], Estimates]
 
 
+@any_frame
 def errors_under_choices(
     choices: pd.DataFrame,
     formula: str | Formula,

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula, warn_caller
 from ...numerics.linear import independent_columns, one_thread
@@ -41,6 +42,7 @@ class Mixed(Estimates):
     components: pd.DataFrame
 
 
+@any_frame
 def mixed(
     data: Data,
     formula: str | Formula,

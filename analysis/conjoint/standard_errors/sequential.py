@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.parquet import read_parquet
 
 from ...frames.cells import without_repeats
@@ -25,6 +26,7 @@ from ..run import Data
 FEWEST_OF_LEVEL = 30  # clusters that contain a level; with fewer its estimates are unbounded
 
 
+@any_frame
 def sequential(
     estimator: Callable[..., Estimates],
     data: Data,

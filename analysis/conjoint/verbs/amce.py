@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from conjury.inference.tables.frames import any_frame
+
 from ...frames.variables import Formula
 from ..estimates import Estimates
 from ..prediction_powered import Correct, ModelSources, estimate_as
@@ -12,6 +14,7 @@ from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
 
 
+@any_frame
 def amce(
     data: Data,
     formula: str | Formula,
@@ -161,6 +164,7 @@ def amce(
     return estimate_as(request, data, correct, sources)
 
 
+@any_frame
 def amce_by_reference(
     data: Data,
     formula: str | Formula,

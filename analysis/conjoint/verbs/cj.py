@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import fdtrc
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula
 from ...numerics.linear import least_squares
@@ -23,6 +24,7 @@ from .amce import amce
 from .frequencies import cj_freqs
 
 
+@any_frame
 def mm(
     data: Data,
     formula: str | Formula,
@@ -101,6 +103,7 @@ def mm(
     return estimate_as(request, data, correct, sources)
 
 
+@any_frame
 def amce_diffs(
     data: Data,
     formula: str | Formula,
@@ -146,6 +149,7 @@ def amce_diffs(
     return estimate_as(request, data, correct, sources)
 
 
+@any_frame
 def mm_diffs(
     data: Data,
     formula: str | Formula,
@@ -190,6 +194,7 @@ _VERBS: dict[str, Callable[..., Estimates]] = {
 }
 
 
+@any_frame
 def cj(
     data: Data,
     formula: str | Formula,
@@ -239,6 +244,7 @@ def verb_of(estimate: str, by: str | Sequence[str] | None) -> str:
     return f"cj_{estimate}" if by and estimate in ("amce", "mm") else _VERBS[estimate].__name__
 
 
+@any_frame
 def cj_anova(
     data: pd.DataFrame, formula: str | Formula, by: str, id: str | None = None, *, engine: str = "native"
 ) -> Estimates:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import Cells, build_cells
 from ...frames.variables import Formula, as_category
@@ -23,6 +24,7 @@ from ..run import frame_of
 _MOST_COMBINATIONS = 20_000
 
 
+@any_frame
 def cj_freqs(
     data: pd.DataFrame,
     formula: str | Formula,
@@ -63,6 +65,7 @@ def cj_freqs(
     return _counts(freqs_plan(request, frame_of(request, data)))
 
 
+@any_frame
 def cj_props(
     data: pd.DataFrame,
     formula: str | Formula,
@@ -102,6 +105,7 @@ def cj_props(
     return _counts(props_plan(request, frame_of(request, data)))
 
 
+@any_frame
 def cj_table(
     data: pd.DataFrame, formula: str | Formula, *, include_reference: bool = False, **options: Any
 ) -> Estimates:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import select_rows
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
@@ -41,6 +42,7 @@ class PairCounts:
     shared: int
 
 
+@any_frame
 def people_diffs(
     data: pd.DataFrame,
     formula: str | Formula,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula
 from ...numerics.intervals import SHARE, UNBOUNDED
@@ -24,6 +25,7 @@ from .cj import mm
 _AGREE = "_agree"
 
 
+@any_frame
 def projoint(
     choices: pd.DataFrame,
     formula: str | Formula,

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 
 from ...results import Result
 from ..ratings import Judgments, Ratings
@@ -20,6 +21,7 @@ from .comparisons import CATEGORICAL, Weighting, comparisons_of
 from .rows import Gathered, Request, Weights, coefficients_named, compare, pair_tables, prefix_of
 
 
+@any_frame
 def agreement(
     judgments: Judgments,
     coefficients: str | Sequence[str] | None = None,

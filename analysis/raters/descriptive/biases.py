@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
@@ -28,6 +29,7 @@ CEILING = 0.4  # share of ratings at one end of the scale
 UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows of its table."
 
 
+@any_frame
 def biases(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import stdtr
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
@@ -30,6 +31,7 @@ ATTENUATED = (
 )
 
 
+@any_frame
 def correlations(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

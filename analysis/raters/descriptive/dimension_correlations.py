@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
@@ -33,6 +34,7 @@ UNLIKE = (
 UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."
 
 
+@any_frame
 def dimension_correlations(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

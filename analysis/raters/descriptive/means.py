@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
 from ...frames.vocabulary import HUMAN
@@ -27,6 +28,7 @@ FEWEST = 4
 DRAWS = 1_000  # of the bootstrap of means, where no number is given
 
 
+@any_frame
 def rating_lines(
     judgments: Judgments,
     items: pd.DataFrame | None = None,
@@ -123,6 +125,7 @@ def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Float
     return slope, mean_y - slope * mean_x
 
 
+@any_frame
 def coverage(judgments: Judgments) -> Result:
     """Count judges, items and ratings of each group and dimension, and the judgments that are excluded.
 
@@ -165,6 +168,7 @@ def coverage(judgments: Judgments) -> Result:
     return Result(frame, "coverage", tuple(notes), {}, {"exclusions": exclusions})
 
 
+@any_frame
 def distributions(
     judgments: Judgments,
     items: pd.DataFrame | None = None,
@@ -217,6 +221,7 @@ def distributions(
 SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
 
 
+@any_frame
 def means(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

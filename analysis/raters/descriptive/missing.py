@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.frames import any_frame
 
 from ...correction.bounds import (
     ASSUMED,
@@ -33,6 +34,7 @@ Statistic = Literal["mean", "proportion", "share"]
 OF = {"mean": [], "proportion": ["at_least"], "share": ["label"]}  # key columns that a statistic adds
 
 
+@any_frame
 def bounds(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import FOLDS, Tuning
@@ -44,6 +45,7 @@ BLOCK = 200  # of them at a time
 _INSIDE = ("coefficient", "none")
 
 
+@any_frame
 def prediction_powered(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

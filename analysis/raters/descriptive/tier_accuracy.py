@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
@@ -64,6 +65,7 @@ class Scored:
         return self.pairs, self.pairs_chance
 
 
+@any_frame
 def tier_accuracy(
     judgments: Judgments,
     items: pd.DataFrame | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...numerics.bootstrap import without_spread
 from ...numerics.intervals import inference
@@ -55,6 +56,7 @@ from .panel import (
 )
 
 
+@any_frame
 def alt_test(
     judgments: Judgments,
     model: str | Sequence[str] | None = None,

@@ -47,6 +47,7 @@ from ...readers.choices import SIMULATED
 from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.columns import stream
+from ...tables.frames import any_frame
 from ...tables.limits import TRUE_CELLS
 from ...tables.schema import JUDGE_KINDS, SAMPLING, STATUSES
 from ..truth_table import Floats, Integers, require_samples, truth_path
@@ -86,6 +87,7 @@ class Simulation:
     stimuli: pd.DataFrame
 
 
+@any_frame
 def simulate(
     study: Study,
     seed: int,

@@ -19,6 +19,7 @@ from ...readers.choices import SIMULATED
 from ...readers.judgments import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, stream
+from ...tables.frames import any_frame
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import HUMAN, MODEL, Floats, Integers, require_samples, selected_judges, truth_path
 from .asking import (
@@ -72,6 +73,7 @@ class LabelSimulation:
     truth: pd.DataFrame
 
 
+@any_frame
 def simulate_labels(
     study: ItemStudy,
     seed: int,
@@ -142,6 +144,7 @@ def simulate_labels(
     )
 
 
+@any_frame
 def simulate_people(
     study: ItemStudy, seed: int, items: pd.DataFrame, labels: pd.DataFrame, people: int
 ) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from ...readers.choices import SIMULATED
 from ...study.base import suggestion
 from ...study.models import ItemStudy
 from ...tables.columns import stream
+from ...tables.frames import any_frame
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
 from ..truth_table import Floats, Integers, require_samples, selected_judges, share_out, truth_path
 from .draws import (
@@ -62,6 +63,7 @@ class RatingSimulation:
     truth: pd.DataFrame
 
 
+@any_frame
 def simulate_ratings(
     study: ItemStudy,
     seed: int,

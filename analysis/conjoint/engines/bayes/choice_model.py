@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from conjury.inference.tables.frames import any_frame
+
 from ....frames.variables import Formula
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Floats
@@ -52,6 +54,7 @@ class ChoiceFit(ModelFit):
     mm: Estimates | None = None
 
 
+@any_frame
 def choice_model(
     choices: Data,
     formula: str | Formula,

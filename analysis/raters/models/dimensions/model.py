@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha
 from ...scales import with_items
@@ -47,6 +48,7 @@ INDEPENDENT = (
 )
 
 
+@any_frame
 def dimension_model(
     judgments: pd.DataFrame,
     *,

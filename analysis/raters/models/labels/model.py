@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes, Floats
@@ -36,6 +37,7 @@ CONDITIONAL = (
 SAMPLED = ["prevalence", "wrong", "spread", "person"]
 
 
+@any_frame
 def label_model(
     judgments: pd.DataFrame,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean
+from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes
@@ -63,6 +64,7 @@ class RaterFit(ModelFit):
         return build(self.arrays, self.priors, str(self.settings["link"]))
 
 
+@any_frame
 def rater_model(
     judgments: pd.DataFrame,
     *,

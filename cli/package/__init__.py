@@ -1,0 +1,46 @@
+"""What users ask for most, at the top: ``import conjury as cj; cj.amce(...)``.
+
+Each name is imported from its room when it is first used, so that ``import conjury`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conjury.analysis.benchmark import score as score
+    from conjury.analysis.checks import check_collected as check_collected
+    from conjury.analysis.checks import diagnose as diagnose
+    from conjury.analysis.conjoint import amce as amce
+    from conjury.analysis.conjoint import amce_diffs as amce_diffs
+    from conjury.analysis.conjoint import cj as cj
+    from conjury.analysis.conjoint import cj_freqs as cj_freqs
+    from conjury.analysis.conjoint import mm as mm
+    from conjury.analysis.conjoint import mm_diffs as mm_diffs
+    from conjury.analysis.conjoint import power as power
+    from conjury.analysis.raters import agreement as agreement
+    from conjury.analysis.raters import alt_test as alt_test
+    from conjury.inference.collecting import collect as collect
+    from conjury.inference.study import load_any_study as load_any_study
+
+ROOMS = {
+    "analysis.benchmark": ("score",),
+    "analysis.checks": ("check_collected", "diagnose"),
+    "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "mm", "mm_diffs", "power"),
+    "analysis.raters": ("agreement", "alt_test"),
+    "inference.collecting": ("collect",),
+    "inference.study": ("load_any_study",),
+}
+__all__ = [name for names in ROOMS.values() for name in names]
+
+
+def __getattr__(name: str) -> Any:
+    for room, names in ROOMS.items():
+        if name in names:
+            return getattr(import_module(f"conjury.{room}"), name)
+    raise AttributeError(f"conjury has no {name!r}; it has {', '.join(sorted(__all__))}, and the rooms below")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,122 @@
+"""DataFrames of polars, pyarrow and DuckDB give the numbers of the same pandas DataFrame."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from golden import REPOSITORY
+
+from conjury.analysis.conjoint import amce, bootstrap, mm
+from conjury.analysis.raters import agreement
+from conjury.inference.tables.frames import to_pandas
+
+# Functions of tables that our own steps make, or that the package writes itself.
+OWN = ("audit", "prediction_powered.estimate", "prediction_powered.tasks", "vignettes", "require_columns")
+OWN = (*OWN, "read_label_truth", "read_rating_truth")
+
+CHOICES = pd.DataFrame(
+    {
+        "colour": pd.Categorical(["red", "blue", "green", "red", "blue"] * 24, ["red", "blue", "green"]),
+        "size": ["small", "large", "small", "large"] * 30,
+        "pair_id": [f"pair_{number // 2}" for number in range(120)],
+        "chosen": [1, 0, 0, 1, 0, 1] * 20,
+    }
+)
+MAKERS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "polars": pl.from_pandas,
+    "polars, lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "pyarrow": pa.Table.from_pandas,
+    "DuckDB": lambda frame: duckdb.from_arrow(pa.Table.from_pandas(frame)).project(
+        "colour::ENUM('red', 'blue', 'green') AS colour, size, pair_id, chosen"
+    ),
+}
+
+
+@pytest.mark.parametrize("library", MAKERS)
+def test_estimates_are_those_of_the_same_pandas_dataframe(library: str) -> None:
+    given = MAKERS[library](CHOICES)
+    for verb in (amce, mm):
+        expected = verb(CHOICES, "chosen ~ colour + size", id="pair_id").frame
+        found = verb(given, "chosen ~ colour + size", id="pair_id").frame
+        pd.testing.assert_frame_equal(found, expected, check_categorical=False)
+    assert list(to_pandas(given)["colour"].cat.categories) == ["red", "blue", "green"]
+
+
+def test_resampling_takes_them() -> None:
+    expected = bootstrap(amce, CHOICES, "chosen ~ colour", draws=20, seed=1).frame
+    found = bootstrap(amce, pl.from_pandas(CHOICES), "chosen ~ colour", draws=20, seed=1).frame
+    pd.testing.assert_frame_equal(found, expected, check_categorical=False)
+
+
+def test_ratings_take_them() -> None:
+    rows = [
+        {"item_id": f"i{item}", "judge_id": judge, "judge_kind": "human", "dimension": "fun", "value": score}
+        for item in range(6)
+        for judge, score in (("a", item % 3), ("b", (item + item // 4) % 3))
+    ]
+    judgments = pd.DataFrame(rows)
+    expected = agreement(judgments, draws=20, seed=1).frame
+    found = agreement(pa.Table.from_pandas(judgments), draws=20, seed=1).frame
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_what_is_no_dataframe_stays_as_it_is() -> None:
+    column = pl.Series([1, 2])
+    assert to_pandas(column) is column
+    assert to_pandas("file.parquet") == "file.parquet"
+    assert to_pandas(CHOICES) is CHOICES
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for layer in ("analysis", "inference"):
+        for path in sorted((REPOSITORY / layer).rglob("*.py")):
+            if "__all__ = [" not in path.read_text(encoding="utf-8") or path.name == "__main__.py":
+                continue
+            parts = ("conjury", *path.relative_to(REPOSITORY).with_suffix("").parts)
+            module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+            for name in module.__all__:
+                thing = getattr(module, name)
+                if inspect.isfunction(thing):
+                    yield f"{inspect.unwrap(thing).__module__}.{name}", thing
+
+
+def asks_for_dataframe(hint: Any) -> bool:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return any(asks_for_dataframe(part) for part in typing.get_args(hint))
+    return hint is pd.DataFrame
+
+
+class Names(dict[str, Any]):
+    """Names of a module; those that are imported for types alone stand for any type that has parts."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, list)
+
+
+def test_every_public_function_of_a_dataframe_takes_them() -> None:
+    missing, taking = set(), set()
+    for name, function in public_functions():
+        if any(part in name for part in OWN):
+            continue
+        module = importlib.import_module(inspect.unwrap(function).__module__)
+        annotations = inspect.unwrap(function).__annotations__
+        hints = {
+            parameter: eval(str(annotation), {}, Names(vars(module)))
+            for parameter, annotation in annotations.items()
+            if parameter != "return"
+        }
+        if any(map(asks_for_dataframe, hints.values())):
+            (taking if hasattr(function, "__wrapped__") else missing).add(name)
+    assert missing == set()
+    assert len(taking) > 60
