@@ -7,7 +7,7 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from golden import REPOSITORY
+from public_names import public_functions
 
 from conjury.analysis.conjoint import amce, bootstrap, mm
 from conjury.analysis.raters import agreement
@@ -76,19 +76,6 @@ def test_what_is_no_dataframe_stays_as_it_is() -> None:
     assert to_pandas(column) is column
     assert to_pandas("file.parquet") == "file.parquet"
     assert to_pandas(CHOICES) is CHOICES
-
-
-def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for layer in ("analysis", "inference"):
-        for path in sorted((REPOSITORY / layer).rglob("*.py")):
-            if "__all__ = [" not in path.read_text(encoding="utf-8") or path.name == "__main__.py":
-                continue
-            parts = ("conjury", *path.relative_to(REPOSITORY).with_suffix("").parts)
-            module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
-            for name in module.__all__:
-                thing = getattr(module, name)
-                if inspect.isfunction(thing):
-                    yield f"{inspect.unwrap(thing).__module__}.{name}", thing
 
 
 def asks_for_dataframe(hint: Any) -> bool:

@@ -1,0 +1,52 @@
+"""One name for one thing in all public functions, and at the top of the package."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+from public_names import public_functions
+
+import conjury
+
+# Names elsewhere of what is here called judge, item, dimension, alpha, draws, seed, by or data.
+OTHERS = {
+    *("judge_id", "judge_col", "rater", "rater_id", "annotator", "item_id", "item_col", "dim", "criterion"),
+    *(
+        "confidence",
+        "conf_level",
+        "ci",
+        "significance",
+        "n_boot",
+        "n_bootstrap",
+        "replicates",
+        "n_draws",
+        "iters",
+    ),
+    *("random_state", "rng", "random_seed", "subgroup", "groupby", "group_by", "dataframe"),
+}
+
+
+def test_parameters_have_one_name_in_all_public_functions() -> None:
+    found = {
+        f"{name}({parameter})"
+        for name, function in public_functions()
+        for parameter in inspect.signature(function).parameters
+        if parameter in OTHERS
+    }
+    assert found == set()
+
+
+def test_what_is_asked_for_most_is_at_the_top() -> None:
+    for name in conjury.__all__:
+        thing = getattr(conjury, name)
+        assert callable(thing)
+        assert getattr(thing, "__name__", name) == name
+    assert not hasattr(conjury, "nothing_of_this_name")
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    program = "import sys, conjury; print([name for name in ('pandas', 'numpy') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
