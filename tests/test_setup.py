@@ -34,7 +34,7 @@ def packaged_files() -> list[str]:
 
 
 def place_in_wheel(name: str) -> str:
-    """Where a file of the checkout lies below ``conjury``: as here, but for the names of the package itself."""
+    """Where a file lies below ``conjury``: as in the checkout, but for the package itself."""
     return name.replace("cli/package/", "", 1)
 
 
