@@ -57,7 +57,7 @@ def test_exact_scores_are_those_of_scikit_learn():
                 assert exact == pytest.approx(0.0 if np.isnan(value) else value, abs=1e-12), name
 
 
-@pytest.mark.parametrize("n_tables", [20, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_tables", [20, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("digits", [2, 3])
 def test_scores_of_real_tables_are_never_inconsistent(digits, n_tables):
     rng = np.random.default_rng(digits)

@@ -393,9 +393,9 @@ def hits(draw, truth, draws, **options):
 @pytest.mark.parametrize(
     ("people", "rho"),
     [
-        (10, 0.0),
         (30, 0.6),
-        (100, 0.95),
+        pytest.param(10, 0.0, marks=pytest.mark.slow),
+        pytest.param(100, 0.95, marks=pytest.mark.slow),
         pytest.param(10, 0.95, marks=pytest.mark.slow),
         pytest.param(100, -0.3, marks=pytest.mark.slow),
     ],
@@ -409,7 +409,7 @@ def test_intervals_cover_whatever_the_model_answers(people, rho):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("correct", ["ppi", "dsl"])
+@pytest.mark.parametrize("correct", ["ppi", pytest.param("dsl", marks=pytest.mark.slow)])
 def test_tasks_given_to_people_by_the_models_answer_need_their_probabilities(correct):
     # The population is what the model's tasks are drawn from, so clusters are tasks of one person each.
     def draw(seed):
