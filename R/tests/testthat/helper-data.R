@@ -1,6 +1,17 @@
-folder <- normalizePath(file.path("..", ".."))
-for (file in c("bridge.R", "fit.R", "estimators.R", "cregg.R")) {
-  source(file.path(folder, file), local = TRUE)
+# What Python calls besides the estimators.
+for (file in c("bridge.R", "cregg.R")) {
+  source(system.file("engines", file, package = "conjury"), local = TRUE)
+}
+
+shipped <- function(...) system.file("extdata", ..., package = "conjury", mustWork = TRUE)
+
+hotel <- function() read_data(shipped("hotel.csv"))
+
+#' A file of the checkout; skips the test where the package is tested alone
+checkout <- function(...) {
+  root <- Sys.getenv("CONJURY_CHECKOUT")
+  if (!nzchar(root)) testthat::skip("not in a checkout")
+  file.path(root, ...)
 }
 
 # Balanced enough to estimate everything; `rude` never meets `work`, the reference of its partner.
