@@ -63,6 +63,7 @@ drawn_rows <- function(table, labels) {
 }
 
 labelled <- function(names, labels) {
+  if (is.null(labels)) return(names)
   found <- labels[names]
   unname(ifelse(vapply(found, is.null, NA), names, vapply(found, function(label) as.character(label %||% ""), "")))
 }

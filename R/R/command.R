@@ -59,22 +59,26 @@ as_text <- function(values) {
   as.character(values)
 }
 
+PLAIN <- c(NO_COLOR = "1", COLUMNS = "200", PYTHONIOENCODING = "utf-8")
+
 #' Run a program by processx, or by base R where that is missing
 #' @noRd
 run_program <- function(program, arguments) {
-  plain <- c(NO_COLOR = "1", COLUMNS = "200", PYTHONIOENCODING = "utf-8")
-  if (requireNamespace("processx", quietly = TRUE)) {
-    ran <- processx::run(
-      program, arguments, error_on_status = FALSE, env = c("current", plain), encoding = "UTF-8"
-    )
-    return(ran[c("status", "stdout", "stderr")])
-  }
+  if (!requireNamespace("processx", quietly = TRUE)) return(by_system2(program, arguments))
+  ran <- processx::run(program, arguments, error_on_status = FALSE, env = c("current", PLAIN), encoding = "UTF-8")
+  ran[c("status", "stdout", "stderr")]
+}
+
+by_system2 <- function(program, arguments) {
   files <- tempfile(c("stdout", "stderr"))
   on.exit(unlink(files))
   status <- system2(
-    program, shQuote(arguments), stdout = files[1L], stderr = files[2L], env = paste0(names(plain), "=", plain)
+    program, shQuote(arguments), stdout = files[1L], stderr = files[2L], env = paste0(names(PLAIN), "=", PLAIN)
   )
-  printed <- lapply(files, function(file) paste0(readLines(file, encoding = "UTF-8", warn = FALSE), "\n", collapse = ""))
+  printed <- lapply(files, function(file) {
+    lines <- readLines(file, encoding = "UTF-8", warn = FALSE)
+    paste0(lines, rep("\n", length(lines)), collapse = "")
+  })
   list(status = as.integer(status), stdout = printed[[1L]], stderr = printed[[2L]])
 }
 

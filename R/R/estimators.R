@@ -115,7 +115,7 @@ survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha 
       variance <- scale[1L]^2 * diag(cells$vcov)[here] + scale[2L]^2 * diag(cells$vcov)[first] -
         2 * scale[1L] * scale[2L] * cells$vcov[cbind(here, first)]
       difference <- cells$estimate[here] - cells$estimate[first]
-      table <- tidy_rows(formula, "mm_difference", feature, all_levels, difference, sqrt(variance), alpha)
+      table <- tidy_rows(formula, "mm_difference", feature, all_levels, difference, sqrt(pmax(variance, 0)), alpha)
       label_groups(table, by, group, groups)
     }))
   })

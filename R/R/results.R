@@ -50,6 +50,7 @@ read_csv <- function(path) {
 #' @noRd
 plain_values <- function(text) {
   if (any(grepl("^[+-]?0[0-9]", text))) return(text)
+  if (all(text %in% c("True", "False", NA)) && !all(is.na(text))) return(text == "True")
   utils::type.convert(text, as.is = TRUE, na.strings = c("", "NA"))
 }
 
@@ -144,6 +145,7 @@ in_level_order <- function(table, labels) {
   table
 }
 
+#' @method print conjury_results
 #' @export
 print.conjury_results <- function(x, ...) {
   manifest <- attr(x, "manifest")

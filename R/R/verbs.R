@@ -117,7 +117,8 @@ mm_diffs <- function(
   table <- without_likelihood(
     survey_mm_diffs(asked$data, asked$formula, by, asked$id, asked$weights, alpha, counted)
   )
-  laid_out(table, asked, "diffs")
+  table <- laid_out(table, asked, "diffs")
+  table[c("BY", "statistic", "outcome", "feature", "level", "estimate", "std.error", "z", "p", "lower", "upper", by)]
 }
 
 #' @rdname amce
@@ -125,9 +126,10 @@ mm_diffs <- function(
 amce_by_reference <- function(data, formula, variable, id = ~0, weights = NULL, ...) {
   variable <- one_name(variable, "variable")
   rows <- rows_of(data)
+  label <- attr(rows[[variable]], "label", exact = TRUE)
   rows[[variable]] <- unordered_factor(rows[[variable]], variable)
   tables <- lapply(levels(rows[[variable]]), function(level) {
-    rows[[variable]] <- stats::relevel(rows[[variable]], level)
+    rows[[variable]] <- structure(stats::relevel(rows[[variable]], level), label = label)
     table <- amce(with_rows(data, rows), formula, id, weights, ...)
     table$REFERENCE <- level
     table
@@ -160,6 +162,9 @@ cj <- function(
   }
   if (is.null(by)) return(run(data, ...))
   names <- all.vars(by)
+  # parts of the data lose the labels of columns
+  features <- features_on_the_right(formula)
+  feature_labels <- as.list(layout_of(rows_of(data), features, feature_order, feature_labels, level_order)$labels)
   data <- with_groups(data, names)
   within_groups(data, names, estimate, function(part) run(part, ...))
 }

@@ -20,6 +20,8 @@ options <- c("CMD", "INSTALL", "--no-docs", "--no-byte-compile", "--no-test-load
 status <- system2(file.path(R.home("bin"), "R"), shQuote(options), stdout = FALSE, stderr = FALSE)
 if (status != 0L) stop("the package in R/ could not be installed; R CMD INSTALL R says why")
 .libPaths(c(library, .libPaths()))
+program <- file.path(dirname(package), ".venv", "bin", "conjury")
+if (file.exists(program)) options(conjury.command = program)
 testthat::test_dir(
   file.path(package, "tests", "testthat"), package = "conjury", load_package = "installed", stop_on_failure = TRUE,
   reporter = "summary"

@@ -14,6 +14,9 @@ checkout <- function(...) {
   file.path(root, ...)
 }
 
+#' Skips what takes long, unless it is asked for
+long <- function() testthat::skip_if_not(nzchar(Sys.getenv("CONJURY_LONG")), "long: run.R --long")
+
 # Balanced enough to estimate everything; `rude` never meets `work`, the reference of its partner.
 small_posts <- function(rows = 600) {
   set.seed(7, kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
