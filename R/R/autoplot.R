@@ -37,7 +37,9 @@ scalar_number <- function(value) if (is.numeric(value) && length(value) == 1L) v
 drawn_rows <- function(table, labels) {
   shown <- table[!is.na(table$estimate), , drop = FALSE]
   conjoint <- all(c("feature", "level") %in% names(shown))
-  shown$panel <- if (conjoint) shown$feature else if ("weights" %in% names(shown)) shown$weights else ""
+  shown$panel <- if (conjoint) shown$feature else if ("weights" %in% names(shown)) {
+    ifelse(is.na(shown$weights), "", shown$weights)
+  } else if ("part" %in% names(shown)) shown$part else ""
   row <- if (conjoint) shown$level else factor(shown$term, levels = unique(shown$term))
   if (conjoint) {
     feature <- as.character(shown$feature)
@@ -58,7 +60,7 @@ drawn_rows <- function(table, labels) {
     labelled(ifelse(is.na(text), "", text), labels[[paste0(name, "s")]])
   })
   group <- if (length(parts)) trimws(do.call(paste, parts)) else rep("", nrow(shown))
-  shown$group <- factor(group, levels = unique(group))
+  shown$group <- factor(group, levels = rev(unique(group)))  # the first comes on top
   shown
 }
 
@@ -91,7 +93,9 @@ forest <- function(shown, title, null) {
       strip.text.y = ggplot2::element_text(angle = 0, hjust = 0), panel.grid.major.y = ggplot2::element_blank(),
       legend.position = if (several) "bottom" else "none"
     )
-  if (several) figure else figure + ggplot2::scale_colour_manual(values = "grey15")
+  if (!several) return(figure + ggplot2::scale_colour_manual(values = "grey15"))
+  figure + ggplot2::scale_colour_viridis_d(end = 0.85) +
+    ggplot2::guides(colour = ggplot2::guide_legend(reverse = TRUE))
 }
 
 utils::globalVariables(".data")

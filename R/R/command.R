@@ -12,8 +12,9 @@
 #'   alone, and NULL and FALSE leave it out.
 #' @param quiet Whether what the program prints is kept back. It is part of the value in any case.
 #' @return Invisibly a list: `status`, the exit code; `stdout` and `stderr`, what was printed.
-#' @section Errors: Exit code 2 and others than 0 are an error with the sentence that the program printed, of class
-#'   `conjury_error`, whose field `status` has the exit code. So does a program that is not there.
+#' @section Errors: An exit code other than 0 is an error with the sentence that the program printed, of class
+#'   `conjury_error`, with the fields `status` (the exit code) and `stdout`. A program that is not there is an
+#'   error, too.
 #' @seealso [conjury_fit()] and its like, which read the results.
 #' @examples
 #' if (has_conjury()) conjury("doctor")
@@ -86,23 +87,29 @@ program_error <- function(command, ran) {
   said <- trimws(if (nzchar(trimws(ran$stderr))) ran$stderr else ran$stdout)
   message <- if (nzchar(said)) sub("^conjury: ", "", said) else sprintf("conjury %s ended with %d", command, ran$status)
   structure(
-    class = c("conjury_error", "error", "condition"), list(message = message, call = NULL, status = ran$status)
+    class = c("conjury_error", "error", "condition"),
+    list(message = message, call = NULL, status = ran$status, stdout = ran$stdout)
   )
 }
 
 #' Analyses that only Python has, with their results in R
 #'
 #' Each runs one command of the program conjury on a file or a data frame and returns the results folder that it
-#' wrote, as [read_results()] does. `conjury_fit()` runs all analyses of a study, `conjury_agreement()` gives
-#' coefficients of agreement, `conjury_alt_test()` tests whether a model may replace a person.
+#' wrote, as [read_results()] does. `conjury_judge()` compares a judge with people from any file, `conjury_fit()`
+#' runs all analyses of a study, `conjury_agreement()` gives coefficients of agreement, `conjury_alt_test()` tests
+#' whether a model may replace a person.
 #'
-#' @param data,judgments A file (.parquet, .csv, .csv.gz) or a data frame, whose factors keep their level order.
+#' @param data,judgments A file (.parquet, .csv, .csv.gz; of `conjury_judge()` also logs of other programs) or a data
+#'   frame, whose factors keep their level order.
+#' @param judge,human Columns of the judge and of people; guessed where they are not named.
 #' @param study A study file, or the name of a study that conjury ships.
 #' @param out Results folder to write.
 #' @param ... Options of the command, as in [conjury()]: `draws = 200`, `where = "task=stars"`.
 #' @return The results, as [read_results()] returns them.
 #' @examples
 #' \dontrun{
+#' judged <- conjury_judge("comments.csv", "verdict", c("ann", "ben", "eva"), by = "language")
+#' tidy(judged$estimates)
 #' results <- conjury_fit("hotel.yaml", choices, out = "results", draws = 200)
 #' autoplot(results$amce)
 #' conjury_agreement(judgments, where = "task=stars")
@@ -111,6 +118,19 @@ program_error <- function(command, ran) {
 conjury_fit <- function(study, data, out = tempfile("results"), ...) {
   with_file(data, function(file) conjury("fit", study, data = file, out = out, ...))
   read_results(out)
+}
+
+#' @rdname conjury_fit
+#' @export
+conjury_judge <- function(data, judge = NULL, human = NULL, ...) {
+  ran <- with_file(data, function(file) {
+    tryCatch(
+      conjury("judge", file, judge = judge, human = human, ..., json = TRUE),
+      # 1: a limit of fail_under or fail_over is not met, which the result says
+      conjury_error = function(condition) if (condition$status == 1L) condition else stop(condition)
+    )
+  })
+  results_of_json(ran$stdout, if (is.character(data)) data else "data")
 }
 
 #' @rdname conjury_fit

@@ -88,12 +88,13 @@ read_by_conjury <- function(path) {
   read_csv(converted)
 }
 
-#' Read a results folder
+#' Read results
 #'
 #' A results folder is what `conjury fit`, `conjury agreement` and other commands write: `manifest.json` and
-#' `tables/`, with each table as CSV and Parquet. CSV is read where it is there.
+#' `tables/`, with each table as CSV and Parquet. CSV is read where it is there. Commands with `--json`, as
+#' `conjury judge`, give one JSON file instead.
 #'
-#' @param folder Results folder.
+#' @param path Results folder, or file of JSON.
 #' @return A list of class `conjury_results` with a data frame of class `conjury_result` for each result, by name.
 #'   A result has the columns that conjury writes; `attr(x, "about")` has its kind, title, settings, notes and
 #'   groups as in the manifest, and `attr(x, "extra")` further tables. `attr(results, "manifest")` is the manifest.
@@ -104,8 +105,14 @@ read_by_conjury <- function(path) {
 #' results
 #' tidy(results$amce)
 #' glance(results)
+#'
+#' judged <- read_results(system.file("extdata", "comments.json", package = "conjury"))
+#' judged
+#' tidy(judged$estimates)
 #' @export
-read_results <- function(folder) {
+read_results <- function(path) {
+  if (file.exists(path) && !dir.exists(path)) return(results_of_json(path))
+  folder <- path
   path <- file.path(folder, "manifest.json")
   if (!file.exists(path)) {
     stop(sprintf("%s contains no results: there is no manifest.json", folder), call. = FALSE)
@@ -145,11 +152,29 @@ in_level_order <- function(table, labels) {
   table
 }
 
+#' Results of one file or text of JSON: each list of records is a table
+#' @noRd
+results_of_json <- function(json, source = json) {
+  found <- tryCatch(jsonlite::fromJSON(json, simplifyMatrix = FALSE), error = function(condition) NULL)
+  if (!is.list(found) || is.null(found$conjury) || !is.data.frame(found$estimates)) {
+    stop(sprintf("%s is not JSON that conjury printed", source), call. = FALSE)
+  }
+  tables <- Filter(is.data.frame, found)
+  results <- Map(function(table, name) {
+    about <- list(name = name, kind = found$kind, title = found$kind, settings = found$settings, notes = found$notes)
+    structure(table, class = c("conjury_result", "data.frame"), about = about)
+  }, tables, names(tables))
+  structure(
+    results, class = "conjury_results", manifest = found[setdiff(names(found), names(tables))], folder = source
+  )
+}
+
 #' @method print conjury_results
 #' @export
 print.conjury_results <- function(x, ...) {
   manifest <- attr(x, "manifest")
-  cat(sprintf("%s (%s)\n", manifest$title %||% manifest$study %||% "Results", attr(x, "folder")))
+  cat(sprintf("%s (%s)\n", manifest$title %||% manifest$study %||% manifest$kind %||% "Results", attr(x, "folder")))
+  for (sentence in manifest$verdict) cat(strwrap(sentence, initial = "  ", prefix = "\n    "), "\n", sep = "")
   for (name in names(x)) {
     cat(sprintf("  %s: %s, %d rows\n", name, attr(x[[name]], "about")$title, nrow(x[[name]])))
   }

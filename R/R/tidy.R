@@ -14,7 +14,7 @@ BROOM <- c(
 )
 FIRST <- c("term", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high")
 # What names a row, where there are no features
-TERMS <- c("coefficient", "metric", "quantity", "parameter", "component", "dimension", "judge")
+TERMS <- c("name", "coefficient", "metric", "quantity", "parameter", "component", "dimension", "judge")
 
 #' Estimates with the columns of broom
 #'
@@ -117,7 +117,7 @@ plain_table <- function(x) {
 }
 
 in_broom_columns <- function(table, renamed) {
-  names(table)[names(table) == "statistic"] <- "estimand"
+  if (!is.numeric(table$statistic)) names(table)[names(table) == "statistic"] <- "estimand"
   here <- names(table) %in% names(renamed)
   names(table)[here] <- renamed[names(table)[here]]
   if (!"term" %in% names(table)) table$term <- terms_of(table)

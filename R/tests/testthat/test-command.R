@@ -55,6 +55,16 @@ test_that("a missing program is named with its remedy", {
   expect_error(conjury("fit"), "pip install conjury")
 })
 
+test_that("a judge is compared with people, and a limit that is not met is a result", {
+  skip_if_not(has_conjury(), "the program conjury is not here")
+  skip_if(inherits(try(conjury("judge", "--help"), silent = TRUE), "try-error"), "this conjury has no judge")
+  rows <- data.frame(verdict = rep(c("a", "b"), 30), ann = rep(c("a", "b", "a", "b", "b"), 12))
+  judged <- conjury_judge(rows, "verdict", "ann", fail_under = "kappa.lower=0.9")
+  agreed <- tidy(judged$estimates)
+  expect_equal(agreed$estimate[agreed$term == "accuracy"], mean(rows$verdict == rows$ann))
+  expect_error(conjury_judge(rows, "nothing", "ann"), "nothing")
+})
+
 test_that("a data frame goes to the program with its level order", {
   seen <- with_file(hotel(), function(file) read_data(file))
   expect_equal(seen, hotel())

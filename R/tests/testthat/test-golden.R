@@ -11,7 +11,7 @@ RIGHT_IN_OURS <- c(
 # of these one or two calls are enough, on 60,000 rows
 LARGE <- c("gemini_flash_amce_id", "gemini_flash_mm_id", "gemini_flash_cj_freqs", "gemini_flash_cj_anova_identity")
 ELSEWHERE <- c("gemini_two_prompts", "gemini_as_published", "wide_conjoint", "long_conjoint")
-QUICK <- c("immigration_amce_id", "immigration_mm_id_h0", "immigration_amce_diffs_ethno", "taxes_mm_diffs_partyid")
+QUICK <- c("immigration_amce_id", "taxes_mm_diffs_partyid")
 
 shared_folder <- function() {
   named <- Sys.getenv("CONJURY_SHARED")
@@ -62,8 +62,10 @@ golden_data <- function(name) {
     data$ethno_f <- factor(ifelse(data$ethnocentrism > 50, "high", "low"), levels = c("low", "high"))
     data$language_entry <- interaction(data$LanguageSkills, data$PriorEntry, sep = "_")
   }
-  if (name == "immigration_with_ethno") data <- data[!is.na(data$ethno_f), ]
-  if (name == "taxes_with_party") data <- data[!is.na(data$partyid), ]
+  kept <- switch(name, immigration_with_ethno = !is.na(data$ethno_f), taxes_with_party = !is.na(data$partyid), TRUE)
+  whole <- data
+  data <- data[kept, ]
+  for (column in names(data)) attr(data[[column]], "label") <- attr(whole[[column]], "label")
   data
 }
 
@@ -117,6 +119,7 @@ test_that("verbs have the numbers of cregg's tables of real data", {
 })
 
 test_that("restricted effects are those that are right, which cjoint has too", {
+  long()
   call <- golden_calls()$immigration_amce_constrained_full
   ours <- run_golden(call, golden_data("immigration"))
   right <- utils::read.csv(file.path(shared_folder(), "cregg", "golden", "REF_immigration_constrained_correct.csv"))

@@ -41,6 +41,18 @@ test_that("a results folder is its results by name, with settings and further ta
   expect_named(attr(reviews$agreement, "extra"), c("pairs", "variance_components", "decision_study"))
 })
 
+test_that("JSON of one command is its tables, with the verdict in words", {
+  judged <- read_results(shipped("comments.json"))
+  expect_true(all(c("estimates", "confusion", "annotators") %in% names(judged)))
+  expect_output(print(judged), "gives the label of a random person in 81.2%")
+  found <- tidy(judged$estimates)
+  kappa <- found[found$term == "kappa", ]
+  expect_equal(kappa$estimate, 0.61818, tolerance = 1e-4)
+  expect_true(kappa$conf.low < kappa$estimate && kappa$estimate < kappa$conf.high)
+  expect_equal(glance(judged$estimates)$kind, "judging")
+  expect_error(read_results(shipped("hotel.levels.json")), "not JSON that conjury printed")
+})
+
 test_that("a folder without results is refused, and so is one of another version", {
   expect_error(read_results(tempdir()), "no manifest.json")
   folder <- tempfile()
