@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test test-bayes test-long test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel report test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report check-r test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ report: $(READY) ## render the report of RESULTS=results/demo again
 test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
+
+check-r: $(READY) ## build and check the R package, and run its long tests
+	$(BIN)/python -m pytest -m "r and long" tests/analysis/r/test_package.py
 
 test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and with known truth
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/analysis/conjoint/bayes tests/test_examples.py

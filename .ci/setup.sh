@@ -14,6 +14,8 @@ unset VIRTUAL_ENV
 export UV_PROJECT_ENVIRONMENT=.venv
 
 R_FROM_APT="r-base-core r-cran-survey r-cran-testthat r-cran-sandwich r-cran-clubsandwich r-cran-lme4 r-cran-ordinal"
+# What the R package needs besides, for its tests, figures and vignette.
+R_FROM_APT="$R_FROM_APT r-cran-generics r-cran-jsonlite r-cran-processx r-cran-ggplot2 r-cran-rmarkdown r-cran-yaml"
 # What R asks those to link with that embed it, as rpy2 does.
 BUILD_FROM_APT="gcc libc6-dev libblas-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
 PICTURES_FROM_APT="fonts-noto-color-emoji libfribidi0"

@@ -10,9 +10,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])
 root <- normalizePath(file.path(dirname(script), ".."))
 check <- "--check" %in% commandArgs(trailingOnly = TRUE)
-for (file in c("bridge.R", "fit.R", "estimators.R", "cregg.R", "errors.R")) {
-  source(file.path(root, "R", file), encoding = "UTF-8")
-}
+sources <- c("R/fit.R", "R/estimators.R", file.path("inst/engines", c("bridge.R", "cregg.R", "errors.R")))
+for (file in sources) source(file.path(root, "R", file), encoding = "UTF-8")
 stopifnot("R needs a UTF-8 locale" = use_utf8())
 invisible(Sys.setlocale("LC_COLLATE", "C"))
 

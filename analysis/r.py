@@ -307,9 +307,8 @@ def _start() -> _Session:
     except Exception as error:
         raise MissingDependency(f"R is not installed or cannot be loaded; {_install('R')}.") from error
     environment = rinterface.baseenv["new.env"](parent=rinterface.globalenv)
-    for path in sorted(R_SOURCES.glob("*.R")):
-        if path.name != "run.R":
-            rinterface.baseenv["sys.source"](rinterface.StrSexpVector([str(path)]), envir=environment)
+    for path in R_SOURCES:
+        rinterface.baseenv["sys.source"](rinterface.StrSexpVector([str(path)]), envir=environment)
     if not environment["use_utf8"]()[0]:
         warnings.warn(
             "R runs without a UTF-8 locale; labels beyond ASCII may be lost.", RWarning, stacklevel=4

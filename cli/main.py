@@ -26,6 +26,7 @@ from .commands.people.export import export
 from .commands.people.panel import panel
 from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
+from .commands.starting.convert import convert
 from .commands.starting.installed import doctor, example
 from .commands.trial import trial
 from .gallery import gallery
@@ -54,6 +55,7 @@ app = typer.Typer(
 app.command()(simulate)
 app.command()(example)
 app.command("import")(import_)
+app.command()(convert)
 app.command()(export)
 app.command()(perturb)
 app.command()(render)

@@ -30,7 +30,11 @@ EXAMPLES = ROOT / "data" / "examples"
 RECORDED = ROOT / "data" / "recorded"
 PUBLISHED = ROOT / "data" / "published"
 QUARTO = ROOT / "quarto"
-R_SOURCES = ROOT / "R"
+R_PACKAGE = ROOT / "R"
+R_SOURCES = (  # what Python calls: the estimators of the R package, and scripts that it ships
+    *(R_PACKAGE / "R" / name for name in ("fit.R", "estimators.R")),
+    *(R_PACKAGE / "inst" / "engines" / name for name in ("bridge.R", "cregg.R", "errors.R")),
+)
 PERTURB = ROOT / "data" / "perturb"
 LAYOUTS = ROOT / "data" / "layouts"
 TRIALS = ROOT / "data" / "trials"

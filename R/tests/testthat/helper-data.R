@@ -1,7 +1,21 @@
-folder <- normalizePath(file.path("..", ".."))
-for (file in c("bridge.R", "fit.R", "estimators.R", "cregg.R")) {
-  source(file.path(folder, file), local = TRUE)
+# What Python calls besides the estimators.
+for (file in c("bridge.R", "cregg.R")) {
+  source(system.file("engines", file, package = "conjury"), local = TRUE)
 }
+
+shipped <- function(...) system.file("extdata", ..., package = "conjury", mustWork = TRUE)
+
+hotel <- function() read_data(shipped("hotel.csv"))
+
+#' A file of the checkout; skips the test where the package is tested alone
+checkout <- function(...) {
+  root <- Sys.getenv("CONJURY_CHECKOUT")
+  if (!nzchar(root)) testthat::skip("not in a checkout")
+  file.path(root, ...)
+}
+
+#' Skips what takes long, unless it is asked for
+long <- function() testthat::skip_if_not(nzchar(Sys.getenv("CONJURY_LONG")), "long: run.R --long")
 
 # Balanced enough to estimate everything; `rude` never meets `work`, the reference of its partner.
 small_posts <- function(rows = 600) {

@@ -66,7 +66,8 @@ def _on_path(program: str) -> str | None:
     return "on the PATH" if shutil.which(program) else None
 
 
-R_FOLDER, R_FILES = "conjury-R", ("fit.R", "estimators.R")
+R_FOLDER = "conjury-R"
+R_PARTS = ("DESCRIPTION", "NAMESPACE", "LICENSE", "R/*.R", "inst/**/*", "man/*.Rd", "vignettes/*.Rmd")
 
 
 def example(
@@ -96,15 +97,17 @@ def example(
     for target, source in files.items():
         (out / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, out / target)
-    console.print(f"{', '.join(str(out / target) for target in files)}: {known[name]['about']}.")
+    written = dict.fromkeys(str(out / target.parts[0]) for target in files)
+    console.print(f"{', '.join(written)}: {known[name]['about']}.")
     console.print(f"Next: {known[name]['next']}")
 
 
 def _files(name: str) -> dict[Path, Path]:
     """Return where each file of an example goes, and where it comes from."""
-    from conjury.inference.tables.files import EXAMPLES, R_SOURCES
+    from conjury.inference.tables.files import EXAMPLES, R_PACKAGE
 
     files = {Path(source.name): source for source in sorted((EXAMPLES / name).iterdir())}
     if name == "r":
-        files |= {Path(R_FOLDER) / each: R_SOURCES / each for each in R_FILES}
+        parts = [path for part in R_PARTS for path in sorted(R_PACKAGE.glob(part)) if path.is_file()]
+        files |= {Path(R_FOLDER) / path.relative_to(R_PACKAGE): path for path in parts}
     return files

@@ -155,9 +155,7 @@ def test_values_and_packages_that_r_does_not_take_or_have_are_named(
 
 
 def test_every_package_of_the_r_side_is_looked_for_with_the_remedy_that_doctor_shows() -> None:
-    called = {
-        name for file in R_SOURCES.glob("*.R") for name in re.findall(r"(\w+)::", file.read_text("utf-8"))
-    }
+    called = {name for file in R_SOURCES for name in re.findall(r"(\w+)::", file.read_text("utf-8"))}
     shipped_with_r = {"base", "stats", "utils", "graphics", "grDevices", "methods"}
     assert called - shipped_with_r <= set(r.PACKAGES)
     assert r.remedy("clubSandwich").startswith("apt-get install r-cran-clubsandwich, or install.packages(")

@@ -17,6 +17,7 @@
 #' @param alpha One minus the level of the intervals.
 #' @return A row for every level. The reference, the first level that occurs, has estimate 0 and no standard
 #'   error; a level that never occurs has no estimate.
+#' @noRd
 survey_amce <- function(
     data, formula, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian", strata = NULL) {
   formula <- stats::as.formula(formula, env = baseenv())
@@ -24,7 +25,7 @@ survey_amce <- function(
   fit <- fit_survey(data, formula, id, weights, family, strata)
   rows <- lapply(features_of(formula), function(feature) {
     effects <- feature_effects(fit, data, formula, feature)
-    tidy_rows(formula, "amce", feature, levels(data[[feature]]), effects$estimate, effects$std_error, alpha)
+    tidy_rows(formula, "amce", feature, levels(rows_of(data)[[feature]]), effects$estimate, effects$std_error, alpha)
   })
   stack_rows(rows)
 }
@@ -34,12 +35,13 @@ survey_amce <- function(
 #' @param data,id,weights,alpha,strata As in `survey_amce`.
 #' @param formula `outcome ~ a + b`, or its text; each feature is taken alone.
 #' @param h0 Mean under the null hypothesis; it moves z and p, not the interval.
+#' @noRd
 survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0 = 0, strata = NULL) {
   formula <- stats::as.formula(formula, env = baseenv())
   data <- with_factors(without_repeats(data, c(all.vars(formula), id)), features_of(formula))
   rows <- lapply(features_of(formula), function(feature) {
     means <- cell_means(data, formula, feature, id, weights, strata = strata)
-    tidy_rows(formula, "mm", feature, levels(data[[feature]]), means$estimate, sqrt(diag(means$vcov)), alpha, h0)
+    tidy_rows(formula, "mm", feature, levels(rows_of(data)[[feature]]), means$estimate, sqrt(diag(means$vcov)), alpha, h0)
   })
   stack_rows(rows)
 }
@@ -52,6 +54,7 @@ survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0
 #' @param data,formula,id,weights,alpha,family As in `survey_amce`; no restrictions in the formula.
 #' @param by Name of the column that makes the subgroups.
 #' @return As `survey_amce`, without rows for the reference levels.
+#' @noRd
 survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian") {
   formula <- stats::as.formula(formula, env = baseenv())
   if (length(partners_of(formula))) stop("differences in effects take no restricted features (`a * b`)")
@@ -61,10 +64,11 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
     backquoted(outcome_of(formula)), " ~ (", paste(backquoted(features), collapse = " + "), ") * ", backquoted(by)
   )
   fit <- fit_survey(data, joint, id, weights, family)
-  groups <- levels(data[[by]])
-  rows <- lapply(groups[-1L], function(group) {
+  rows <- rows_of(data)
+  groups <- levels(rows[[by]])
+  tables <- lapply(groups[-1L], function(group) {
     do.call(rbind, lapply(features, function(feature) {
-      all_levels <- levels(data[[feature]])
+      all_levels <- levels(rows[[feature]])
       reference <- fit$xlevels[[feature]][1L]
       effect <- function(level, in_group) {
         predictor(fit, stats::setNames(list(level, in_group), c(feature, by))) -
@@ -76,7 +80,7 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
       label_groups(table, by, group, groups)
     }))
   })
-  stack_rows(rows)
+  stack_rows(tables)
 }
 
 #' Differences between subgroups in marginal means
@@ -86,27 +90,41 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
 #'
 #' @param data,formula,id,weights,alpha As in `survey_mm`.
 #' @param by Name of the column that makes the subgroups.
-survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha = 0.05) {
+#' @param counted Number of clusters of each subgroup, named by its level, for the factor G / (G - 1) of its
+#'   means (of covariances: the geometric mean of two factors); NULL counts all clusters, as one model does.
+#' @noRd
+survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha = 0.05, counted = NULL) {
   formula <- stats::as.formula(formula, env = baseenv())
   features <- setdiff(features_of(formula), by)
   data <- with_factors(without_repeats(data, c(all.vars(formula), id, by)), c(features, by))
-  groups <- levels(data[[by]])
+  rows <- rows_of(data)
+  groups <- levels(rows[[by]])
   means <- sapply(features, function(feature) {
     cell_means(data, formula, feature, id, weights, by)
   }, simplify = FALSE)
-  rows <- lapply(groups[-1L], function(group) {
+  tables <- lapply(groups[-1L], function(group) {
     do.call(rbind, lapply(features, function(feature) {
-      all_levels <- levels(data[[feature]])
+      all_levels <- levels(rows[[feature]])
       cells <- means[[feature]]
       here <- (match(group, groups) - 1L) * length(all_levels) + seq_along(all_levels)
       first <- seq_along(all_levels)
-      variance <- diag(cells$vcov)[here] + diag(cells$vcov)[first] - 2 * cells$vcov[cbind(here, first)]
+      scale <- c(1, 1)
+      if (!is.null(counted)) {
+        scale <- sqrt(small_sample(counted[c(group, groups[1L])]) / small_sample(cells$n_clusters))
+      }
+      variance <- scale[1L]^2 * diag(cells$vcov)[here] + scale[2L]^2 * diag(cells$vcov)[first] -
+        2 * scale[1L] * scale[2L] * cells$vcov[cbind(here, first)]
       difference <- cells$estimate[here] - cells$estimate[first]
-      table <- tidy_rows(formula, "mm_difference", feature, all_levels, difference, sqrt(variance), alpha)
+      table <- tidy_rows(formula, "mm_difference", feature, all_levels, difference, sqrt(pmax(variance, 0)), alpha)
       label_groups(table, by, group, groups)
     }))
   })
-  stack_rows(rows)
+  stack_rows(tables)
+}
+
+small_sample <- function(clusters) {
+  clusters <- unname(clusters)
+  ifelse(clusters > 1, clusters / (clusters - 1), NA_real_)
 }
 
 # --- rows of repeated pairs --------------------------------------------------------------------------
@@ -114,8 +132,9 @@ survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha 
 #' The data without rows of repeated pairs, with a warning
 #'
 #' @param named Columns that the call names; where `repeat` is one of them all rows stay.
+#' @noRd
 without_repeats <- function(data, named) {
-  marks <- tolower(as.character(data[["repeat"]]))
+  marks <- tolower(as.character(rows_of(data)[["repeat"]]))
   again <- marks %in% c("true", "t", "1")
   if ("repeat" %in% named || !any(again) || !all(is.na(marks) | marks %in% c("true", "t", "1", "false", "f", "0"))) {
     return(data)
@@ -125,7 +144,7 @@ without_repeats <- function(data, named) {
     "include them in the clusters of the earlier pairs, write these (column 'repeat_of') into their pair_id and FALSE",
     "into repeat; to silence this warning, drop the rows"
   ), if (sum(again) == 1L) "One row" else paste(format(sum(again), big.mark = ","), "rows")), call. = FALSE)
-  data[!again, , drop = FALSE]
+  if (is.data.frame(data)) data[!again, , drop = FALSE] else data[!again, ]
 }
 
 # --- from columns to factors -------------------------------------------------------------------------
@@ -133,9 +152,11 @@ without_repeats <- function(data, named) {
 #' The data with the named columns as unordered factors
 #'
 #' Levels keep their order; text gets its levels in the order of code points, logical columns FALSE before TRUE.
+#' @noRd
 with_factors <- function(data, columns) {
-  for (name in columns) data[[name]] <- unordered_factor(data[[name]], name)
-  data
+  rows <- rows_of(data)
+  for (name in columns) rows[[name]] <- unordered_factor(rows[[name]], name)
+  with_rows(data, rows)
 }
 
 unordered_factor <- function(column, name) {
@@ -150,6 +171,7 @@ unordered_factor <- function(column, name) {
 # --- from a fit to effects ---------------------------------------------------------------------------
 
 feature_effects <- function(fit, data, formula, feature) {
+  data <- rows_of(data)
   all_levels <- levels(data[[feature]])
   used <- fit$xlevels[[feature]]
   partner <- partners_of(formula)[feature]
@@ -171,6 +193,7 @@ feature_effects <- function(fit, data, formula, feature) {
 }
 
 #' Levels of the partner that occur with both levels of the feature, in rows that enter the fit
+#' @noRd
 shared_partners <- function(data, formula, feature, partner, level, reference) {
   complete <- data[stats::complete.cases(data[c(outcome_of(formula), features_of(formula))]), ]
   occurs <- table(complete[[feature]], complete[[partner]])[c(level, reference), ] > 0
@@ -178,6 +201,7 @@ shared_partners <- function(data, formula, feature, partner, level, reference) {
 }
 
 #' Row of the design matrix with the given levels, all other features at their reference
+#' @noRd
 predictor <- function(fit, at) {
   values <- sapply(names(fit$xlevels), function(name) {
     level <- if (is.null(at[[name]])) fit$xlevels[[name]][1L] else at[[name]]
@@ -188,6 +212,7 @@ predictor <- function(fit, at) {
 }
 
 #' Estimates and standard errors of linear combinations; NULL gives NA
+#' @noRd
 combine <- function(fit, contrasts) {
   coefficients <- ifelse(fit$aliased, 0, fit$coef)
   covariance <- fit$vcov
@@ -202,13 +227,17 @@ combine <- function(fit, contrasts) {
 }
 
 #' Means of the outcome in the cells of a feature, or of a feature within subgroups (feature fastest)
+#' @noRd
 cell_means <- function(data, formula, feature, id, weights, by = NULL, strata = NULL) {
-  cells <- if (is.null(by)) data[[feature]] else interaction(data[c(feature, by)], lex.order = FALSE)
+  rows <- rows_of(data)
+  cells <- if (is.null(by)) rows[[feature]] else interaction(rows[c(feature, by)], lex.order = FALSE)
   slots <- seq_len(nlevels(cells))
-  data[["(cell)"]] <- factor(as.integer(cells), levels = slots)
+  rows[["(cell)"]] <- factor(as.integer(cells), levels = slots)
+  data <- with_rows(data, rows)
   fit <- fit_survey(data, paste(backquoted(outcome_of(formula)), "~ 0 + `(cell)`"), id, weights, strata = strata)
   place <- match(slots, as.integer(fit$xlevels[["(cell)"]]))
-  list(estimate = unname(fit$coef)[place], vcov = unname(fit$vcov)[place, place, drop = FALSE])
+  vcov <- unname(fit$vcov)[place, place, drop = FALSE]
+  list(estimate = unname(fit$coef)[place], vcov = vcov, n_clusters = fit$n_clusters)
 }
 
 # --- formulas and tables -----------------------------------------------------------------------------
@@ -218,6 +247,7 @@ outcome_of <- function(formula) all.vars(formula[[2L]])
 features_of <- function(formula) all.vars(formula[[3L]])
 
 #' The partner of each restricted feature, named by the feature
+#' @noRd
 partners_of <- function(formula) {
   terms <- stats::terms(formula)
   order <- attr(terms, "order")

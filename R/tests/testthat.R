@@ -1,0 +1,4 @@
+library(testthat)
+library(conjury)
+
+test_check("conjury")

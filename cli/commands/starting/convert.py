@@ -1,0 +1,44 @@
+"""The command ``convert``: a table in another format, with its level order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...options import LevelsFile
+from ...printing import console
+
+
+def convert(
+    table: Annotated[Path, typer.Argument(help="A table: .parquet, .csv or .csv.gz.")],
+    out: Annotated[Path, typer.Option("--out", help="The same rows: .parquet, .csv or .csv.gz.")],
+    levels: LevelsFile = None,
+) -> None:
+    """Write a table in another format; beside a CSV, the level order goes into NAME.levels.json."""
+    import json
+
+    import pandas as pd
+
+    from conjury.inference.errors import InputError, counted
+    from conjury.inference.tables.columns import companion
+    from conjury.inference.tables.files import check_ending, read_table, write_table
+    from conjury.inference.tables.writing import whole
+
+    check_ending(out)
+    if out.resolve() == table.resolve():
+        raise InputError(f"{out} is the table itself; name another file with --out.")
+    frame = read_table(table, levels=levels)
+    write_table(frame, out)
+    written = [out]
+    kept = {
+        str(name): [str(level) for level in column.cat.categories]
+        for name, column in frame.items()
+        if isinstance(column.dtype, pd.CategoricalDtype)
+    }
+    if out.suffix != ".parquet" and kept:
+        written.append(companion(out, "levels"))
+        with whole(written[1]) as file:
+            file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+    console.print(f"{counted(len(frame), 'row')} in {' and '.join(map(str, written))}")
