@@ -10,10 +10,10 @@ import pandas as pd
 from .plan import PanelPlan, panel_name_of
 from .storage.reading import Stored
 
-FINISHED, ACTIVE, LEFT = "finished", "active", "left"
+FINISHED, ACTIVE, LEFT, FAILED = "finished", "active", "left", "failed_checks"
 STATES = (
     *(FINISHED, ACTIVE, LEFT),
-    *("timed_out", "failed_checks", "screened_out", "full", "declined"),
+    *("timed_out", FAILED, "screened_out", "full", "declined"),
 )
 
 

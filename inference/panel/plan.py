@@ -88,15 +88,20 @@ class PanelPlan:
     by_number: Mapping[int, Slot] = field(default_factory=dict)
 
     def sha256(self) -> str:
-        """Hash of who sees what on which pages, and of how it is answered; texts of pages may change."""
+        """Hash of who sees what on which pages, and of how it is answered.
+
+        What is seen is the words, and the content of pictures and clips. Texts of pages may change.
+        """
         section, digest = self.section, hashlib.sha256()
         pages = (section.consent is not None, section.instructions is not None)
         digest.update(repr((self.study.response, *pages, section.attention, section.questions)).encode())
         for slot in self.slots:
             digest.update(repr((slot.number, slot.name, slot.tasks, slot.practice)).encode())
-        for name in sorted({name for slot in self.slots for task in slot.tasks for name in task.subjects}):
+        every = (task for slot in self.slots for task in (*slot.tasks, slot.practice) if task is not None)
+        for name in sorted({name for task in every for name in task.subjects}):
             one = self.shown.of(name)
-            digest.update(repr((name, one.fields, one.media_name, one.kind)).encode())
+            content = "" if one.media_name is None else _content(self.shown.files[one.media_name][0])
+            digest.update(repr((name, one.fields, one.lines, one.kind, content)).encode())
         return digest.hexdigest()
 
 
@@ -117,7 +122,7 @@ def make_plan(
     out : path, optional
         Folder of the run; by default ``runs/STUDY``.
     people : int, optional
-        Number of slots; by default that of the study file.
+        Number of slots; by default that of the run before, else that of the study file.
     images : bool, optional
         Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``; by
         default as in the run before, else not.
@@ -139,12 +144,18 @@ def make_plan(
     folder = run_folder(known, out)
     images = _pictured(folder, images, known.here)
     if isinstance(known, ItemStudy):
-        plan = _of_items(known, section, folder, people or section.people)
+        plan = _of_items(known, section, folder, people)
     elif isinstance(known, Study):
-        plan = _of_pairs(known, section, folder, people or section.people, images, pictures)
+        plan = _of_pairs(known, section, folder, people, images, pictures)
     else:
         raise InputError(f"Study {known.name} is of no kind that people can judge; use conjoint or items.")
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
+
+
+def _content(path: Path) -> str:
+    """Hash of a picture or clip."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def has_begun(study: AnyStudy, out: str | Path | None) -> bool:
@@ -199,7 +210,7 @@ def _of_pairs(
         )
     design = folder.design
     if design is None or design.panel is None or people is not None:
-        wanted = study.design.respondents if people is None else people
+        wanted = people or section.people or study.design.respondents
         if not 0 < wanted <= RESPONDENTS:
             raise InputError(f"--people {wanted:,}: give a number from 1 to {RESPONDENTS:,}.")
         if design is None or design.panel is None or _own(design) != wanted:
@@ -266,7 +277,7 @@ def _of_items(study: ItemStudy, section: PanelSection, folder: RunFolder, people
     if path.is_file() and people is None:
         assignment = read_table(path)
     else:
-        assignment = _assigned(study, section, used, people)
+        assignment = _assigned(study, section, used, people or section.people)
         save_assignment(assignment, folder.path / "design")
     unknown = set(assignment["item_id"].astype(str)) - set(items["item_id"].astype(str))
     if unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -106,10 +107,10 @@ def figures_of(plan: PanelPlan, stored: Stored, now: float) -> PanelFigures:
 def _quotas(plan: PanelPlan, stored: Stored, known: Participations) -> list[QuotaFigure]:
     taking_part = known.people["state"].isin([FINISHED, ACTIVE])
     counted = stored.quotas[stored.quotas["visit"].map(taking_part).fillna(False).to_numpy(bool)]
-    people = counted["quota"].value_counts()
+    people = Counter(zip(counted["question"], counted["option"], strict=True))
     return [
-        QuotaFigure(one.question, one.option, int(people.get(number, 0)), one.people)
-        for number, one in enumerate(plan.section.quotas)
+        QuotaFigure(one.question, one.option, people[one.question, one.option], one.people)
+        for one in plan.section.quotas
     ]
 
 

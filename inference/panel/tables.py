@@ -15,6 +15,7 @@ from ..collecting.run_tables import choices_from_judgments
 from ..design.profiles import factor
 from ..study.asking import Choice, Label, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
+from ..study.panel import AFTER_ANSWERS, RESPONDENT_COLUMNS
 from ..tables.columns import as_text
 from ..tables.files import write_table
 from ..tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
@@ -226,10 +227,10 @@ def _respondents(
         "attention_failed": people["checks_failed"].astype("Int64"),
         "consistent": people["judge_id"].map(_consistency(choices, judgments)).astype(float),
         "straight": people["number"].map(straight_lines(tasks)["share"]).astype(float),
-        **_answers_to_questions(plan, known, people["number"]),
         "origin": _text(origin, len(people)),
     }
-    return pd.DataFrame(columns)
+    answers = _answers_to_questions(plan, known, people["number"])
+    return pd.DataFrame(columns | answers)[[*RESPONDENT_COLUMNS, *answers, *AFTER_ANSWERS]]
 
 
 def _state(values: pd.Series[Any]) -> Any:

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from ..errors import InputError
 from .plan import PanelPlan, Slot
@@ -25,13 +24,14 @@ from .steps import AttentionStep, Ended, EndStep, Pages, QuestionsStep, Step, Ta
 from .storage import visiting as rows
 from .storage.forgetting import forget_person
 from .storage.opening import FILE, Database, open_database, open_existing
+from .storage.quotas import join_quotas, make_room
 from .storage.reading import read_stored
+from .storage.schema import LONGEST
 from .storage.visiting import VisitRow
 from .tables import PanelTables, tables_of
 
 SIMULATED = "simulated"
 TOKEN = "researcher_token_sha256"
-LONGEST = 256  # characters of a parameter of the address
 WIDEST = 100_000  # pixels of a screen
 MOST_LOST = 1_000_000
 LONGEST_MS = 30 * 24 * 3_600_000.0
@@ -40,6 +40,10 @@ DEVICES = ("phone", "tablet", "computer")
 
 class UnknownVisit(InputError):
     """There is no visit with this id."""
+
+
+class _NoSlot(Exception):
+    """The last free slot was filled while somebody arrived."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,11 @@ class Visits:
         return self._database.place
 
     def arrive(
-        self, parameters: Mapping[str, str], device: Mapping[str, str], language: str
+        self,
+        parameters: Mapping[str, str],
+        device: Mapping[str, str],
+        language: str,
+        visit: str | None = None,
     ) -> str | EndStep:
         """Begin a visit, or go on with that of the same person of a platform.
 
@@ -170,6 +178,9 @@ class Visits:
             (``yes``, ``no``); all optional, others are dropped.
         language : str
             Language of the pages, one of the section's ``languages``; the first of them for any other.
+        visit : str, optional
+            Id of the visit, at most 64 characters, by default a random one. Arriving twice with the same is
+            one visit.
 
         Returns
         -------
@@ -183,16 +194,16 @@ class Visits:
         person = named.get(recruiting.person)
         if person is None and recruiting.required:
             return EndStep(0, 0, "no_person")
-        known = self._known_person(person)
-        if known is not None:
-            return known
+        if person is not None:
+            with self._database.read() as connection:
+                known = rows.visit_of_person(connection, person)
+            if known is not None:
+                return known
         try:
-            return self._begin(named, device, self._language(language))
-        except IntegrityError:  # the same person arrived at the same moment
-            known = self._known_person(person)
-            if known is None:
-                raise
-            return known
+            return self._begin(visit or secrets.token_urlsafe(16), named, device, self._language(language))
+        except _NoSlot:
+            full = self.plan.section.full
+            return EndStep(0, 0, "full", full.code, full.redirect)
 
     def step(self, visit: str) -> Step:
         """Return the page that a person is on.
@@ -305,7 +316,7 @@ class Visits:
 
     def forget(self, identifier: str) -> int:
         """Erase the identifiers of one person; the answers stay. Returns the number of people erased."""
-        return forget_person(self._database, identifier.strip()[:LONGEST])
+        return forget_person(self._database, identifier)
 
     def close(self) -> None:
         """Close the database."""
@@ -313,20 +324,23 @@ class Visits:
 
     # ---- inside a transaction ----
 
-    def _begin(self, named: Mapping[str, str], device: Mapping[str, str], language: str) -> str | EndStep:
-        now, visit = self._now(), secrets.token_urlsafe(16)
+    def _begin(self, visit: str, named: Mapping[str, str], device: Mapping[str, str], language: str) -> str:
+        """Add a visit, unless the person or the visit came at the same moment; `_NoSlot` changes nothing."""
+        now, person = self._now(), self.plan.section.recruiting.person
         values = {"id": visit, "language": language, "started": now, "last": now, **_device(device)}
         with self._database.write() as connection:
             self._database.alone(connection)
+            known = rows.visit_of_person(connection, named[person]) if person in named else None
+            if known is not None or rows.find_visit(connection, visit) is not None:
+                return known or visit
             if rows.free_slot(connection, now) is None:
-                full = self.plan.section.full
-                return EndStep(0, 0, "full", full.code, full.redirect)
-            number = rows.add_visit(connection, values, named, self.plan.section.recruiting.person)
+                raise _NoSlot
+            number = rows.add_visit(connection, values, named, person)
             if not self._pages.before:
-                row = VisitRow(
-                    number, visit, language, 1, self._take_slot(connection, number, now), None, 0, 0
-                )
-                rows.save_visit(connection, row, now)
+                slot = self._take_slot(connection, number, now)
+                if slot is None:  # its holder finished after the time limit, in another transaction
+                    raise _NoSlot
+                rows.save_visit(connection, VisitRow(number, visit, language, 1, slot, None, 0, 0), now)
         return visit
 
     def _go_on(
@@ -364,13 +378,12 @@ class Visits:
     def _admit(self, connection: Connection, visit: int, kept: Mapping[str, str], now: float) -> int | None:
         """Give a slot to a visit, unless one of its quotas is full or none is free."""
         self._database.alone(connection)
-        quotas = enumerate(self.plan.section.quotas)
-        wanted = {number: one for number, one in quotas if kept.get(one.question) == one.option}
-        if wanted:
-            counts = rows.quota_counts(connection, now)
-            if any(counts.get(number, 0) >= one.people for number, one in wanted.items()):
-                return None
-            rows.join_quotas(connection, visit, list(wanted))
+        section = self.plan.section
+        wanted = [one for one in section.quotas if kept.get(one.question) == one.option]
+        if not make_room(connection, wanted, now):
+            return None
+        chosen = [one.id for one in section.first_questions if one.form == "options" and one.id in kept]
+        join_quotas(connection, visit, {name: kept[name] for name in chosen})
         return self._take_slot(connection, visit, now)
 
     def _take_slot(self, connection: Connection, visit: int, now: float) -> int | None:
@@ -385,12 +398,6 @@ class Visits:
         if ended is not None:
             return self._pages.end(ended, row.page, row.slot, row.language)
         return self._pages.steps(row.slot, row.language)[row.page - 1]
-
-    def _known_person(self, person: str | None) -> str | None:
-        if person is None:
-            return None
-        with self._database.read() as connection:
-            return rows.visit_of_person(connection, person)
 
     def _language(self, language: str) -> str:
         known = self.plan.section.languages

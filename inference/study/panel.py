@@ -15,11 +15,17 @@ from .base import Amount, Count, Identifier, Location, Part, Problem, Text, dupl
 LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 PARAMETER = r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$"
 ADDRESS = r"^https?://[^\s<>\"']+$"
-NOT_COLUMNS = (
-    *("judge_id", "judge_kind", "slot", "state", "language", "started", "finished", "seconds"),
-    *("task_seconds", "focus_lost", "focus_lost_seconds", "device", "width", "height", "touch", "straight"),
-    *("attention_passed", "attention_failed", "consistent", "quota"),
+RESPONDENT_COLUMNS = (  # columns of respondents, before the answers to questions
+    *("judge_id", "judge_kind", "panel", "slot", "state", "language", "started", "finished", "seconds"),
+    *("tasks", "task_seconds", "focus_lost", "focus_lost_seconds", "device", "width", "height", "touch"),
+    *("attention_passed", "attention_failed", "consistent", "straight"),
 )
+AFTER_ANSWERS = ("origin",)
+FIELDED_COLUMNS = (  # the same of people who answered in another program
+    *("judge_id", "judge_kind", "panel", "slot", "state", "started", "finished", "seconds", "tasks"),
+    *("task_seconds", "attention_passed", "attention_failed", "consistent", "excluded"),
+)
+NOT_COLUMNS = {*RESPONDENT_COLUMNS, *AFTER_ANSWERS, *FIELDED_COLUMNS, "quota"}  # no ids of questions
 
 Language = Annotated[str, Field(pattern=LANGUAGE)]
 Parameter = Annotated[str, Field(pattern=PARAMETER)]

@@ -86,6 +86,21 @@ def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_p
     assert command._places(moderation, command.Served(demo=True), tmp_path) is None
 
 
+def test_a_demonstration_with_fewer_places_than_the_study_goes_on(ran, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(command, "DEMO", 2)
+    study = str(write_towns(tmp_path / "study", {"people": 5}))
+    ran("panel", study, "--demo", "--no-stay")
+    assert "12 rows" in ran("panel", "export", study, "--out", "runs/towns_demo")
+    ran("panel", study, "--demo", "--no-stay")
+
+
+def test_people_of_an_export_are_those_of_its_import(ran, refused, tmp_path) -> None:
+    study = str(write_towns(tmp_path / "study", {"people": 5}))
+    ran("export", study, "--to", "jspsych", "--people", "2")
+    Path("data.json").write_text("[]")
+    assert "there are no trials" in refused("import", "data.json", "--format", "jspsych", "--study", study)
+
+
 def test_real_people_do_not_join_a_demonstration(ran, refused, towns) -> None:
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     text = refused("panel", towns, "--people", "1", "--out", "runs/towns_demo")

@@ -29,13 +29,14 @@ class Shown:
         int | None,
         typer.Option(
             min=1,
-            help="Slots: participations that are wanted; else the study's.",
+            help="Slots: participations that are wanted; else the run's or the study's.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
     images: Annotated[
-        bool, typer.Option("--images", help="Show profiles as the pictures that `conjury render` has drawn.")
-    ] = False
+        bool | None,
+        typer.Option(help="Show profiles as pictures that `conjury render` has drawn; by default as before."),
+    ] = None
     pictures: Annotated[Path, typer.Option(help="Folder of these pictures.")] = Path("stimuli")
     media_url: Annotated[
         str | None,

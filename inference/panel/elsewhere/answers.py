@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from ...collecting.run_tables import choices_from_judgments
 from ...design.profiles import factor
 from ...errors import InputError, did_you_mean
 from ...humans.rules import counts
-from ...study.asking import Choice, LabelLevel, Ratings
-from ...study.panel import PanelSection
+from ...study.asking import Choice, Ratings
+from ...study.panel import FIELDED_COLUMNS, PanelSection
 from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
-from ..participations import FINISHED, LEFT, STATES
+from ..participations import FAILED, FINISHED, LEFT, STATES
 from ..plan import PanelPlan, PlannedTask, Slot, panel_name_of
 from ..tables import ratings_agree, repeats_agree
-from .asked import Answer, Option, answers_of, plan_name
+from .asked import Answer, answers_of, options_of, plan_name
 
 HUMAN = JUDGE_KINDS[0]
 NOT_PEOPLE = ("preview", "test", "spam")  # marks of responses that are no answers of people to the survey
@@ -57,6 +57,7 @@ class Visit:
     ended: pd.Timestamp | None = None
     duration: float | None = None
     finished: bool = True
+    failed_checks: bool = False  # as many as end a participation
     excluded: tuple[str, ...] = ()
 
 
@@ -79,7 +80,7 @@ class Fielded:
     notes: tuple[str, ...]
 
 
-def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, numbered: bool = False) -> Fielded:
+def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool = False) -> Fielded:
     """Turn the answers of visits into tables, by who sees what.
 
     Parameters
@@ -88,8 +89,8 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, numbered: b
     visits : sequence of Visit
     source : str
         Name of the export, for errors.
-    numbered : bool
-        Whether an answer may be the number of an option, as in exports of numeric values.
+    coded : bool
+        Whether an answer is the code of an option or its label, as in exports of Qualtrics.
 
     Raises
     ------
@@ -99,13 +100,14 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, numbered: b
     slots = {slot.name: slot for slot in plan.slots}
     for visit in visits:
         _check(visit, plan, slots, source)
-    people = [visit for visit in visits if not set(visit.excluded) & set(NOT_PEOPLE)]
+    real = [visit for visit in visits if not set(visit.excluded) & set(NOT_PEOPLE)]
+    people = first_of_each_slot([_checked(plan.section, visit, coded) for visit in real])
     judges = judge_names(people)
     finished = [visit for visit in people if visit.finished]
     rows = [
         row
         for visit, judge in zip(people, judges, strict=True)
-        for row in _rows(plan, visit, judge, slots[visit.slot], source, numbered)
+        for row in _rows(plan, visit, judge, slots[visit.slot], source, coded)
         if visit.finished
     ]
     if not rows:
@@ -115,24 +117,52 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, numbered: b
     judgments = _judgments(plan, rows)
     choices = None
     if plan.design is not None:
-        choices = _choices(plan, judgments, people, judges)
-    respondents = _respondents(plan, people, judges, slots, source, numbered)
+        choices = _choices(plan, judgments, people, judges, coded)
+    respondents = _respondents(plan, people, judges, slots, source, coded)
     same = ratings_agree(judgments) if choices is None else repeats_agree(choices)
     consistent = same.groupby("judge_id", sort=False)["same"].mean()
     respondents["consistent"] = respondents["judge_id"].map(consistent).astype(float)
     answers = judgments if choices is None else choices
     kind = "judgments" if choices is None else "choices"
+    apart = f"(in the table of respondents, not in {kind})"
+    failed = sum(visit.failed_checks for visit in people)
     several = sum(count > 1 for count in Counter(visit.slot for visit in finished).values())
     notes = counts(
         {
-            "Responses that are previews, tests or spam (left out)": len(visits) - len(people),
-            f"People who did not finish (in the table of respondents, not in {kind})": len(people)
-            - len(finished),
+            "Responses that are previews, tests or spam (left out)": len(visits) - len(real),
+            "Further answers of people to a slot that they had finished (left out)": len(real) - len(people),
+            f"People who failed too many attention checks {apart}": failed,
+            f"People who did not finish {apart}": len(people) - len(finished) - failed,
             "Slots with more than one person who finished": several,
             "Slots that nobody finished": len(plan.slots) - len({visit.slot for visit in finished}),
         }
     )
     return Fielded(validate(answers, kind, source), respondents, tuple(notes))
+
+
+def _checked(section: PanelSection, visit: Visit, coded: bool) -> Visit:
+    """The visit, which is not finished where too many attention checks were failed."""
+    limit = section.fail_limit
+    if limit is None or _checks(section, visit, coded)[1] < limit:
+        return visit
+    return replace(visit, finished=False, failed_checks=True)
+
+
+def first_of_each_slot(visits: Sequence[Visit]) -> list[Visit]:
+    """Drop what a person answered to a slot that they had finished before, as after loading the page again.
+
+    The first is that which ended first; where no times are known, that which comes first.
+    """
+    first: dict[tuple[str, str], Visit] = {}
+    for visit in visits:
+        before = first.get((visit.person, visit.slot))
+        if visit.finished and (before is None or _earlier(visit, before)):
+            first[visit.person, visit.slot] = visit
+    return [visit for visit in visits if not visit.finished or first[visit.person, visit.slot] is visit]
+
+
+def _earlier(visit: Visit, other: Visit) -> bool:
+    return visit.ended is not None and other.ended is not None and visit.ended < other.ended
 
 
 def judge_names(visits: Sequence[Visit]) -> list[str]:
@@ -164,7 +194,7 @@ def _check(visit: Visit, plan: PanelPlan, slots: Mapping[str, Slot], source: str
 
 
 def _rows(
-    plan: PanelPlan, visit: Visit, judge: str, slot: Slot, source: str, numbered: bool
+    plan: PanelPlan, visit: Visit, judge: str, slot: Slot, source: str, coded: bool
 ) -> Iterator[dict[str, Any]]:
     """One row per answer that a task asks for; none of tasks without any answer."""
     for number, task in enumerate(slot.tasks):
@@ -174,7 +204,7 @@ def _rows(
             continue
         for one in asked:
             text = given[one.id]
-            value = None if text is None else one.read(text, numbered)
+            value = None if text is None else one.read(text, coded)
             if text is not None and value is None:
                 raise _no_answer(visit, (number, one.id), one, text, source)
             yield {
@@ -231,7 +261,7 @@ def _judgments(plan: PanelPlan, rows: Sequence[Mapping[str, Any]]) -> pd.DataFra
 
 
 def _choices(
-    plan: PanelPlan, judgments: pd.DataFrame, people: Sequence[Visit], judges: Sequence[str]
+    plan: PanelPlan, judgments: pd.DataFrame, people: Sequence[Visit], judges: Sequence[str], coded: bool
 ) -> pd.DataFrame:
     """Two rows per task, one for each profile that was seen, as a panel has them."""
     design, response = plan.design, plan.study.response
@@ -247,10 +277,10 @@ def _choices(
     measured = judgments[[*keys, "task", "seconds", "panel"]].rename(columns={"task_id": "pair_id"})
     choices = choices.merge(measured, on=["judge_id", "pair_id", "sample"], how="left", sort=False)
     if plan.section.attention:
-        failed = {
-            judge: _checks(plan.section, visit, True)[1] for visit, judge in zip(people, judges, strict=True)
-        }
-        choices["attention_passed"] = choices["judge_id"].map(failed).eq(0).astype("boolean")
+        failed: Counter[str] = Counter()
+        for visit, judge in zip(people, judges, strict=True):
+            failed[judge] += _checks(plan.section, visit, coded)[1] if visit.finished else 0
+        choices["attention_passed"] = choices["judge_id"].map(failed.__getitem__).eq(0).astype("boolean")
     return choices
 
 
@@ -260,18 +290,18 @@ def _respondents(
     judges: Sequence[str],
     slots: Mapping[str, Slot],
     source: str,
-    numbered: bool,
+    coded: bool,
 ) -> pd.DataFrame:
     """One row per visit: state, times, checks, and answers to the questions of the study."""
     rows = []
     for visit, judge in zip(people, judges, strict=True):
-        passed, failed = _checks(plan.section, visit, numbered)
+        passed, failed = _checks(plan.section, visit, coded)
         row: dict[str, Any] = {
             "judge_id": judge,
             "judge_kind": HUMAN,
             "panel": panel_name_of(plan.study),
             "slot": slots[visit.slot].name,
-            "state": FINISHED if visit.finished else LEFT,
+            "state": FAILED if visit.failed_checks else FINISHED if visit.finished else LEFT,
             "started": visit.started,
             "finished": visit.ended if visit.finished else None,
             "seconds": visit.duration if visit.finished else None,
@@ -279,10 +309,12 @@ def _respondents(
             "task_seconds": sum(visit.seconds.values()),
             "attention_passed": passed,
             "attention_failed": failed,
+            "consistent": np.nan,
             "excluded": "; ".join(visit.excluded) or None,
         }
-        rows.append(row | _background(plan.section, visit, source, numbered))
-    frame = pd.DataFrame(rows).convert_dtypes()
+        rows.append(row | _background(plan.section, visit, source, coded))
+    questions = [question.id for question in plan.section.questions]
+    frame = pd.DataFrame(rows)[[*FIELDED_COLUMNS, *questions]].convert_dtypes()
     for question in plan.section.questions:
         if question.form == "options":
             levels = pd.CategoricalDtype([option.id for option in question.options])
@@ -293,7 +325,7 @@ def _respondents(
     return frame.astype({"judge_kind": kinds, "state": pd.CategoricalDtype(list(STATES))})
 
 
-def _background(section: PanelSection, visit: Visit, source: str, numbered: bool) -> dict[str, str | None]:
+def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -> dict[str, str | None]:
     """Answers to the questions of the study; InputError for an answer that is none of the options."""
     answers: dict[str, str | None] = {}
     for question in section.questions:
@@ -303,11 +335,11 @@ def _background(section: PanelSection, visit: Visit, source: str, numbered: bool
             asked = Answer(
                 question.id,
                 question.label,
-                _options(question.options),
+                options_of(question.options),
                 -(10**18) if low is None else low,
                 10**18 if high is None else high,
             )
-            value = asked.read(text, numbered)
+            value = asked.read(text, coded)
             if value is None:
                 raise _no_answer(visit, (-1, question.id), asked, text, source)
             text = value
@@ -315,19 +347,15 @@ def _background(section: PanelSection, visit: Visit, source: str, numbered: bool
     return answers
 
 
-def _checks(section: PanelSection, visit: Visit, numbered: bool) -> tuple[int, int]:
+def _checks(section: PanelSection, visit: Visit, coded: bool) -> tuple[int, int]:
     """How many attention checks were passed and failed."""
     given = [
-        (check, Answer(check.id, check.text, _options(check.options)).read(visit.checks[check.id], numbered))
+        (check, Answer(check.id, check.text, options_of(check.options)).read(visit.checks[check.id], coded))
         for check in section.attention
         if check.id in visit.checks
     ]
     passed = sum(value == check.right for check, value in given)
     return passed, len(given) - passed
-
-
-def _options(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
-    return tuple(Option(level.id, level.label) for level in levels)
 
 
 __all__ = ["Fielded", "Visit", "tables_of"]

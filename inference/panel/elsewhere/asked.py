@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import InputError, MissingDependency
 from ...humans.texts import to_number
-from ...study.asking import Choice, Label, LineLabels, Ratings, Scale
+from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
 from ...tables.limits import EXPORT_BYTES, read_content
 from ...tables.schema import POSITIONS
@@ -20,6 +20,7 @@ from ..web.languages import Catalogue, load_catalogues
 
 CHOICE = "choice"  # id of the answer to a pair
 MOST_OPTIONS = 21  # points of a scale that are shown as options; a scale with more of them takes a number
+FIRST_CODE = 1001  # of options that are no numbers; lower ones are often labels, such as those of ages
 PLAN = "conjury_plan"  # where an export states to which plan its answers belong
 HASH_LENGTH = 16
 FOLDER = "elsewhere"  # in the folder of a run, with a folder per program
@@ -44,20 +45,36 @@ class Answer:
     maximum: int = 0
     text: str = ""  # line that takes a label
 
-    def read(self, given: str, numbered: bool = False) -> str | None:
-        """Find the value of an answer by itself, its label, or its number; None where it is none of them."""
+    def read(self, given: str, coded: bool = False) -> str | None:
+        """Find the value of an answer by itself or its label; None where it is neither.
+
+        With ``coded`` it is a label or one of `codes_of`: exports of Qualtrics contain no values.
+        """
         given = html.unescape(given).strip()
         if not self.options:
             number = to_number(given)
             whole = number is not None and number.is_integer() and self.minimum <= number <= self.maximum
             return str(int(number)) if whole and number is not None else None
-        for name in ("value", "label"):
-            for option in self.options:
-                if " ".join(getattr(option, name).split()) == " ".join(given.split()):
-                    return option.value
-        if numbered and given.isdigit() and 0 < int(given) <= len(self.options):
-            return self.options[int(given) - 1].value
+        values, labels = ([option.value for option in self.options], [one.label for one in self.options])
+        for names in (codes_of(self.options) if coded else values, labels):
+            for name, value in zip(names, values, strict=True):
+                if " ".join(name.split()) == " ".join(given.split()):
+                    return value
         return None
+
+
+def codes_of(options: Sequence[Option]) -> list[str]:
+    """Numbers of options in numeric exports: ratings are their own, others have numbers that no label has."""
+    values, labels = [option.value for option in options], [option.label.strip() for option in options]
+    numbers = all(value.lstrip("-").isdigit() for value in values)
+    if numbers and all(
+        label == value or label not in values for value, label in zip(values, labels, strict=True)
+    ):
+        return values
+    first = FIRST_CODE
+    while {str(first + place) for place in range(len(options))} & set(labels):
+        first += FIRST_CODE
+    return [str(first + place) for place in range(len(options))]
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,7 @@ def answers_of(study: Study | ItemStudy, shown: Shown | None = None) -> tuple[An
     if isinstance(response, Ratings):
         return tuple(_of_scale(scale) for scale in response.scales)
     if isinstance(response, Label | LineLabels):
-        options = tuple(Option(level.id, level.label) for level in response.labels)
+        options = options_of(response.labels)
         if isinstance(response, Label):
             return (Answer(response.id, study.question, options),)
         lines = () if shown is None else shown.lines
@@ -87,6 +104,11 @@ def answers_of(study: Study | ItemStudy, shown: Shown | None = None) -> tuple[An
             for number, line in enumerate(lines, start=1)
         )
     raise InputError(f"Study {study.name} asks for text; people give choices, ratings or labels.")
+
+
+def options_of(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
+    """Options of a question or a check."""
+    return tuple(Option(level.id, level.label) for level in levels)
 
 
 def _of_scale(scale: Scale) -> Answer:

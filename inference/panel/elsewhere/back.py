@@ -46,7 +46,7 @@ def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
     """
     check_program(program, plan.folder)
     visits = list(READERS[program](Path(path), plan))
-    return tables_of(plan, visits, str(path), numbered=program == "qualtrics")
+    return tables_of(plan, visits, str(path), coded=program == "qualtrics")
 
 
 def check_program(program: str, run: Path) -> None:

@@ -22,10 +22,12 @@ from ..plan import PanelPlan, Slot
 from .asked import (
     PLAN,
     Files,
+    Option,
     catalogue_of,
     field_names,
     hosted,
     markdown_html,
+    options_of,
     plan_name,
     refuse_lines,
 )
@@ -42,7 +44,6 @@ from .survey_questions import (
     SurveyQuestions,
     fields_across,
     looped,
-    pairs_of,
     piped,
     plain_text,
     values_of,
@@ -91,7 +92,10 @@ def _notes(plan: PanelPlan) -> Iterator[str]:
     if section.quotas:
         yield "Quotas are not in the file; add them in Qualtrics (Survey, Tools, Quotas)."
     if section.fail_limit is not None and section.fail_limit > 1:
-        yield "Failed attention checks are recorded and do not end the survey."
+        yield (
+            "Failed attention checks do not end the survey; answers of people who fail "
+            f"{section.fail_limit} are left out when they are imported."
+        )
 
 
 @dataclass
@@ -177,8 +181,8 @@ class _Survey(SurveyQuestions):
         yield self._data({PLAN: plan_name(plan)} | self._constants(), section.recruiting.parameters)
         if section.consent is not None:
             text = markdown_html(plan.study, section.consent).replace("$", "&#36;")
-            levels = [("yes", words("consent.agree")), ("no", words("consent.decline"))]
-            asked = self.choice(CONSENT, text, levels)
+            options = Option("yes", words("consent.agree")), Option("no", words("consent.decline"))
+            asked = self.choice(CONSENT, text, options)
             yield self._block(words("consent.title"), [asked])
             yield self._end_if(asked, 2, "Selected", Ending())
         if section.instructions is not None:
@@ -264,7 +268,7 @@ class _Survey(SurveyQuestions):
             yield block
         for check in segment.checks:
             asked_check = self.choice(
-                column_of_attention(check.id), f"<p>{plain_text(check.text)}</p>", pairs_of(check.options)
+                column_of_attention(check.id), f"<p>{plain_text(check.text)}</p>", options_of(check.options)
             )
             yield self._block(f"Attention check {check.id}", [asked_check])
             if self.plan.section.fail_limit == 1:

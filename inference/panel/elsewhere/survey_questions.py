@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...study.asking import Choice, LabelLevel
+from ...study.asking import Choice
 from ...study.panel import Question
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan
 from ..shown import Shown
-from .asked import Answer, answers_of, escaped, field_names, media_html
+from .asked import Answer, Option, answers_of, codes_of, escaped, field_names, media_html, options_of
 from .segments import TIMING, Segment, column_of_question
 
 Json = dict[str, Any]
@@ -66,21 +66,18 @@ class SurveyQuestions:
         if not answer.options:
             return self._entry_field(tag, text, (answer.minimum, answer.maximum), required)
         selector = "SAHR" if all(option.value.lstrip("-").isdigit() for option in answer.options) else "SAVR"
-        levels = [(option.value, option.label) for option in answer.options]
-        return self.choice(tag, text, levels, required, selector)
+        return self.choice(tag, text, answer.options, required, selector)
 
     def choice(
         self,
         tag: str,
         text: str,
-        levels: Sequence[tuple[str, str]],
+        options: Sequence[Option],
         required: bool = True,
         selector: str = "SAVR",
     ) -> Json:
-        """A question with options; what is exported as a number is a rating, or the place of an option."""
-        order = [str(place) for place in range(1, len(levels) + 1)]
-        numbers = all(value.lstrip("-").isdigit() for value, _ in levels)
-        codes = [value for value, _ in levels] if numbers else order
+        """A question with options."""
+        order = [str(place) for place in range(1, len(options) + 1)]
         return self._add(
             tag,
             text,
@@ -89,12 +86,12 @@ class SurveyQuestions:
                 "Selector": selector,
                 "SubSelector": "TX",
                 "Choices": {
-                    place: {"Display": plain_text(label)}
-                    for place, (_, label) in zip(order, levels, strict=True)
+                    place: {"Display": plain_text(option.label)}
+                    for place, option in zip(order, options, strict=True)
                 },
                 "ChoiceOrder": order,
-                "RecodeValues": dict(zip(order, codes, strict=True)),
-                "NextChoiceId": len(levels) + 1,
+                "RecodeValues": dict(zip(order, codes_of(options), strict=True)),
+                "NextChoiceId": len(options) + 1,
             },
             {"Type": "None"},
             required,
@@ -115,7 +112,7 @@ class SurveyQuestions:
         """A background question."""
         tag, text = column_of_question(question.id), f"<p>{plain_text(question.label)}</p>"
         if question.form == "options":
-            return self.choice(tag, text, pairs_of(question.options), question.required)
+            return self.choice(tag, text, options_of(question.options), question.required)
         low, high = question.minimum, question.maximum
         bounds = (-(10**9) if low is None else low, 10**9 if high is None else high)
         return self._entry_field(tag, text, bounds if question.form == "number" else None, question.required)
@@ -164,11 +161,6 @@ def piped(name: str) -> str:
 def looped(place: int) -> str:
     """Field of the present row of Loop & Merge."""
     return f"${{lm://Field/{place}}}"
-
-
-def pairs_of(levels: Sequence[LabelLevel]) -> list[tuple[str, str]]:
-    """Ids and labels of options."""
-    return [(level.id, level.label) for level in levels]
 
 
 def fields_across(plan: PanelPlan) -> int:

@@ -43,7 +43,7 @@ def export_study(
     *,
     out: str | Path | None = None,
     people: int | None = None,
-    images: bool = False,
+    images: bool | None = None,
     pictures: Path = Path("stimuli"),
     media_url: str | None = None,
     offer: Offer | None = None,
@@ -58,9 +58,10 @@ def export_study(
     out : path, optional
         Folder of the run; by default ``runs/STUDY``. What is written is in its folder ``elsewhere``.
     people : int, optional
-        Number of slots; by default that of the study file.
-    images : bool
-        Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``.
+        Number of slots; by default that of the run before, else that of the study file.
+    images : bool, optional
+        Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``; by
+        default as in the run before, else not.
     media_url : str, optional
         Address of the folder to which pictures and clips are uploaded, for Qualtrics and Label Studio.
     offer : Offer, optional

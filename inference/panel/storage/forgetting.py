@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...errors import InputError
+from ...errors import InputError, counted
 from .opening import FILE, Database, checkpoint, open_existing
+from .schema import LONGEST
 from .visiting import forget
 
 RUNS = Path("runs")
+
+
+class LogKept(InputError):
+    """The log of a database could not be emptied, so it may contain what was erased."""
 
 
 def panels_in(run: Path | None) -> list[Path]:
@@ -29,27 +34,42 @@ def forget_everywhere(
     Raises
     ------
     InputError
-        Where no database has the identifier.
+        Where no database has the identifier, or the log of one still contains it.
     """
     opened = [open_existing(url, None)] if url is not None else [open_existing(None, file) for file in panels]
-    erased = []
+    erased, kept = [], []
     for database in opened:
         try:
             erased.append((database.place, forget_person(database, identifier)))
+        except LogKept as error:
+            kept.append(error)
         finally:
             database.close()
+    if kept:
+        raise kept[0]
     if not any(number for _, number in erased):
         places = ", ".join(place for place, _ in erased)
         raise InputError(
-            f"No person has this identifier in {places}; correct it, or name another run with --out."
+            f"No person has this identifier in {places}, and the logs contain nothing erased; correct it, or "
+            "name another run with --out."
         )
     yield from erased
 
 
 def forget_person(database: Database, identifier: str) -> int:
-    """Erase the identifiers of one person from a database and its log; return how many people that were."""
+    """Erase the identifiers of one person from a database and its log; return how many people that were.
+
+    Raises
+    ------
+    LogKept
+        Where the log could not be emptied.
+    """
     with database.write() as connection:
-        erased = forget(connection, identifier)
-    if erased:
-        checkpoint(database)
+        erased = forget(connection, identifier.strip()[:LONGEST])
+    if not checkpoint(database):  # also where nobody was erased, so that doing it again completes it
+        raise LogKept(
+            f"The identifiers of {counted(erased, 'person', 'people')} are erased from the tables of "
+            f"{database.place}, but its log may still contain them, since another program reads it; "
+            "end that program (an export, a backup), and erase them again."
+        )
     return erased

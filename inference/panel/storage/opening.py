@@ -146,6 +146,7 @@ def check_address(url: str) -> str:
 def _engine(url: str, place: str) -> Engine:
     kind = check_address(url)
     options: dict[str, Any] = {"pool_timeout": WAIT, "pool_size": 10, "max_overflow": 10}
+    options["hide_parameters"] = True  # errors are logged, and parameters of statements name people
     if kind == "sqlite":
         options = {**options, "max_overflow": 90, "connect_args": {"timeout": WAIT}}
     try:
@@ -203,11 +204,18 @@ def _compare(stored: Mapping[str, str], expected: Mapping[str, str], place: str)
         )
 
 
-def checkpoint(database: Database) -> None:
-    """Write SQLite's log into its file and empty the log, so that what was erased is gone from both."""
-    if database.embedded:
-        with closing(database.engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+def checkpoint(database: Database) -> bool:
+    """Write SQLite's log into its file and empty the log, so that what was erased is gone from both.
+
+    Returns whether it is empty; it is not where another program reads the database all the time.
+    """
+    if not database.embedded:
+        return True
+    with closing(database.engine.raw_connection()) as connection:
+        cursor = connection.cursor()
+        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        cursor.close()
+    return not busy
 
 
 __all__ = ["FILE", "Database", "check_address", "checkpoint", "open_database", "open_existing"]

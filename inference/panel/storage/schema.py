@@ -15,7 +15,8 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = "1"
+VERSION = "2"
+LONGEST = 256  # characters of an identifier
 metadata = MetaData()
 
 facts = Table(
@@ -66,18 +67,19 @@ answers = Table(
     Column("focus_lost", Integer, nullable=False),
     Column("focus_lost_ms", Double, nullable=False),
 )
-quotas = Table(  # which quotas a person counts in
+quotas = Table(  # answers before the tasks, by which a person counts in quotas whose limits may change
     "quotas",
     metadata,
     Column("visit", Integer, ForeignKey("visits.number"), primary_key=True),
-    Column("quota", Integer, primary_key=True),
+    Column("question", Text, primary_key=True),
+    Column("option", Text, nullable=False),
 )
 identifiers = Table(
     "identifiers",
     metadata,
     Column("visit", Integer, ForeignKey("visits.number"), primary_key=True),
     Column("name", String(64), primary_key=True),
-    Column("value", String(256), nullable=False),
+    Column("value", String(LONGEST), nullable=False),
     Column("person", Boolean, nullable=False),  # whether it names the person
 )
 Index(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
-from .schema import answers, facts, identifiers, quotas, slots, visits
+from .schema import answers, facts, identifiers, slots, visits
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ _FIND = (
     .outerjoin(slots, and_(slots.c.number == visits.c.slot, slots.c.visit == visits.c.number))
     .where(visits.c.id == bindparam("wanted"))
 )
-_LOCK = _FIND.with_for_update(of=visits)
+_LOCK = select(visits.c.number).where(visits.c.id == bindparam("wanted")).with_for_update()
 _SAVE = (
     update(visits)
     .where(visits.c.number == bindparam("wanted"))
@@ -48,7 +48,10 @@ _ADD_ANSWER = insert(answers)
 
 def find_visit(connection: Connection, visit: str, *, lock: bool = False) -> VisitRow | None:
     """Read the row of a visit, which no other transaction can change before this one ends if ``lock``."""
-    row = connection.execute(_LOCK if lock else _FIND, {"wanted": visit}).one_or_none()
+    if lock and connection.dialect.name != "sqlite":  # whose writers come one after the other in any case
+        # A statement that waited reads the locked row anew, but not the slot that is joined to it.
+        connection.execute(_LOCK, {"wanted": visit})
+    row = connection.execute(_FIND, {"wanted": visit}).one_or_none()
     return None if row is None else VisitRow(**row._mapping)
 
 
@@ -94,13 +97,14 @@ def add_answer(connection: Connection, fields: Mapping[str, str], **values: Any)
 
 
 def free_slot(connection: Connection, now: float) -> int | None:
-    """Number of the first slot that can be given out."""
-    free = select(func.min(slots.c.number)).where(_is_free(now))
+    """Number of the slot to give out: the first that nobody has, else the one whose time ended first."""
+    order = slots.c.visit.is_not(None), slots.c.until, slots.c.number
+    free = select(slots.c.number).where(_is_free(now)).order_by(*order).limit(1)
     return connection.execute(free).scalar_one_or_none()
 
 
 def take_slot(connection: Connection, visit: int, now: float, until: float) -> int | None:
-    """Give the first free slot to a visit and return its number; None where there is none."""
+    """Give a free slot to a visit and return its number; None where there is none."""
     while (number := free_slot(connection, now)) is not None:
         taken = update(slots).where(slots.c.number == number, _is_free(now)).values(visit=visit, until=until)
         if connection.execute(taken).rowcount:
@@ -126,23 +130,6 @@ def release_slot(connection: Connection, visit: int) -> None:
     """Let the slot of a visit be given out again."""
     own = and_(slots.c.visit == visit, ~slots.c.done)
     connection.execute(update(slots).where(own).values(visit=None, until=None))
-
-
-def quota_counts(connection: Connection, now: float) -> dict[int, int]:
-    """People in each quota: those who filled a slot or hold one within its time."""
-    counted = (
-        select(quotas.c.quota, func.count())
-        .join(slots, slots.c.visit == quotas.c.visit)
-        .where(or_(slots.c.done, slots.c.until >= now))
-        .group_by(quotas.c.quota)
-    )
-    return {int(quota): int(people) for quota, people in connection.execute(counted)}
-
-
-def join_quotas(connection: Connection, visit: int, numbers: Sequence[int]) -> None:
-    """Count a visit in quotas."""
-    if numbers:
-        connection.execute(insert(quotas), [{"visit": visit, "quota": number} for number in numbers])
 
 
 def forget(connection: Connection, value: str) -> int:

@@ -32,19 +32,19 @@ from .security import (
     ProtectionHeaders,
     RateLimit,
     address_of,
+    cookie_name,
     form_token,
-    is_form_token,
     new_session,
+    read_form,
+    visit_name,
 )
 
-COOKIE = "conjury_panel"
 COOKIE_AGE = 30 * 24 * 60 * 60  # seconds
 ANSWER, PARAMETER = "a.", "p."  # what begins the names of answers and of parameters in forms
-FIELDS = 5_000  # of a form
 LONGEST_PARAMETER = 256
 DEVICE = ("device", "width", "height", "touch")
 KEPT = "private, max-age=86400, immutable"
-MESSAGES = {403: "refused", 404: "not_found", 413: "too_large", 429: "too_many", 500: "failed"}
+MESSAGES = {403: "refused", 404: "not_found", 413: "too_large", 415: "refused", 429: "too_many"}
 
 
 def make_app(
@@ -107,11 +107,10 @@ def make_app(
     too_large, too_many = pages.refusal(413), pages.refusal(429)
     middleware = [
         Middleware(ProxyHeadersMiddleware, trusted_hosts=list(trusted_proxies)),
-        Middleware(ProtectionHeaders, secure=secure),
         Middleware(
             SessionMiddleware,
             secret_key=secret.hex(),
-            session_cookie=COOKIE,
+            session_cookie=cookie_name(secret),
             max_age=COOKIE_AGE,
             same_site="lax",
             https_only=secure,
@@ -120,7 +119,10 @@ def make_app(
         Middleware(BodyLimit, most=limits.body, refuse=too_large),
     ]
     handlers = {HTTPException: pages.http_error, Exception: pages.failure}
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    # Around everything, since the page of a failure is made outside of the other middleware.
+    app.middleware_stack = ProtectionHeaders(app.build_middleware_stack(), secure=secure)
+    return app
 
 
 class KeptFiles(StaticFiles):
@@ -179,7 +181,7 @@ class Pages:
 
     async def start(self, request: Request) -> Response:
         """Begin a visit."""
-        form = await self._form(request)
+        form = await read_form(request, self.secret)
         if not self.buckets.allow("arrivals", address_of(request.scope), self.limits.arrivals):
             raise HTTPException(429)
         parameters = _answers(form, PARAMETER)
@@ -187,14 +189,15 @@ class Pages:
         if not device["device"]:
             device = {"device": _kind_of_device(request.headers.get("user-agent", ""))}
         language = _text(form, "language")
-        arrived = await run_in_threadpool(self.visits.arrive, parameters, device, language)
+        person = parameters.get(self.visits.plan.section.recruiting.person, "")
+        visit = visit_name(self.secret, request.session["id"], person)
+        arrived = await run_in_threadpool(self.visits.arrive, parameters, device, language, visit)
         if isinstance(arrived, EndStep):
             page = self._page(request, self.catalogues.get(language) or self._language(request))
             return HTMLResponse(render_step(self.visits.plan.study, arrived, page))
         language = await run_in_threadpool(self.visits.language, arrived)
         request.session.clear()
         request.session.update({"id": new_session(), "visit": arrived, "language": language})
-        person = parameters.get(self.visits.plan.section.recruiting.person)
         if person:
             request.session["person"] = _short(person)
         return RedirectResponse("/visit", status_code=303)
@@ -222,7 +225,7 @@ class Pages:
         visit = request.session.get("visit")
         if visit is None:
             return RedirectResponse("/", status_code=303)
-        form = await self._form(request)
+        form = await read_form(request, self.secret)
         page = self._page(request, self._language(request))
         return await run_in_threadpool(self._stored, request, visit, form, page)
 
@@ -274,15 +277,6 @@ class Pages:
         return render("message.html.j2", page, title=title, kind=kind, again=status != 404)
 
     # ---- what requests have in common ----
-
-    async def _form(self, request: Request) -> FormData:
-        """Read a form that has the token of its session."""
-        form = await request.form(max_files=0, max_fields=FIELDS)
-        crossed = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-        session = str(request.session.get("id", ""))
-        if crossed or not is_form_token(self.secret, session, _text(form, "token")):
-            raise HTTPException(403)
-        return form
 
     def _page(self, request: Request, text: Catalogue) -> Page:
         session = str(request.scope.get("session", {}).get("id", ""))

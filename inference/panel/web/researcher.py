@@ -18,7 +18,7 @@ from ..status import PanelFigures
 from ..visits import Visits
 from .languages import Catalogue, accepted, load_catalogues
 from .pages import Page, field_label, render
-from .security import Buckets, Limits, address_of, form_token, is_form_token, new_session
+from .security import Buckets, Limits, address_of, form_token, new_session, read_form
 
 LANGUAGES = ("en", "es")
 SECONDS = 15  # between two looks at the figures
@@ -51,9 +51,9 @@ class Researcher:
 
     async def show(self, request: Request) -> Response:
         """Show the figures to the researcher, and a form for the token to anybody else."""
-        bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        if bearer:
-            if not await self._is_token(request, bearer):
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":  # other schemes are those of a proxy
+            if not await self._is_token(request, bearer.strip()):
                 raise HTTPException(403)
         elif not request.session.get(SIGNED_IN):
             return self._sign_in(request, wrong=False)
@@ -63,10 +63,7 @@ class Researcher:
 
     async def sign(self, request: Request) -> Response:
         """Sign in with the token, or out."""
-        form = await request.form(max_files=0, max_fields=10)
-        session = str(request.session.get("id", ""))
-        if not is_form_token(self.secret, session, str(form.get("token", ""))):
-            raise HTTPException(403)
+        form = await read_form(request, self.secret)
         if form.get("sign_out"):
             request.session.pop(SIGNED_IN, None)
         elif not await self._is_token(request, str(form.get("researcher_token", "")).strip()):
@@ -76,9 +73,13 @@ class Researcher:
         return RedirectResponse("/researcher", status_code=303)
 
     async def _is_token(self, request: Request, token: str) -> bool:
-        if not self.buckets.allow("sign_in", address_of(request.scope), self.limits.sign_in):
+        attempt = "sign_in", address_of(request.scope), self.limits.sign_in
+        if not self.buckets.allow(*attempt):
             raise HTTPException(429)
-        return await run_in_threadpool(self.visits.is_researcher, token[:200])
+        right = await run_in_threadpool(self.visits.is_researcher, token[:200])
+        if right:
+            self.buckets.return_one(*attempt)
+        return right
 
     def _sign_in(self, request: Request, wrong: bool) -> Response:
         if "id" not in request.session:
@@ -163,6 +164,7 @@ def balance(
     """Levels of each attribute with a bar for each position; the longest bar is the largest share."""
     if table.empty:
         return []
+    table = table.assign(share=table["share"].fillna(0.0))  # before anything is answered
     top = float(table["share"].max()) or 1.0
     found = []
     for attribute, own in table.groupby("attribute", sort=False):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
+from urllib.parse import parse_qsl
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import HTTPConnection
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "; ".join(
@@ -35,6 +39,10 @@ HEADERS = {
 }
 STRICT_TRANSPORT = "max-age=31536000"
 MOST_KEYS = 50_000  # sessions and addresses of which a rate is kept
+FORM = "application/x-www-form-urlencoded"  # of all forms: no file is sent, and no other charset is read
+FIELDS = 5_000  # of a form
+COOKIE = "conjury_panel"
+NETWORK = 64  # bits of an IPv6 address that one client shares with itself alone
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Limits:
     arrivals : Rate
         Visits begun from one address.
     sign_in : Rate
-        Attempts from one address to sign in as the researcher.
+        Failed attempts from one address to sign in as the researcher.
     """
 
     body: int = 256 * 1024
@@ -90,12 +98,25 @@ class Buckets:
                 self._levels.popitem(last=False)
         return allowed
 
+    def return_one(self, kind: str, key: str, rate: Rate) -> None:
+        """Uncount a request that was allowed."""
+        with self._lock:
+            level, at = self._levels.get((kind, key), (float(rate.burst), self.clock()))
+            self._levels[kind, key] = (min(float(rate.burst), level + 1), at)
+
 
 def address_of(scope: Scope) -> str:
     """Address of the client; of IPv6 the network of 64 bits, since one client has all its addresses."""
     client = scope.get("client")
     host = str(client[0]) if client else ""
-    return ":".join(host.split(":")[:4]) if host.count(":") > 3 else host
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return str(address)
+    known = address.ipv4_mapped
+    return str(known or ipaddress.ip_network((int(address), NETWORK), strict=False))
 
 
 def form_token(secret: bytes, session: str) -> str:
@@ -107,6 +128,41 @@ def is_form_token(secret: bytes, session: str, token: str) -> bool:
     """Whether a form has the token of its session, compared in constant time."""
     known = form_token(secret, session).encode()
     return bool(session) and hmac.compare_digest(known, token.encode())
+
+
+async def read_form(request: Request, secret: bytes) -> FormData:
+    """Read a form that has the token of its session; nothing of another request is parsed."""
+    session = str(request.session.get("id", ""))
+    crossed = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+    if crossed or not session:
+        raise HTTPException(403)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise HTTPException(415)
+    form = await run_in_threadpool(_parsed, await request.body())
+    token = form.get("token", "")
+    if not is_form_token(secret, session, str(token)):
+        raise HTTPException(403)
+    return form
+
+
+def _parsed(body: bytes) -> FormData:
+    try:
+        fields = parse_qsl(
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=FIELDS, errors="replace"
+        )
+    except ValueError:
+        raise HTTPException(413) from None
+    return FormData(fields)
+
+
+def visit_name(secret: bytes, session: str, person: str) -> str:
+    """Id of the visit that a session begins: the same where its form is sent twice."""
+    return hmac.new(secret, f"visit:{session}:{person}".encode(), hashlib.sha256).hexdigest()
+
+
+def cookie_name(secret: bytes) -> str:
+    """Name of the cookie of one panel: browsers send cookies to all ports of a host."""
+    return f"{COOKIE}_{hmac.new(secret, b'cookie', hashlib.sha256).hexdigest()[:12]}"
 
 
 def new_session() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_up_people_panel import ADULT, CHECK, YES_NO, plan_of, write_jokes, write_towns
+from studies_of_panels import pictures
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import PlannedTask, balanced_items, begun_plan, in_order, make_plan
@@ -37,6 +39,30 @@ def test_texts_of_pages_may_change_while_people_take_part_and_tasks_may_not(tmp_
     assert make_plan(study, out=tmp_path / "run").sha256() == before
     write_towns(tmp_path / "study", {"questions": [ADULT]})
     assert make_plan(study, out=tmp_path / "run").sha256() != before
+
+
+def test_a_picture_that_is_replaced_makes_another_plan(tmp_path) -> None:
+    study = pictures(tmp_path / "study")
+    before = make_plan(study, out=tmp_path / "run").sha256()
+    assert make_plan(study, out=tmp_path / "run").sha256() == before
+    shutil.copy(tmp_path / "study" / "picture_2.png", tmp_path / "study" / "picture_0.png")
+    assert make_plan(study, out=tmp_path / "run").sha256() != before
+
+
+@pytest.mark.parametrize("kind", ["items", "conjoint"])
+@pytest.mark.parametrize("people", [4, None])
+def test_a_run_keeps_its_number_of_people_whatever_the_study_file_says(tmp_path, kind, people) -> None:
+    def study(number: int) -> Path:
+        if kind == "items":
+            return write_jokes(tmp_path / "study", RATINGS, {"people": number})
+        return write_towns(tmp_path / "study", {"people": number})
+
+    drawn = make_plan(study(6), out=tmp_path / "run", people=people)
+    assert len(drawn.slots) == (people or 6)
+    known = load_any_study(study(9))
+    assert begun_plan(known, tmp_path / "run").sha256() == drawn.sha256()
+    assert len(make_plan(known, out=tmp_path / "other").slots) == 9
+    assert "--out" in refused(lambda: make_plan(known, out=tmp_path / "run", people=5))
 
 
 def test_people_see_the_pairs_of_the_design_in_its_positions(tmp_path) -> None:
@@ -136,9 +162,12 @@ def refused(action: Any) -> str:
         ({"consent": "absent.md"}, "there is no file absent.md"),
         ({"attention": [{**CHECK, "right": "c"}]}, "the right answer 'c' is none of its options"),
         ({"attention": [CHECK, CHECK]}, "attention check"),
-        (
-            {"questions": [{"id": "judge_id", "label": "x", "options": YES_NO}]},
-            "is a column of respondents already",
+        *(
+            (
+                {"questions": [{"id": name, "label": "x", "options": YES_NO}]},
+                "is a column of respondents already",
+            )
+            for name in ("judge_id", "origin", "tasks", "panel", "excluded")
         ),
         ({"questions": [{"id": "city", "label": "x"}]}, "needs two options or more"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,10 +14,13 @@ from typing import Any
 import pytest
 from made_up_people_panel import ADULT, CHECK, TIMING, YES_NO, Clock, arrive, plan_of, take_part
 from postgres import new_database
+from sqlalchemy.exc import DBAPIError
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import PanelPlan, make_plan
 from conjury.inference.panel.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
+from conjury.inference.panel.storage import opening, visiting
+from conjury.inference.panel.storage.forgetting import forget_everywhere
 from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Refused, Timing, UnknownVisit, Visits
 
@@ -159,6 +163,52 @@ def test_an_unknown_visit_is_refused(tmp_path, clock) -> None:
 # ---- slots ----
 
 
+@pytest.mark.postgres
+@pytest.mark.parametrize("before", [{"questions": [ADULT]}, {}])
+def test_the_page_before_the_slot_that_is_sent_often_at_once_gives_one_slot_and_goes_on(
+    tmp_path, postgres_server, before
+) -> None:
+    visits = Visits.open(plan_of(tmp_path, 30, before), new_database(postgres_server))
+    ends = []
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(12):
+            visit = arrive(visits, f"p{number}")
+            step = take_part(visits, visit, until=lambda step: step.number == len(before) + 1)
+            sent = [(visit, step.number, {"consent": "yes", "adult": "yes"})] * 8
+            list(threads.map(lambda one: visits.submit(*one), sent))
+            ends.append(visits.step(visit).number)
+    assert set(ends) == {len(before) + 2}
+    assert (visits.figures().started, visits.figures().active) == (12, 12)
+    visits.close()
+
+
+@pytest.mark.postgres
+def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
+    tmp_path, postgres_server, clock, monkeypatch
+) -> None:
+    plan = plan_of(tmp_path, 1, {"consent": None, "instructions": None, "minutes": 1})
+    visits = Visits.open(plan, new_database(postgres_server), now=clock)
+    late = arrive(visits, "late")
+    last = take_part(visits, late, until=lambda step: step.number == step.of - 1)
+    clock.advance(5)
+    finish, filled = visiting.finish_slot, threading.Event()
+
+    def slowly(*given: Any) -> bool:
+        done = finish(*given)
+        filled.set()
+        threading.Event().wait(0.4)  # until the other waits for the row of the slot
+        return done
+
+    monkeypatch.setattr(visiting, "finish_slot", slowly)
+    with ThreadPoolExecutor(1) as thread:
+        end = thread.submit(visits.submit, late, last.number, {"choice": "A"})
+        assert filled.wait(10)
+        assert visits.arrive({"PROLIFIC_PID": "next"}, {}, "en") == EndStep(0, 0, "full")
+        assert end.result().ended == "finished"
+    assert visits.figures().started == 1
+    visits.close()
+
+
 @pytest.mark.parametrize("people", [200])
 def test_every_slot_is_filled_exactly_once_with_200_people_at_once(tmp_path, people) -> None:
     visits = Visits.open(plan_of(tmp_path, people))
@@ -220,6 +270,25 @@ def test_a_person_who_returns_late_goes_on_where_they_were_unless_the_slot_was_g
     assert visits.step(visit) == page
     assert take_part(visits, visit).ended == "finished"
     assert visits.arrive({}, {}, "en") == EndStep(0, 0, "full")
+
+
+def test_slots_that_nobody_has_are_given_out_before_those_of_late_people_longest_late_first(
+    opened, clock
+) -> None:
+    visits = opened(people=4, minutes=30)
+    late = []
+    for person in ("first", "second"):
+        clock.advance(5)
+        late.append(arrive(visits, person))
+        take_part(visits, late[-1], until=task)
+    clock.advance(60)
+    arrivals = [arrive(visits, f"p{number}") for number in range(4)]
+    ends = []
+    for visit in arrivals:
+        take_part(visits, visit, until=task)
+        ends.append([visits.step(one) for one in late])
+    lost = [[isinstance(step, EndStep) for step in steps] for steps in ends]
+    assert lost == [[False, False], [False, False], [True, False], [True, True]]
 
 
 # ---- who takes part ----
@@ -284,6 +353,55 @@ def test_people_who_leave_do_not_count_in_a_quota_after_the_time_limit(opened, c
     assert take_part(visits, arrive(visits, "p2"), city="yes").ended == "finished"
 
 
+CITY = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
+ONE_YES = {"question": "city", "option": "yes", "people": 1}
+
+
+def test_a_quota_is_not_exceeded_by_people_who_go_on_after_the_time_limit(opened, clock) -> None:
+    checks = {"attention": [CHECK], "fail_limit": 1}
+    visits = opened(people=5, questions=[CITY], quotas=[ONE_YES], minutes=10, **checks)
+    failed, late, next_one = (arrive(visits, person) for person in ("failed", "late", "next"))
+    take_part(visits, failed, until=task, city="no")
+    take_part(visits, late, until=task, city="yes")
+    take_part(visits, failed, answer="a")  # the first slot is free
+    clock.advance(11)
+    assert take_part(visits, next_one, city="yes").ended == "finished"
+    assert take_part(visits, late).ended == "timed_out"
+    assert visits.figures().quotas[0].people == 1
+
+
+def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clock) -> None:
+    three = {**ONE_YES, "people": 3}
+    visits = opened(people=9, questions=[CITY], quotas=[three], minutes=10)
+    late = []
+    for person in ("first", "second"):
+        clock.advance(1)
+        late.append(arrive(visits, person))
+        take_part(visits, late[-1], until=task, city="yes")
+    clock.advance(20)
+    for number, lost in enumerate(([False, False], [True, False], [True, True])):
+        assert take_part(visits, arrive(visits, f"p{number}"), city="yes").ended == "finished"
+        assert [isinstance(visits.step(one), EndStep) for one in late] == lost
+    assert take_part(visits, arrive(visits, "p4"), city="yes").ended == "full"
+
+
+def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there(tmp_path, database) -> None:
+    one_no = {"question": "city", "option": "no", "people": 3}
+    for quotas in ([ONE_YES], [one_no, ONE_YES], [{**one_no, "people": 1}, {**ONE_YES, "people": 2}]):
+        visits = Visits.open(plan_of(tmp_path, 5, {"questions": [CITY], "quotas": quotas}), database)
+        first = len(quotas) == 1
+        if first:
+            assert take_part(visits, arrive(visits, "a"), city="yes").ended == "finished"
+            assert take_part(visits, arrive(visits, "b"), city="no").ended == "finished"
+        counted = {one.option: one.people for one in visits.figures().quotas}
+        assert counted == ({"yes": 1} if first else {"yes": 1, "no": 1})
+        visits.close()
+    visits = Visits.open(plan_of(tmp_path, 5, {"questions": [CITY], "quotas": [one_no, ONE_YES]}), database)
+    assert take_part(visits, arrive(visits, "c"), city="yes").ended == "full"
+    assert take_part(visits, arrive(visits, "d"), city="no").ended == "finished"
+    visits.close()
+
+
 def test_too_many_failed_attention_checks_end_a_participation_and_free_its_slot(opened) -> None:
     checks = [CHECK, {**CHECK, "id": "again", "after": 2}]
     visits = opened(people=1, attention=checks, fail_limit=2)
@@ -343,6 +461,47 @@ def test_a_forgotten_identifier_is_in_no_byte_of_the_file_or_its_log(tmp_path, c
     assert b"alice-secret" in content()
     visits.forget("alice-secret")
     assert b"alice-secret" not in content()
+    visits.close()
+
+
+def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(
+    tmp_path, clock, monkeypatch
+) -> None:
+    monkeypatch.setattr(opening, "WAIT", 0.1)
+    visits = Visits.open(plan_of(tmp_path), now=clock)
+    arrive(visits, "alice-secret")
+    file = visits.plan.folder / "panel.sqlite"
+    reader = sqlite3.connect(file, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM visits").fetchall()
+    for erase in (visits.forget, lambda one: list(forget_everywhere(one, [file]))):
+        with pytest.raises(InputError, match="its log may still contain them"):
+            erase("alice-secret")
+    reader.execute("COMMIT")
+    with pytest.raises(InputError, match="the logs contain nothing erased"):
+        list(forget_everywhere("alice-secret", [file]))
+    assert not [path for path in file.parent.glob("panel.sqlite*") if b"alice-secret" in path.read_bytes()]
+    reader.close()
+    visits.close()
+
+
+def test_a_long_identifier_is_erased_as_it_was_stored(tmp_path, clock) -> None:
+    visits = Visits.open(plan_of(tmp_path), now=clock)
+    arrive(visits, "x" * 300)
+    file = visits.plan.folder / "panel.sqlite"
+    assert list(forget_everywhere(" " + "x" * 300, [file])) == [(str(file), 1)]
+    visits.close()
+
+
+def test_an_error_of_the_database_names_no_person(tmp_path, clock) -> None:
+    visits = Visits.open(plan_of(tmp_path), now=clock)
+    with visits._database.engine.connect() as connection:
+        connection.exec_driver_sql("DROP TABLE identifiers")
+        connection.commit()
+    with pytest.raises(DBAPIError) as error:
+        visits.arrive({"PROLIFIC_PID": "alice-secret"}, {}, "en")
+    assert "INSERT" in str(error.value) or "SELECT" in str(error.value)
+    assert "alice-secret" not in str(error.value)
     visits.close()
 
 

@@ -51,6 +51,14 @@ window.jatos = {
       this.taken[name] = value;
       return Promise.resolve();
     },
+    remove(path) {
+      this.removed = (this.removed || 0) + 1;
+      if (this.removed === 1) {
+        return Promise.reject(new Error("conflict"));
+      }
+      delete this.taken[path.slice(1)];
+      return Promise.resolve();
+    },
   },
 };
 window.sent = sent;
@@ -276,6 +284,24 @@ def test_jatos_gives_out_a_slot_that_nobody_has_and_saves_each_page(
     end = browser.execute_script("return document.documentElement.dataset.end")
     assert end == "https://example.org/complete?cc=DONE42"
     assert not list((tmp_path / "saved").iterdir())
+
+
+def test_jatos_gives_out_the_slot_of_a_person_who_declines_again(
+    tmp_path: Path, browser: Any, serve: Any
+) -> None:
+    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    address = serve(written.folder)
+    (written.folder / "jatos.js").write_text(JATOS)
+    browser.get(address)
+    Person(browser, written, "")._next("")
+    taken = "return Object.keys(window.jatos.batchSession.taken)"
+    assert browser.execute_script(taken) == ["slot_human_0001", "slot_human_0002", "slot_human_0003"]
+    browser.find_elements("css selector", "#jspsych-html-button-response-btngroup button")[1].click()
+    for _ in range(100):
+        if browser.execute_script("return document.documentElement.dataset.end || ''"):
+            break
+        time.sleep(0.05)
+    assert browser.execute_script(taken) == ["slot_human_0001", "slot_human_0002"]
 
 
 def test_who_declines_sees_the_end_page_and_nothing_is_saved(

@@ -6,22 +6,34 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_elsewhere import Decide, Qualtrics, drawn, jspsych_trials, label_studio_export, write_study
+import yaml
+from made_up_elsewhere import (
+    PANEL,
+    Decide,
+    Qualtrics,
+    drawn,
+    jspsych_trials,
+    label_studio_export,
+    write_study,
+)
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.answers import Fielded
-from conjury.inference.panel.elsewhere.asked import answers_of
+from conjury.inference.panel.elsewhere.asked import Answer, Option, answers_of, codes_of
 from conjury.inference.panel.elsewhere.back import read_elsewhere
+from conjury.inference.panel.elsewhere.prolific import Offer
 from conjury.inference.panel.elsewhere.write import Exported, export_study
-from conjury.inference.panel.plan import PanelPlan
+from conjury.inference.panel.plan import PanelPlan, make_plan
 from conjury.inference.panel.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
 from conjury.inference.panel.visits import Refused, Visits
+from conjury.inference.study.panel import NOT_COLUMNS
 
 SCREENED = {"question_adult": 0, "consent": 0, "attention_colour": 1, "question_age": 26}
 
@@ -296,6 +308,166 @@ def test_people_who_are_screened_out_or_decline_have_no_slot_and_no_rows(tmp_pat
     full.rows += [row for one in people for row in one.rows]
     read = read_elsewhere(full.export(tmp_path / "export.csv"), "qualtrics", written.plan)
     assert read.respondents["judge_id"].tolist() == ["human_0001"]
+
+
+# ---- options that are called like numbers ----
+
+KIDS = {
+    "id": "kids",
+    "label": "Children?",
+    "options": [
+        {"id": name, "label": label}
+        for name, label in (("none", "0"), ("one", "1"), ("two", "2"), ("more", "3 or more"))
+    ],
+}
+
+
+def changed(study: Path, response: Mapping[str, Any] | None = None, **panel: Any) -> Path:
+    """The study with other entries in its section ``panel``, or another response."""
+    content = yaml.safe_load(study.read_text(encoding="utf-8"))
+    content["panel"] |= panel
+    content["response"] = content.get("response") if response is None else dict(response)
+    study.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return study
+
+
+@pytest.mark.parametrize(
+    ("program", "numeric"), [("qualtrics", False), ("qualtrics", True), ("jspsych", False)]
+)
+def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(
+    tmp_path: Path, program: str, numeric: bool
+) -> None:
+    study = changed(write_study(tmp_path / "hotel", "hotel"), questions=[KIDS])
+    written = export_study(study, program, out=tmp_path / "run")
+
+    def by(slot: str, task: int, name: str, among: int) -> int:
+        return int(slot[-1]) - 1 if name == "question_kids" else decide(slot, task, name, among)
+
+    if program == "qualtrics":
+        path = play_qualtrics(written, tmp_path, by, numeric)
+    else:
+        path = play_jspsych(written, tmp_path, by)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for trial in lines:
+            if trial["part"] == "questions":
+                trial["answers"] = {"kids": KIDS["options"][int(trial["slot"][-1]) - 1]["id"]}
+        path.write_text("".join(f"{json.dumps(trial)}\n" for trial in lines))
+    read = read_elsewhere(path, program, written.plan)
+    assert read.respondents["kids"].astype(str).tolist() == ["none", "one", "two", "more"]
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [("low", "2"), ("middle", "1"), ("high", "1001")],  # labels that are places, and a code
+        [("none", "0"), ("low", "1001"), ("high", "2002")],
+    ],
+)
+def test_labels_that_are_numbers_come_back_from_texts_and_numbers(tmp_path: Path, labels, numeric) -> None:
+    response = {"form": "label", "id": "harm_label", "labels": [{"id": i, "label": t} for i, t in labels]}
+    study = changed(write_study(tmp_path / "labels", "labels"), response)
+    written = export_study(study, "qualtrics", out=tmp_path / "run")
+    path = play_qualtrics(written, tmp_path, numeric=numeric)
+    check_tables(read_elsewhere(path, "qualtrics", written.plan), written.plan)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("1", "2"), ("2", "1")],  # values that are labels of others
+        [("0", "none"), ("1", "one")],
+        [("-1", "-1: worse"), ("0", "0"), ("1", "1: better")],
+        [("a", "1001"), ("b", "2003"), ("c", "3")],
+    ],
+)
+def test_no_code_is_the_label_of_another_option(pairs) -> None:
+    options = tuple(Option(value, label) for value, label in pairs)
+    asked = Answer("one", "One", options)
+    for code, option in zip(codes_of(options), options, strict=True):
+        assert asked.read(code, coded=True) == option.value
+        assert asked.read(option.label, coded=True) == option.value
+        assert asked.read(option.value) == option.value
+    assert asked.read("77", coded=True) is None
+
+
+# ---- attention checks and people who answer twice ----
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_people_who_fail_as_many_checks_as_end_a_visit_are_not_among_the_answers(
+    tmp_path: Path, limit: int
+) -> None:
+    checks = [{**PANEL["attention"][0], "id": f"colour_{n}", "after": n} for n in (1, 2)]
+    study = changed(write_study(tmp_path / "hotel", "hotel"), attention=checks, fail_limit=limit)
+    written = export_study(study, "qualtrics", out=tmp_path / "run")
+    failing = {
+        "human_0002": ("attention_colour_1",),
+        "human_0003": ("attention_colour_1", "attention_colour_2"),
+    }
+
+    def by(slot: str, task: int, answer: str, among: int) -> int:
+        return (
+            int(answer not in failing.get(slot, ()))
+            if "attention" in answer
+            else decide(slot, task, answer, among)
+        )
+
+    read = read_elsewhere(play_qualtrics(written, tmp_path, by), "qualtrics", written.plan)
+    out = {"human_0002", "human_0003"} if limit == 1 else {"human_0003"}
+    states = dict(zip(read.respondents["judge_id"], read.respondents["state"], strict=True))
+    assert {judge for judge, state in states.items() if state == "failed_checks"} == out
+    assert set(read.answers["judge_id"]) == set(states) - out
+    assert (
+        f"failed too many attention checks (in the table of respondents, not in choices): {len(out)}."
+        in str(read.notes)
+    )
+    failed = read.answers.loc[~read.answers["attention_passed"], "judge_id"]
+    assert set(failed) == ({"human_0002"} if limit == 2 else set())
+
+
+@pytest.mark.parametrize("later_in_file", [True, False])
+def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(
+    tmp_path: Path, later_in_file: bool
+) -> None:
+    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    visits = list(jspsych_trials(json.loads(text_of(written, "study.json")), decide))
+    again = [{**trial, "visit": "v9", "time": "2026-03-01T11:05:00.000Z"} for trial in visits[0]]
+    for trial in again:
+        if trial["part"] == "task":
+            trial["answers"] = {"choice": "A"}
+    path, ordered = tmp_path / "results.txt", [*visits, again] if later_in_file else [again, *visits]
+    path.write_text("".join(f"{json.dumps(trial)}\n" for visit in ordered for trial in visit))
+    read = read_elsewhere(path, "jspsych", written.plan)
+    check_tables(read, written.plan)
+    assert sorted(read.respondents["judge_id"]) == [slot.name for slot in written.plan.slots]
+    assert "Further answers of people to a slot that they had finished (left out): 1." in read.notes
+
+
+def test_every_column_of_respondents_is_refused_as_the_id_of_a_question(tmp_path: Path) -> None:
+    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    read = read_elsewhere(play_jspsych(written, tmp_path), "jspsych", written.plan)
+    visits = answer_in_the_panel(written.plan)
+    panel = visits.tables()
+    visits.close()
+    assert {*read.respondents, *panel.respondents} - {"adult", "age"} <= NOT_COLUMNS
+    assert {"origin", "tasks", "panel", "excluded"} <= NOT_COLUMNS
+
+
+def test_a_study_that_is_exported_again_keeps_its_people_and_pictures(tmp_path: Path) -> None:
+    study = changed(write_study(tmp_path / "hotel", "hotel"), people=3)
+    first = export_study(study, "jspsych", out=tmp_path / "run", people=2)
+    kept = tmp_path / "run" / "design" / "panel.json"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "images": True}))
+    with pytest.raises(InputError, match="picture"):
+        export_study(study, "prolific", out=tmp_path / "run", offer=Offer("https://example.org", 5, 1.0))
+    assert json.loads(kept.read_text())["images"]
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "images": False}))
+    assert len(make_plan(study, out=tmp_path / "run").slots) == len(first.plan.slots) == 2
+    check_tables(
+        read_elsewhere(play_jspsych(first, tmp_path), "jspsych", make_plan(study, out=tmp_path / "run")),
+        first.plan,
+    )
 
 
 # ---- what is refused ----

@@ -5,16 +5,23 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from pathlib import Path
 
 import pytest
+from made_up_people_panel import plan_of
+from starlette.requests import Request
 from starlette.testclient import TestClient
-from studies_of_panels import SECRET, client_of, go_to_end, hidden, pictures, send, start, visits_of
+from studies_of_panels import HERE, SECRET, client_of, go_to_end, hidden, pictures, send, start, visits_of
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import make_plan
-from conjury.inference.panel.web.app import COOKIE, make_app
-from conjury.inference.panel.web.security import Buckets, Limits, Rate, address_of
+from conjury.inference.panel.visits import Visits
+from conjury.inference.panel.web import security
+from conjury.inference.panel.web.app import make_app
+from conjury.inference.panel.web.security import Buckets, Limits, Rate, address_of, cookie_name
 from conjury.inference.panel.web.serving import addresses, opened, panel_secret
+
+COOKIE = cookie_name(SECRET)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +131,14 @@ def test_all_addresses_of_one_ipv6_network_count_together() -> None:
     assert address_of({"client": ("10.0.0.1", 1)}) == "10.0.0.1"
 
 
+def test_addresses_of_one_ipv6_network_count_together_however_they_are_written() -> None:
+    short = ["2001:db8::1", "2001:db8::2", "2001:db8::1:2:3:4", "2001:DB8:0:0:5:6:7:8", "2001:db8::1%eth0"]
+    assert {address_of({"client": (host, 1)}) for host in short} == {"2001:db8::/64"}
+    assert address_of({"client": ("2001:db8:0:1::1", 1)}) == "2001:db8:0:1::/64"
+    assert address_of({"client": ("::ffff:10.0.0.1", 1)}) == "10.0.0.1"
+    assert [address_of({"client": one}) for one in (("testclient", 1), None)] == ["testclient", ""]
+
+
 def test_bodies_that_are_too_large_are_refused(visits) -> None:
     client = client_of(visits, limits=Limits(body=2_000))
     page = start(client)
@@ -144,7 +159,32 @@ def test_files_cannot_be_sent(visits) -> None:
     page = start(client)
     fields = {"token": hidden(page, "token"), "step": "1"}
     answer = client.post("/visit", data=fields, files={"a.consent": ("x.txt", b"yes")})
-    assert answer.status_code == 400
+    assert answer.status_code == 415
+    assert client.get("/visit").text == page
+
+
+@pytest.mark.parametrize("address", ["/start", "/visit", "/researcher"])
+@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x; charset=punycode", "text/plain", ""])
+def test_a_body_that_is_no_form_of_a_page_is_not_parsed(visits, monkeypatch, address, kind) -> None:
+    client = client_of(visits)
+    start(client)
+    monkeypatch.setattr(Request, "form", lambda *_, **__: pytest.fail("it was parsed"))
+    monkeypatch.setattr(security, "_parsed", lambda _: pytest.fail("it was parsed"))
+    body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n' + b"b" * 200_000 + b"\r\n--x--\r\n"
+    assert client.post(address, content=body, headers={"Content-Type": kind}).status_code == 415
+
+
+def test_a_form_without_a_session_is_not_parsed(visits, monkeypatch) -> None:
+    monkeypatch.setattr(security, "_parsed", lambda _: pytest.fail("it was parsed"))
+    for address in ("/start", "/researcher"):
+        assert client_of(visits).post(address, data={"token": "x"}).status_code == 403
+
+
+def test_a_form_of_too_many_fields_is_refused_at_once(visits) -> None:
+    client = client_of(visits)
+    client.get("/")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/start", content=b"&a" * 100_000, headers=form).status_code == 413
 
 
 def test_every_response_has_the_headers_of_protection(visits) -> None:
@@ -202,6 +242,7 @@ def test_an_error_shows_nothing_of_the_program(visits, monkeypatch) -> None:
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text
     assert not [word for word in ("secret", "Traceback", "RuntimeError", ".py") if word in answer.text]
+    check_headers("/visit", answer.headers)
 
 
 def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits) -> None:
@@ -247,6 +288,52 @@ def test_tokens_cannot_be_tried_out(visits) -> None:
     sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": "x"}
     statuses = [client.post("/researcher", data=sent).status_code for _ in range(5)]
     assert statuses == [403, 403, 403, 429, 429]
+
+
+def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits) -> None:
+    client = client_of(visits, limits=Limits(sign_in=Rate(0.001, 3)))
+    right = {"Authorization": f"bearer {visits.researcher_token()}"}
+    assert {client.get("/researcher", headers=right).status_code for _ in range(8)} == {200}
+    wrong = {"Authorization": "Bearer x"}
+    statuses = [client.get("/researcher", headers=wrong).status_code for _ in range(4)]
+    assert statuses == [403, 403, 403, 429]
+
+
+def test_what_a_proxy_sends_as_authorization_changes_nothing(visits) -> None:
+    client, basic = client_of(visits), {"Authorization": "Basic abc"}
+    sent = {"token": hidden(client.get("/researcher", headers=basic).text, "token")}
+    signed_in = {**sent, "researcher_token": visits.researcher_token()}
+    assert "Participation" in client.post("/researcher", data=signed_in, headers=basic).text
+    assert "Participation" in client.get("/researcher", headers=basic).text
+    assert "Participation" not in client_of(visits).get("/researcher", headers=basic).text
+
+
+def test_panels_of_one_host_have_cookies_of_their_own(visits) -> None:
+    client, other = client_of(visits), TestClient(make_app(visits, secret=b"x" * 32), **HERE)
+    page = start(client)
+    jar = dict(client.cookies)  # of one browser, which sends them to all ports of a host
+    for one, address in ((other, "/"), (client, "/visit")):
+        one.cookies.clear()
+        answer = one.get(address, headers={"Cookie": "; ".join(f"{k}={v}" for k, v in jar.items())})
+        jar |= dict(one.cookies)
+    assert answer.text == page
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_a_start_that_is_sent_twice_is_one_visit(tmp_path: Path, people: int) -> None:
+    visits = Visits.open(plan_of(tmp_path, people, {"consent": None, "instructions": None}))
+    client = client_of(visits)
+    sent = {"token": hidden(client.get("/").text, "token")}
+    cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    pages = []
+    for _ in range(2):
+        client.cookies.clear()
+        client.post("/start", data=sent, headers={"Cookie": cookies}, follow_redirects=False)
+        pages.append(client.get("/visit").text)
+    assert pages[0].replace(hidden(pages[0], "token"), "") == pages[1].replace(hidden(pages[1], "token"), "")
+    figures = visits.figures()
+    assert (figures.started, figures.active) == (1, 1)
+    visits.close()
 
 
 def test_a_person_who_takes_part_is_no_researcher(visits) -> None:

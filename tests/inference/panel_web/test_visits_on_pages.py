@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html.parser import HTMLParser
+
 import pytest
 from starlette.datastructures import FormData
 from studies_of_panels import (
@@ -125,6 +127,54 @@ def test_a_number_outside_its_limits_is_refused(rated, age: str, sentence: str) 
     refused = send(client, page, {"age": age})
     assert refused.status_code == 422
     assert sentence in refused.text
+
+
+@pytest.mark.parametrize(
+    ("question", "element"),
+    [
+        ({"options": [{"id": f"o{n}", "label": f"O{n}"} for n in range(12)]}, "select"),
+        ({"options": [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]}, "fieldset"),
+        ({"form": "text"}, "textarea"),
+        ({"form": "number", "minimum": 1}, "input"),
+    ],
+)
+def test_a_refused_field_stays_required_and_names_its_reason(tmp_path, question, element) -> None:
+    asked = {"id": "why", "label": "Why", "first": True, **question}
+    visits = visits_of(
+        conjoint(tmp_path / "study", consent=None, questions=[asked], quotas=[]), tmp_path / "r"
+    )
+    client = client_of(visits)
+    page = send(client, start(client), {})
+    assert page.status_code == 422
+    parser = Attributes()
+    parser.feed(page.text)
+    named = [given for tag, given in parser.found if tag == element and "aria-describedby" in given]
+    assert [given["aria-describedby"].split()[-1] for given in named] == ["why-why"]
+    required = [given for _, given in parser.found if given.get("name") == "a.why" and "required" in given]
+    assert required
+    visits.close()
+
+
+class Attributes(HTMLParser):
+    """Elements of a page with their attributes, as a browser reads them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize("study", [conjoint, ratings])
+def test_the_researchers_page_shows_zeros_before_any_answer(tmp_path, study) -> None:
+    visits = visits_of(study(tmp_path / "study"), tmp_path / "run")
+    header = {"Authorization": f"Bearer {visits.researcher_token()}"}
+    page = client_of(visits).get("/researcher", headers=header)
+    assert page.status_code == 200
+    assert "(nan%)" not in page.text
+    assert ("0 (0%)" in page.text) == (study is conjoint)
+    visits.close()
 
 
 def test_somebody_who_declines_sees_an_end_page_and_cannot_come_back(towns) -> None:

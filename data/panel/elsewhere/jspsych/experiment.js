@@ -89,6 +89,19 @@ async function chosenSlot(study, parameters, hosted) {
   return null;
 }
 
+// Let JATOS give out a slot again.
+async function returnSlot(slot) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    try {
+      await jatos.batchSession.remove(`/slot_${slot.name}`);
+      return;
+    } catch (conflict) {
+      // Something else in the session was changed at the same time.
+      await new Promise((done) => setTimeout(done, 50 + 200 * Math.random()));
+    }
+  }
+}
+
 function endHtml(study, ended) {
   const end = study.ends[ended];
   let html = `<h1>${escaped(end.title)}</h1><p>${escaped(end.text)}</p>`;
@@ -150,6 +163,9 @@ async function run(parameters, hosted) {
 
   async function finish() {
     const end = study.ends[ended];
+    if (hosted && ended !== "finished" && parameters.get("slot") === null) {
+      await returnSlot(slot);
+    }
     if (hosted && end.redirect) {
       await jatos.endStudyAndRedirect(end.redirect);
       return;
