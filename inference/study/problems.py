@@ -1,4 +1,4 @@
-"""All that is wrong with a study file at once: each field, what fields state together, files that are named."""
+"""All that is wrong with a study file at once: single fields, fields together, files that it names."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def examine(name_or_path: str | Path) -> Examined:
 
 
 def _known_fields(marked: MarkedYaml) -> tuple[Any, list[Problem]]:
-    """Report unknown fields, and return the content with these under the names that were meant, or without."""
+    """Report unknown fields, and return the content with these under the name that was meant, or without."""
     content, found = deepcopy(marked.content), []
     while unknown := [error for error in _errors(marked, content) if error["type"] == "unknown_field"]:
         for error in unknown:
             location = location_of(content, error)
             part = _at(content, location[:-1])
-            value = part.pop(location[-1])
+            value = part.pop(next(key for key in part if str(key) == location[-1]))
             meant = error["ctx"]["meant"]
             if meant and meant not in part:
                 part[meant] = value
