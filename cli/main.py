@@ -26,7 +26,9 @@ from .commands.people.export import export
 from .commands.people.panel import panel
 from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
+from .commands.starting.beginning import demo, init
 from .commands.starting.installed import doctor, example
+from .commands.starting.validate import validate
 from .commands.trial import trial
 from .gallery import gallery
 from .import_command import import_
@@ -51,6 +53,9 @@ app = typer.Typer(
     help="Measure how LLM judges decide, next to human judges.",
 )
 
+app.command()(demo)
+app.command()(init)
+app.command()(validate)
 app.command()(simulate)
 app.command()(example)
 app.command("import")(import_)

@@ -48,12 +48,15 @@ class Validated:
         Whether everything was checked.
     simulated : tuple of str
         Judges that can be simulated, because a truth table beside the study file names them.
+    items : int
+        Number of items; 0 in a conjoint.
     """
 
     study: Study | ItemStudy | None
     problems: tuple[str, ...]
     whole: bool
     simulated: tuple[str, ...] = ()
+    items: int = 0
 
 
 def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
@@ -92,7 +95,8 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
     problems += filter(None, map(_problem, steps))
     problems += _prompt_problems(study, subjects)
-    return Validated(study, tuple(dict.fromkeys(problems)), examined.whole, tuple(truths))
+    items = len(subjects) if isinstance(study, ItemStudy) else 0
+    return Validated(study, tuple(dict.fromkeys(problems)), examined.whole, tuple(truths), items)
 
 
 def _problem(step: Callable[[], None]) -> str:

@@ -218,7 +218,7 @@ class Analysis(Part):
     """Levels whose profiles are excluded, by attribute."""
     h0: float | None = None
     """Value that marginal means are tested against; by default 0.5."""
-    comparisons: list[tuple[str, str]] = Field(default_factory=list)
+    comparisons: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(default_factory=list)
     """Pairs of levels of choice_level; by default all that meet in a task."""
 
     @property

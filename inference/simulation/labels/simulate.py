@@ -185,7 +185,7 @@ def simulate_answers(
 ) -> pd.DataFrame | None:
     """Draw answers of a model to given items from the truth table of the study.
 
-    Parameters are those of `simulate_people`; ``judge`` is the model and ``samples`` its answers to each item.
+    Parameters as of `simulate_people`; ``judge`` is the model and ``samples`` its answers to each item.
 
     Returns
     -------
