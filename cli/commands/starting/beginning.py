@@ -70,9 +70,9 @@ def _print_end(chosen: Template, place: Path, figures: list[str]) -> None:
         console.print(f"  Figures  {place / 'results' / 'figures'}: {', '.join(figures)}")
     console.print(f"  Study    {place / 'study.yaml'}; {place / 'README.md'} says what to change")
     console.print(
-        "Next: edit the study and run `conjury validate study.yaml` and the same commands in its folder,"
+        "Next: edit the study, and run `conjury validate study.yaml` and the same commands in its folder, "
+        "without `--backend simulated` to ask a real model. `conjury init` lists other studies."
     )
-    console.print("without `--backend simulated` to ask a real model; `conjury init` lists other studies.")
 
 
 def _announce(command: list[str]) -> None:

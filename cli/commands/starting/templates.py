@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,8 +23,9 @@ CONTENTS = {  # what files of a template are, where they have them
 class Template:
     """A study to edit.
 
-    ``shared`` are files that templates share, by their place in the new folder; ``table`` is what is collected
-    (choices or judgments), ``report`` the report that fits, ``people`` who judged in ``people.csv``.
+    ``shared`` are files that templates share, by their place in the new folder; ``table`` is what is
+    collected (choices or judgments), ``report`` the report that fits, ``people`` who is in ``people.csv``,
+    ``options`` further options of ``conjury fit``.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Template:
     report: str
     shared: Mapping[str, str] = field(default_factory=dict)
     people: str = ""
+    options: Sequence[str] = ()
 
     @property
     def commands(self) -> list[list[str]]:
@@ -43,7 +45,7 @@ class Template:
         return [
             ["design", "study.yaml"],
             ["collect", "study.yaml", "--judge", "mini", "--backend", "simulated"],
-            ["fit", "study.yaml", *data, *people],
+            ["fit", "study.yaml", *data, *people, *self.options],
             ["report", self.report],
         ]
 
