@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..design.drawn import assign_raters, draw_design
-from ..design.subjects import Subject, takes
+from ..design.subjects import Shown, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
 from ..readers.judgments import load_judgments, read_labels
 from ..readers.prepare import load_choices
@@ -87,14 +87,16 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     subjects: list[Subject] = []
     truths: list[str] = []
     steps: list[Callable[[], None]] = [lambda: subjects.extend(_subjects(study))]
-    if isinstance(study, ItemStudy) and (study.folder / study.items).is_file():
+    if isinstance(study, ItemStudy) and not (study.folder / study.items).is_file():
+        steps.clear()
+    elif isinstance(study, ItemStudy):
         steps += [lambda: _check_items(study), lambda: _check_media(study)]
         if study.gold is not None and (gold := study.folder / study.gold.file).is_file():
             steps.append(lambda: _read(read_labels, gold, study))
     steps.append(lambda: truths.extend(_simulated(study)))
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
     problems += filter(None, map(_problem, steps))
-    problems += _prompt_problems(study, subjects)
+    problems += _prompt_problems(study, subjects or [_made_up(study)])
     items = len(subjects) if isinstance(study, ItemStudy) else 0
     return Validated(study, tuple(dict.fromkeys(problems)), examined.whole, tuple(truths), items)
 
@@ -117,13 +119,24 @@ def _read(reader: Callable[..., object], *arguments: object) -> None:
 def _subjects(study: Study | ItemStudy) -> Iterator[Subject]:
     """Yield the items of a study, or the first pairs of a conjoint."""
     if isinstance(study, ItemStudy):
-        if not (study.folder / study.items).is_file():
-            line = "write it, with the column item_id, or correct `items`"
-            raise InputError(f"{study.folder / study.items}: there is no such table of items; {line}.")
         yield from item_content(study, None, False, None, 1).subjects()
         return
     design = draw_design(study, 1, 0.0, study.collect.seed)
     yield from profile_content(study, design, None, False, None, "models", 1).subjects()
+
+
+def _made_up(study: Study | ItemStudy) -> Subject:
+    """A subject by which prompts are filled where there is none to be read."""
+    if isinstance(study, Study):
+        return Subject("pair", (Shown("A", {"text": "A"}), Shown("B", {"text": "B"})))
+    strata = {name: next(iter(levels)) for name, levels in study.level_labels.items()}
+    return Subject("item", (Shown("", {"text": "Text"}),), strata=strata)
+
+
+def _taken(subject: Subject, prompt: Prompt) -> Subject:
+    """The subject as one that a prompt is put to."""
+    named = {column: values[0] for column, values in prompt.only.items() if values}
+    return replace(subject, strata={**subject.strata, **named})
 
 
 def _check_items(study: ItemStudy) -> None:
@@ -185,9 +198,8 @@ def _prompt_problems(study: Study | ItemStudy, subjects: Sequence[Subject]) -> I
             for name in files:
                 templates.names(name)
             builder = Builder(study, "judge", ANY_MODEL, [prompt], lambda shown, takes: [])
-            subject = next((one for one in subjects if takes(prompt, one.strata)), None)
-            if subject is not None:
-                yield from _unfilled(templates, builder, prompt, subject)
+            taken = next((one for one in subjects if takes(prompt, one.strata)), None)
+            yield from _unfilled(templates, builder, prompt, taken or _taken(subjects[0], prompt))
         except ConjuryError as error:
             yield str(error)
 

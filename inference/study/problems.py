@@ -69,6 +69,8 @@ def examine(name_or_path: str | Path) -> Examined:
         return Examined(marked, None, _sorted(marked, found), whole=False)
     wrong = {location_of(content, error)[:2] for error in errors}
     together = [problem for group in contradictions(study) for problem in group]
+    if isinstance(study, ItemStudy):
+        together += missing_file(study.folder, ("items",), "items", study.items)
     found += [problem for problem in together if problem.location[:2] not in wrong]
     return Examined(marked, completed(study), _sorted(marked, found), whole=not wrong)
 

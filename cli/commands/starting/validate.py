@@ -9,7 +9,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted, listed
 
-from ...printing import console, warn
+from ...printing import console, one_line, warn
 
 if TYPE_CHECKING:
     from conjury.inference.collecting.validating import Validated
@@ -59,7 +59,7 @@ def validate(
 
 def _refuse(study: str, found: Validated) -> None:
     for problem in found.problems:
-        warn(" ".join(problem.split()))
+        warn(one_line(problem))
     if not found.whole:
         warn("What depends on these fields was not checked; run the command again once they are right.")
     raise InputError(f"{counted(len(found.problems), 'problem')} in {study}; see above.")
