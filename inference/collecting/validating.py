@@ -92,7 +92,7 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     elif isinstance(study, ItemStudy):
         steps += [lambda: _check_items(study), lambda: _check_media(study)]
         if study.gold is not None and (gold := study.folder / study.gold.file).is_file():
-            steps.append(lambda: _read(read_labels, gold, study))
+            steps.append(lambda: _check_labels(gold, study))
     steps.append(lambda: truths.extend(_simulated(study)))
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
     problems += filter(None, map(_problem, steps))
@@ -145,6 +145,13 @@ def _check_items(study: ItemStudy) -> None:
         assign_raters(items, study.assignment, None, study.collect.seed)
 
 
+def _check_labels(file: Path, study: ItemStudy) -> None:
+    notes: list[str] = []
+    read_labels(file, study, notes)
+    if notes:
+        raise InputError(f"{notes[0]}; correct them, or add them to the labels of the study file.")
+
+
 def _check_media(study: ItemStudy) -> None:
     items = read_table(study.folder / study.items, "items")
     if "modality" not in items or "media" not in items:
@@ -180,7 +187,7 @@ def _check_table(file: Path, study: Study | ItemStudy) -> None:
         return
     columns = set(read_table(file).columns)
     if "label_set" in columns:
-        read_labels(file, study)
+        _check_labels(file, study)
     elif columns & {"judge_id", "value"}:
         load_judgments(file, study=study)
     else:
