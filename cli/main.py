@@ -26,12 +26,15 @@ from .commands.people.export import export
 from .commands.people.panel import panel
 from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
+from .commands.starting.beginning import demo, init
 from .commands.starting.convert import convert
 from .commands.starting.installed import doctor, example
+from .commands.starting.validate import validate
 from .commands.trial import trial
 from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb
+from .printing import one_line
 from .rendering import render
 
 READERS = (
@@ -41,7 +44,6 @@ READERS = (
     ),
     "conjury.analysis.audit.published",
 )
-LONGEST = 4_000  # characters of a message
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
 app = typer.Typer(
@@ -52,6 +54,9 @@ app = typer.Typer(
     help="Measure how LLM judges decide, next to human judges.",
 )
 
+app.command()(demo)
+app.command()(init)
+app.command()(validate)
 app.command()(simulate)
 app.command()(example)
 app.command("import")(import_)
@@ -119,11 +124,5 @@ def _file_read(error: BaseException) -> object:
 
 def _fail(error: ConjuryError) -> None:
     """Print one line that a terminal shows as it is, whatever a file contains, and exit with code 2."""
-    text = " ".join(str(error).split())
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
-    printable = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
-    print(f"conjury: {printable}", file=sys.stderr)
+    print(f"conjury: {one_line(str(error))}", file=sys.stderr)
     sys.exit(2)

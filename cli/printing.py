@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 console = Console(highlight=False, markup=False, soft_wrap=True)
 NOTES = 20  # notes that are printed; all are in the manifest
+LONGEST = 4_000  # characters of a message
 MOST = 60  # rows of a table that are printed
 
 
@@ -30,6 +31,14 @@ def wide_console() -> Console:
 def warn(text: str) -> None:
     """Print a warning to the error stream."""
     Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(text)
+
+
+def one_line(text: str) -> str:
+    """A message as one line that a terminal shows as it is, whatever a file contains."""
+    text = " ".join(text.split())
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def duration(seconds: float) -> str:

@@ -301,7 +301,10 @@ def plan_labels(answered: Answered, options: FitOptions) -> Plan:
             )
         data = (answered.judgments, answered.items, answered.labels)
         corrected = label_steps(answered.study, *data, options)
-    steps = list(steps_of(benchmark, answered, options.with_draws(LABEL_DRAWS).drawn))
+    drawn = options.with_draws(LABEL_DRAWS).drawn
+    if answered.items is not None and answered.study.cluster in answered.items:
+        drawn |= {"cluster": answered.study.cluster}
+    steps = list(steps_of(benchmark, answered, drawn))
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)

@@ -263,9 +263,11 @@ def show_end(done: Collected, study: str) -> None:
     if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, made.running.max_cost or 0.0))
     elif not done.waiting and not (tally.failed and not tally.answered):
-        choices = made.folder.path / "choices.parquet"
-        if isinstance(made.job.study, Study) and choices.is_file():
-            console.print(_next(made, f"conjury fit {study} --data {choices}"))
+        of_pairs = isinstance(made.job.study, Study)
+        answers = made.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
+        if answers.is_file():
+            fit = f"conjury fit {study} --data {answers}"
+            console.print(_next(made, fit) if of_pairs else f"Next: {fit}")
 
 
 def _next(made: Prepared, fit: str) -> str:

@@ -18,6 +18,7 @@ from ..readers.choices import SIMULATED
 from ..readers.judgments import lines_of, read_labels, with_texts
 from ..simulation.conjoint.faceted import FacetedJudge, faceted_judges
 from ..simulation.conjoint.simulate import simulate
+from ..simulation.labels.simulate import simulate_answers
 from ..simulation.ratings.draws import read_items
 from ..simulation.ratings.simulate import simulate_ratings
 from ..study.asking import Label, LineLabels, Ratings
@@ -25,7 +26,7 @@ from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
 from ..tables.columns import split_occasion, stream
 from ..tables.files import read_table
-from ..tables.schema import OPTION_ORDERS
+from ..tables.schema import OPTION_ORDERS, STATUSES
 from .base import Recorder, completion
 
 
@@ -82,11 +83,13 @@ class SimulatedRatingsBackend(_Simulated):
         return None if ratings is None else json.dumps(ratings)
 
 
-RIGHT = 0.6  # share of answers that give the gold label; all others are drawn from all labels alike
+RIGHT = 0.6  # without a truth table: share of gold labels; all other answers are drawn from all labels alike
+OK = STATUSES[0]
+WITHOUT_A_LABEL = {"refused": "I cannot help with that.", "unparsed": "It depends."}  # texts by status
 
 
 class SimulatedItemsBackend(_Simulated):
-    """A judge that answers every prompt in the form that it asks for."""
+    """A judge that answers every prompt in the form that it asks for, by the truth table if that names it."""
 
     _missing = SimulatedRatingsBackend._missing
 
@@ -101,12 +104,20 @@ class SimulatedItemsBackend(_Simulated):
                 )
             self._ratings = SimulatedRatingsBackend(study, judge_id, samples)
         self._gold: dict[tuple[str, str], str] = {}
+        self._drawn: dict[tuple[str, str, str, int], tuple[Any, str]] = {}
+        items = with_texts(read_table(study.folder / study.items, "items"))
+        self._lines = lines_of(study, items, study.items)
         if study.gold is not None:
             labels = read_labels(study.folder / study.gold.file, study)
             names = zip(labels["item_id"], labels["label_set"], strict=True)
             self._gold = dict(zip(names, labels["label"], strict=True))
-        items = with_texts(read_table(study.folder / study.items, "items"))
-        self._lines = lines_of(study, items, study.items)
+            made = None
+            if study.instrument is None:
+                made = simulate_answers(study, self._seed, items, labels, judge_id, samples)
+            if made is not None:
+                keys = [made[name] for name in ("prompt_id", "item_id", "dimension", "sample")]
+                answers = zip(made["value"], made["status"].astype(str), strict=True)
+                self._drawn = dict(zip(zip(*keys, strict=True), answers, strict=True))
 
     def _text(self, request: Request) -> str | None:
         response = self._study.response_of(request.prompt_id)
@@ -114,6 +125,10 @@ class SimulatedItemsBackend(_Simulated):
             return self._ratings._text(request)
         if not isinstance(response, Label | LineLabels):
             return f"Made up for {request.subject_id}, sample {request.sample}."
+        dimension = response.id if isinstance(response, Label) else "line_1"
+        drawn = self._drawn.get((request.prompt_id, request.subject_id, dimension, request.sample))
+        if drawn is not None and drawn[1] != OK:
+            return WITHOUT_A_LABEL.get(drawn[1], "")
         if isinstance(response, Label):
             answer: Any = self._label(request, response, response.id)
         else:
@@ -123,6 +138,9 @@ class SimulatedItemsBackend(_Simulated):
         return json.dumps({response.json_key: answer, **reasoning}, ensure_ascii=False)
 
     def _label(self, request: Request, response: Label | LineLabels, dimension: str) -> str:
+        drawn = self._drawn.get((request.prompt_id, request.subject_id, dimension, request.sample))
+        if drawn is not None:
+            return str(drawn[0])
         names = [request.judge_id, request.prompt_id, request.subject_id, dimension, str(request.sample)]
         if request.arrangement.get("option_order") == OPTION_ORDERS[1]:
             names.append(OPTION_ORDERS[1])

@@ -208,6 +208,12 @@ class Builder:
             if shown.fields or shown.media is None
         }
 
+    def values(self, subject: Subject, prompt: Prompt) -> dict[str, Any]:
+        """Return what the templates of a prompt may use for a subject."""
+        cell = cells_of(self._study, subject, self._cells[prompt.id])[0]
+        order = self._option_order(subject, prompt, cell)
+        return self._values(subject, prompt, order, cell, self._written(subject, cell))
+
     def _values(
         self, subject: Subject, prompt: Prompt, order: list[str], cell: Cell, written: dict[str, str]
     ) -> dict[str, Any]:

@@ -8,35 +8,38 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..tables.limits import SAMPLES
-from .base import Amount, Count, Identifier, Part, Share, Text
+from .base import Amount, Count, Identifier, Named, Part, Share, Text
 
 
 class Choice(Part):
     """A forced choice between the two profiles of a pair; the first option means position A."""
 
     form: Literal["choice"]
+    """A forced choice between two profiles."""
     options: list[Text] = Field(default=["A", "B"], min_length=2, max_length=2)
+    """What a judge answers for position A and for position B."""
 
 
 class Anchor(Part):
     """What one rating of a scale means."""
 
     value: int
+    """A rating of the scale."""
     text: Text
+    """What this rating means."""
 
 
-class Scale(Part):
-    """One rating scale, from ``minimum`` to ``maximum`` in whole numbers.
+class Scale(Named):
+    """One rating scale, from ``minimum`` to ``maximum`` in whole numbers."""
 
-    ``description`` states what is rated, ``anchors`` what some of the ratings mean; prompts may use both.
-    """
-
-    id: Identifier
-    label: Text
     minimum: int = 0
+    """Lowest rating."""
     maximum: int
+    """Highest rating."""
     description: Text | None = None
+    """What is rated; prompts may use it."""
     anchors: list[Anchor] | None = None
+    """What some of the ratings mean; prompts may use them."""
 
     @property
     def first(self) -> int:
@@ -68,29 +71,31 @@ class Ratings(Part):
     """Whole numbers on one or several named scales."""
 
     form: Literal["ratings"]
+    """Ratings on one or several scales."""
     scales: list[Scale] = Field(min_length=1)
+    """The scales; each is a dimension of judgments."""
 
 
-class LabelLevel(Part):
-    """One label that an answer may give; ``aliases`` are other words for it."""
+class LabelLevel(Named):
+    """One label that an answer may give."""
 
-    id: Identifier
-    label: Text
     aliases: list[str] = Field(default_factory=list)
+    """Other words for it in answers and in gold labels."""
 
 
 class Label(Part):
-    """One label out of several, for the dimension ``id``.
-
-    ``key`` is the key of the label in a JSON answer, by default the dimension; ``reasoning`` that of a text
-    next to it, where one is asked for.
-    """
+    """One label out of several, for the dimension ``id``."""
 
     form: Literal["label"]
+    """One label out of several."""
     id: Identifier = "label"
+    """Dimension of judgments and label set of gold labels."""
     labels: list[LabelLevel] = Field(min_length=2)
+    """Labels that an answer may give."""
     key: Text | None = None
+    """Key of the label in a JSON answer; by default the dimension."""
     reasoning: Text | None = None
+    """Key of a text next to the label in a JSON answer, where one is asked for."""
 
     @property
     def json_key(self) -> str:
@@ -99,17 +104,18 @@ class Label(Part):
 
 
 class LineLabels(Part):
-    """One label for each line of the column ``lines`` of an item, a text or a list of texts.
-
-    Its dimensions are ``line_1``, ``line_2`` and so on; ``key`` and ``reasoning`` are as for one label, with
-    "labels" as default key.
-    """
+    """One label for each line of an item, for the dimensions ``line_1``, ``line_2`` and so on."""
 
     form: Literal["line_labels"]
+    """One label for each line of a text."""
     labels: list[LabelLevel] = Field(min_length=2)
+    """Labels that an answer may give."""
     lines: Identifier = "text"
+    """Column of items that has the lines: a text or a list of texts."""
     key: Text | None = None
+    """Key of the list of labels in a JSON answer; by default labels."""
     reasoning: Text | None = None
+    """Key of a text next to the labels in a JSON answer, where one is asked for."""
 
     @property
     def json_key(self) -> str:
@@ -121,6 +127,7 @@ class FreeText(Part):
     """Text that the model writes."""
 
     form: Literal["text"]
+    """A text that the model writes."""
 
 
 Response = Annotated[Choice | Ratings | Label | LineLabels | FreeText, Field(discriminator="form")]
@@ -138,79 +145,95 @@ Date = Annotated[str, BeforeValidator(_as_date), Field(pattern=DATE)]
 
 
 class Roles(Part):
-    """Which attributes and stimuli of the design are which part of a post.
-
-    ``anonymous`` is the level of the author's attribute whose names and faces show nothing of identity; they
-    stand in where a name or a face is not to be shown.
-    """
+    """Which attributes and stimuli of the design are which part of a post."""
 
     text: str = "text"
+    """Stimulus of the texts of posts."""
     author: str = "user"
+    """Stimulus of the authors."""
     insult: str = "slur"
+    """Attribute of the insult."""
     no_insult: str = "none"
+    """Level of a post without an insult."""
     intensifier: str = "curse"
+    """Attribute of the curse word."""
     with_intensifier: str = "curse"
+    """Level of a post with a curse word."""
     reply: str = "reply"
+    """Attribute of the reply."""
     likes: str = "engagement"
+    """Attribute of the likes."""
     anonymous: str = "anonymous"
+    """Level of authors whose names and faces show nothing of identity; they stand in where a name or a face
+    is not to be shown."""
 
 
 class Content(Part):
-    """What the levels of a design look like: files of texts, people and insults next to the study file.
-
-    ``faces`` is a file that states how faces are drawn, or a folder with a folder of images for each group.
-    """
+    """What the levels of a design look like: files of texts, people and insults next to the study file."""
 
     texts: Text
+    """File of the texts by level and number (YAML)."""
     people: Text
+    """File of the authors by level and number (YAML)."""
     insults: Text
+    """File of the insults by level (CSV)."""
     faces: Text | None = None
+    """File that states how faces are drawn, or a folder with a folder of images for each group."""
     likes: dict[str, list[int]]
+    """Lowest and highest number of likes, by level."""
     posted: list[Date] = Field(min_length=2, max_length=2)
+    """First and last date of posts, as 2025-01-31."""
     roles: Roles = Roles()
+    """Which attributes and stimuli are which part of a post."""
 
 
 class Vignette(Part):
     """The picture of a profile: a layout that ships, or a file next to the study, and its theme."""
 
     layout: Text
+    """A layout that ships (post, product, profile, table), or a file next to the study."""
     theme: Text = "light"
+    """Theme of the layout, such as light or dark."""
 
 
 Cues = Literal["both", "name", "face", "none"]  # what of an author's identity a picture shows
 
 
 class Video(Part):
-    """How clips are shown to judges that do not take them whole: as frames, and the sound with them.
-
-    A clip that has more frames than ``most_frames`` at this rate is shown by so many, evenly spread. Frames
-    are scaled down to ``longest_side`` pixels. ``audio`` goes to judges that take it, with clips or frames.
-    """
+    """How clips are shown to judges that do not take them whole: as frames, and the sound with them."""
 
     frames_per_second: Annotated[Amount, Field(gt=0, le=60)] = 10.0
+    """Frames that are shown of each second."""
     most_frames: Annotated[int, Field(gt=0, le=1000)] = 64
+    """Frames of a clip at most; of longer clips so many are shown, evenly spread."""
     longest_side: Annotated[int, Field(ge=16, le=4096)] = 512
+    """Pixels to which frames are scaled down."""
     audio: Literal["if_taken", "never"] = "if_taken"
+    """Whether sound goes to judges that take it, with clips or frames."""
 
 
 class Collecting(Part):
-    """How subjects are put to models.
-
-    ``pair`` shows both profiles of a task, ``single`` one profile at a time. Judged text is shown as JSON or
-    between delimiters that it cannot contain. ``noun`` is what a subject is called, by default "Profile" in a
-    conjoint and "Item" in a study of items; ``swapped_share`` is the share of pairs that come again with
-    their positions swapped.
-    """
+    """How subjects are put to models."""
 
     form: Literal["pair", "single"] = "pair"
+    """Whether both profiles of a task are shown (pair), or one profile at a time (single)."""
     show: Literal["json", "delimited"] = "json"
+    """Whether judged text is shown as JSON, or between delimiters that it cannot contain."""
     noun: Text = ""
+    """What a subject is called, as in Profile A; by default Profile in a conjoint and Item in a study of
+    items."""
     fields: list[Identifier] | None = None
+    """Which fields are shown, in this order; all by default."""
     swapped_share: Share = 0.0
+    """Share of the pairs that are repeated with their positions swapped."""
     shuffle_options: bool = False
+    """Whether labels or scales are listed in an order drawn for each request."""
     seed: int = Field(default=1, ge=0)
+    """Seed of the design and of the order of options."""
     media_hosts: list[Text] = Field(default_factory=list)
+    """Hosts whose addresses of pictures and clips are accepted."""
     video: Video | None = None
+    """How clips are shown to judges that do not take them whole."""
 
 
 def _as_json(value: dict[str, Any]) -> dict[str, Any]:
@@ -230,22 +253,30 @@ Medium = Literal["image", "video", "audio"]
 class Sampling(Part):
     """How a model is asked: where it is reached, and the settings that change its answers.
 
-    ``answer`` is "auto" for the way that suits the response form; :func:`with_answer` puts that in its place.
-    ``takes`` lists inputs other than text that the model accepts: clips (video), frames (image), and sound.
-    ``settings`` go with every request (temperature, max_tokens, ...); where they name a ``seed``, every
-    request gets one of its own, drawn from it. ``engine`` goes to the engine that loads the model.
+    :func:`with_answer` puts the way that suits the response form in place of the answer "auto".
     """
 
     model: Text
+    """Name of the model where it is served."""
     backend: Literal["openai", "vllm", "ray", "simulated", "replay"] = "openai"
+    """How the model is reached: openai for any server with OpenAI's protocol."""
     base_url: Text | None = None
+    """Address of the server; by default OpenAI's."""
     key_variable: Annotated[str, Field(pattern=KEY_VARIABLE)] = "OPENAI_API_KEY"
+    """Environment variable that contains the key."""
     answer: Literal["auto", "token", "choice", "json", "free"] = "auto"
+    """Form of the answer: auto is the one that suits the response of the study."""
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
+    """Log-probabilities that are asked for with each token."""
     takes: list[Medium] = Field(default=["image"])
+    """Inputs other than text that the model accepts: clips (video), frames (image), sound (audio)."""
     samples: Annotated[Count, Field(le=SAMPLES)] = 1
+    """Answers to each request."""
     settings: Settings = Field(default_factory=dict)
+    """Settings of every request, such as temperature and max_tokens; from a seed each request gets one of its
+    own."""
     engine: Settings = Field(default_factory=dict)
+    """Settings of the engine that loads the model."""
 
 
 def with_answer(ask: Sampling, *responses: Response) -> Sampling:

@@ -229,5 +229,16 @@ class Part(BaseModel):
         for key in values if isinstance(values, dict) else ():
             if key not in cls.model_fields:
                 hint = suggestion(str(key), cls.model_fields)
-                raise PydanticCustomError("unknown_field", "{hint}", {"hint": hint, "field": str(key)})
+                meant = next(iter(get_close_matches(str(key), cls.model_fields, n=1)), "")
+                facts = {"hint": hint, "field": str(key), "meant": meant}
+                raise PydanticCustomError("unknown_field", "{hint}", facts)
         return values
+
+
+class Named(Part):
+    """A part with a name for tables and one in words."""
+
+    id: Identifier
+    """Name in tables, files and options: small letters, digits and _."""
+    label: Text
+    """Name in words, as judges, figures and reports show it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean, listed
@@ -15,11 +15,7 @@ from .restrictions import count_cells, named_levels, shown_shares
 
 if TYPE_CHECKING:
     from .models import Study
-    from .parts import Analysis
-
-if TYPE_CHECKING:
-    from .models import Study
-    from .parts import Combination
+    from .parts import Analysis, Combination
 
 FIELDS = ("restrictions", "implausible")
 
@@ -158,21 +154,11 @@ def _layout(study: Study) -> Iterator[Problem]:
         )
 
 
-def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
-    """Return the first problem in the file, or None."""
-    checks = (
-        _names,
-        _probabilities,
-        _derived,
-        _stimuli,
-        _restrictions,
-        _units,
-        _costs,
-        content_problems,
-        _analyses,
-    )
-    found = [problem for check in checks for problem in check(study)]
-    return min(found, key=lambda problem: line(problem.location), default=None)
+def conjoint_problems(study: Study) -> Iterator[Problem]:
+    """Report what is wrong with a conjoint."""
+    checks = (_names, _probabilities, _derived, _stimuli, _restrictions, _units, _costs, content_problems)
+    for check in (*checks, _analyses):
+        yield from check(study)
 
 
 def _names(study: Study) -> Iterator[Problem]:

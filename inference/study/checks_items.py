@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..tables.columns import plain
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from .parts import Judge, Prompt, StratumLevel
 
 
-def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
-    """Return the first problem in the file, or None."""
+def item_problems(study: ItemStudy) -> Iterator[Problem]:
+    """Report what is wrong with a study of items."""
     of_items = (_strata, _main, _tiers, _named_levels, _assignment)
-    checks = (*of_items, _only, _label_sets, _gold, _missing)
-    found = [problem for check in checks for problem in check(study)]
-    return min(found, key=lambda problem: line(problem.location), default=None)
+    for check in (*of_items, _only, _label_sets, _gold, _missing):
+        yield from check(study)
 
 
 def _strata(study: ItemStudy) -> Iterator[Problem]:
@@ -177,11 +176,10 @@ def unfit_answer(answer: str, form: str) -> str | None:
     return f"answers of form '{form}' are longer than one token; use {instead}."
 
 
-def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location], int]) -> Problem | None:
-    """Return the first problem of prompts, judges and answers, in a study of any kind, or None."""
-    checks = (_judges, _prompts, _responses, _ignored, instrument_problems)
-    found = [problem for check in checks for problem in check(study)]
-    return min(found, key=lambda problem: line(problem.location), default=None)
+def collecting_problems(study: Study | ItemStudy) -> Iterator[Problem]:
+    """Report what is wrong with prompts, judges and answers, in a study of any kind."""
+    for check in (_judges, _prompts, _responses, _ignored, instrument_problems):
+        yield from check(study)
 
 
 def _ignored(study: Study | ItemStudy) -> Iterator[Problem]:

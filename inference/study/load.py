@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from pydantic_core import ErrorDetails
 from ..errors import InputError, listed
 from ..tables.files import STUDIES
 from .asking import DATE, KEY_VARIABLE, with_answer
-from .base import IDENTIFIER, MarkedYaml, read_marked_yaml
-from .checks_conjoint import first_problem
-from .checks_items import first_collecting_problem, first_item_problem
+from .base import IDENTIFIER, Location, MarkedYaml, Problem, read_marked_yaml
+from .checks_conjoint import conjoint_problems
+from .checks_items import collecting_problems, item_problems
 from .models import NOUNS, ItemStudy, Study
 from .panel import ADDRESS, LANGUAGE, PARAMETER, panel_problems
 
@@ -59,31 +60,43 @@ def load_study(name_or_path: str | Path) -> Study:
 
 def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
     """Read and check a study file of any kind; raises as :func:`load_study` does."""
+    marked = read_study_file(name_or_path)
+    try:
+        study = validated(marked, marked.content)
+    except ValidationError as problems:
+        raise translated(marked, problems.errors()) from None
+    for found in contradictions(study):
+        problem = min(found, key=lambda one: marked.line(one.location), default=None)
+        if problem is not None:
+            raise marked.error(problem.location, problem.sentence)
+    return completed(study)
+
+
+def read_study_file(name_or_path: str | Path) -> MarkedYaml:
+    """Read a study file as it is, without checking its fields."""
     marked = read_marked_yaml(_find(name_or_path))
     if not isinstance(marked.content, dict):
         raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
-    kinds: dict[object, type[Study | ItemStudy]] = {"conjoint": Study, "items": ItemStudy}
-    try:
-        kind = marked.content.get("kind")
-        study = kinds.get(kind if isinstance(kind, str) else "", Study).model_validate(marked.content)
-    except ValidationError as problems:
-        raise translated(marked, problems.errors()) from None
+    return marked
+
+
+def validated(marked: MarkedYaml, content: object) -> Study | ItemStudy:
+    """Check the fields of ``content`` one by one; pydantic's error names those that are wrong."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    study = (ItemStudy if kind == "items" else Study).model_validate(content)
     study._file = marked.path
-    problem = first_collecting_problem(study, marked.line)
-    if problem is None:
-        problem = (
-            first_problem(study, marked.line)
-            if isinstance(study, Study)
-            else first_item_problem(study, marked.line)
-        )
-    if problem is None and study.panel is not None:
-        problem = next(panel_problems(study.panel, study.folder), None)
-    if problem is not None:
-        raise marked.error(problem.location, problem.sentence)
-    return _completed(study)
+    return study
 
 
-def _completed(study: Study | ItemStudy) -> Study | ItemStudy:
+def contradictions(study: Study | ItemStudy) -> Iterator[Iterator[Problem]]:
+    """Yield problems of several fields together: of asking, of the kind of the study, of its panel."""
+    yield collecting_problems(study)
+    yield conjoint_problems(study) if isinstance(study, Study) else item_problems(study)
+    if study.panel is not None:
+        yield panel_problems(study.panel, study.folder)
+
+
+def completed(study: Study | ItemStudy) -> Study | ItemStudy:
     """Fill in what depends on the kind of the study or on the form of its answers."""
     noun = study.collect.noun or NOUNS[study.kind]
     samples = study.instrument.facets.sample if study.instrument is not None else None
@@ -120,31 +133,42 @@ def _find(name_or_path: str | Path) -> Path:
 
 def translated(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
     """The first problem in the file as a sentence with its line."""
-    located = [(_location(problem), problem) for problem in problems]
+    located = [(location_of(marked.content, problem), problem) for problem in problems]
     location, problem = min(located, key=lambda found: marked.line(found[0]))
+    missing = [where for where, other in located if other["type"] == "missing"]
+    return marked.error(location, sentence_of(location, problem, missing))
+
+
+def sentence_of(location: Location, problem: ErrorDetails, missing: Sequence[Location] = ()) -> str:
+    """One problem of a field in words; ``missing`` are all fields that are reported as missing with it."""
     place = _place(location)
     if problem["type"] == "missing":
-        missing = [_place(where) for where, other in located if other["type"] == "missing"]
-        if len(missing) == 1:
-            return marked.error(location, f"{place} is missing; add it.")
-        return marked.error(location, f"{listed(missing, len(missing))} are missing; add them.")
+        if len(missing) < 2:
+            return f"{place} is missing; add it."
+        return f"{listed(map(_place, missing), len(missing))} are missing; add them."
     if problem["type"] == "unknown_field":
-        return marked.error(location, f"{place}: {problem['msg']}")
-    said = _shorten(problem["input"])
-    return marked.error(
-        location, f"{place}: {describe_error(problem)}, but the file says {said}; correct it."
-    )
+        return f"{place}: {problem['msg']}"
+    given = _shorten(problem["input"])
+    return f"{place}: {describe_error(problem)}, but the file says {given}; correct it."
 
 
-def _place(location: tuple[str | int, ...]) -> str:
+def _place(location: Location) -> str:
     return ".".join(str(step) for step in location) or "the study"
 
 
-def _location(problem: ErrorDetails) -> tuple[str | int, ...]:
-    context: dict[str, Any] = problem.get("ctx", {})
+def location_of(content: object, problem: ErrorDetails) -> Location:
+    """Where a problem is in the file: without the steps by which pydantic tells alternatives apart."""
+    place: list[str | int] = []
+    for step in problem["loc"]:
+        inside = isinstance(content, dict) and step in content
+        if inside or (isinstance(content, list) and isinstance(step, int) and step < len(content)):
+            content = content[step]  # type: ignore[index]
+            place.append(step)
+    if problem["type"] == "missing":
+        place.append(problem["loc"][-1])
     if problem["type"] == "unknown_field":
-        return (*problem["loc"], context["field"])
-    return problem["loc"]
+        place.append(problem["ctx"]["field"])
+    return tuple(place)
 
 
 def _shorten(value: object) -> str:

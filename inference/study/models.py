@@ -41,17 +41,29 @@ class AnyStudy(Part):
     """What a study of any kind states: who judges what under which prompts, and in which form they answer."""
 
     name: Identifier
+    """Name of the study: small letters, digits and _. Runs are in the folder runs/NAME."""
     title: Text
+    """Title of reports."""
     kind: str
+    """conjoint for pairs of drawn profiles, items for a table of items."""
     question: Text
+    """What judges are asked; prompts may use it as {{ question }}."""
     prompts: list[Prompt] = Field(default_factory=list)
+    """Instructions that models are given, each from its templates."""
     judges: list[Judge] = Field(default_factory=list)
+    """People and models who judge."""
     response: Response
+    """Form of the answer."""
     collect: Collecting = Collecting()
+    """How judgments are collected."""
     instrument: Instrument | None = None
+    """How judges are tested: facets of the question, vacuum pairs, anchors."""
     panel: PanelSection | None = None
+    """How people take part in the browser."""
     column_aliases: dict[str, str] = Field(default_factory=dict)
+    """Names of columns in tables from elsewhere, as THEIRS: OURS."""
     checks: Checks = Checks()
+    """How `conjury check` treats the study."""
     _file: Path = PrivateAttr(default=Path("study.yaml"))
 
     @property
@@ -105,19 +117,34 @@ class Study(AnyStudy):
     """A conjoint study as its file describes it."""
 
     kind: Literal["conjoint"]
+    """A study of pairs of profiles with randomised attributes."""
     outcome: Identifier = "chosen"
+    """Column of choices that analyses are about."""
     attributes: list[Attribute] = Field(min_length=1, max_length=ATTRIBUTES)
+    """Randomised attributes of profiles."""
     derived: list[Derived] = Field(default_factory=list)
+    """Attributes that follow from others and are never drawn."""
     stimuli: list[Stimulus] = Field(default_factory=list)
+    """Interchangeable renderings of levels, such as ten texts per topic."""
     content: Content | None = None
+    """Texts, people and insults of a conjoint of posts; without it levels are shown by label."""
     vignette: Vignette | None = None
+    """How profiles are drawn as pictures."""
     design: Design
+    """Numbers of pairs, respondents and tasks, and combinations that never occur."""
     response: Response = Choice(form="choice")
+    """Form of the answer; by default a choice between A and B."""
     refusal: Literal["missing", "not_chosen"] = "missing"
+    """Whether answers without a valid choice are missing and excluded, or count as not chosen for both
+    profiles."""
     clusters: Clusters = Clusters()
+    """Columns by which observations are clustered."""
     bootstrap: Bootstrap = Bootstrap()
+    """Unit and number of draws of the bootstrap."""
     costs: Costs | None = None
+    """What judgments cost."""
     analyses: list[Analysis] = Field(default_factory=list)
+    """What `conjury fit` estimates for each judge under each prompt."""
 
     @property
     def features(self) -> dict[str, Attribute | Derived]:
@@ -151,33 +178,36 @@ class Study(AnyStudy):
 
 
 class ItemStudy(AnyStudy):
-    """A study of items that are judged one at a time, listed in the table ``items`` next to the study file.
-
-    ``refusal`` gives what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
-    items, ``strata`` are those by which results are reported separately, ``cluster`` names related
-    items (responses to one topic), and ``generator`` states who wrote an item: "human", or the id of a judge.
-    ``gold`` names the right labels. ``missing`` gives what an answer without a label counts as, by its
-    status: "wrong", "missing" (excluded, as statuses that are not named), or a label of the answers.
-    ``main`` is the scale that matters most; ``tiers`` are levels of a
-    stratum in their order of quality, and ``unrelated`` is the one whose items do not fit their context.
-    Levels in ``set_aside`` (responses that are not meant to be funny) take no part in comparisons of who
-    wrote what.
-    """
+    """A study of items that are judged one at a time, listed in a table next to the study file."""
 
     kind: Literal["items"]
+    """A study of items that are judged one at a time."""
     items: Text
+    """Table of items next to the study file, with the column item_id."""
     response: Response
+    """Form of the answer: ratings, a label, labels of lines, or text."""
     refusal: Literal["missing"] = "missing"
+    """What a refused, empty or unreadable answer counts as."""
     missing: dict[str, str] = Field(default_factory=dict)
+    """What an answer without a label counts as, by status: wrong, missing, or a label."""
     strata: list[Stratum] = Field(default_factory=list)
+    """Columns of items by which results are reported separately."""
     cluster: Identifier | None = None
+    """Column of items that names related ones, such as responses to one topic."""
     generator: Identifier | None = None
+    """Column of items that names who wrote them: human, or the id of a judge."""
     main: Identifier | None = None
+    """Scale that matters most."""
     tiers: Tiers | None = None
+    """Levels of a stratum in their order of quality."""
     unrelated: StratumLevel | None = None
+    """Level of the items that do not fit their context."""
     set_aside: list[StratumLevel] = Field(default_factory=list)
+    """Levels that take no part in comparisons of who wrote what."""
     assignment: Assignment | None = None
+    """Which items a person rates."""
     gold: Gold | None = None
+    """The labels that count as correct."""
 
     @property
     def scales(self) -> list[Scale]:

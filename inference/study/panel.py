@@ -36,87 +36,118 @@ class AttentionCheck(Part):
     """A question with one right answer, shown after so many tasks."""
 
     id: Identifier
+    """Name in tables, files and options: small letters, digits and _."""
     after: Count
+    """Number of tasks after which it is shown."""
     text: Text
+    """The question."""
     options: list[LabelLevel] = Field(min_length=2)
+    """Its answers."""
     right: Identifier
+    """The right answer."""
 
 
 class Question(Part):
-    """A background question: one of its ``options``, a whole ``number``, or a short ``text``.
-
-    With ``first`` it is asked before the tasks; who gives an answer in ``screen_out`` does not go on to them.
-    """
+    """A background question, asked before the tasks or after them."""
 
     id: Identifier
+    """Name in tables, files and options: small letters, digits and _."""
     label: Text
+    """The question as it is asked."""
     form: Literal["options", "number", "text"] = "options"
+    """Kind of the answer: one of the options, a whole number, or a short text."""
     options: list[LabelLevel] = Field(default_factory=list)
+    """Answers to choose from."""
     minimum: int | None = None
+    """Lowest number that is accepted."""
     maximum: int | None = None
+    """Highest number that is accepted."""
     required: bool = True
+    """Whether it has to be answered."""
     first: bool = False
+    """Whether it is asked before the tasks."""
     screen_out: list[Identifier] = Field(default_factory=list)
+    """Answers that end a participation before the tasks."""
 
 
 class Quota(Part):
     """At most so many people who give this answer to a question that is asked before the tasks."""
 
     question: Identifier
+    """A question that is asked before the tasks."""
     option: Identifier
+    """One of its answers."""
     people: Annotated[Count, Field(le=RESPONDENTS)]
+    """People with this answer, at most."""
 
 
 class Pay(Part):
     """What one complete participation costs, the fee of a platform included."""
 
     amount: Amount
+    """What one complete participation costs, the fee of a platform included."""
     currency: Text
+    """Its currency, such as USD."""
 
 
 class Ending(Part):
-    """What an end page gives: a code, and an address to which a link leads."""
+    """What an end page gives."""
 
     code: Text | None = None
+    """Code that the page shows."""
     redirect: Address | None = None
+    """Address to which a link on the page leads."""
 
 
 class Recruiting(Part):
-    """Parameters that are read from the address; ``person`` is the one that names the person."""
+    """Parameters that are read from the address."""
 
     person: Parameter = "PROLIFIC_PID"
+    """Parameter of the address that names the person."""
     parameters: list[Parameter] = Field(default=["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"])
+    """Parameters that are read from the address."""
     required: bool = False
+    """Whether people without them are turned away."""
 
 
 class PanelSection(Part):
-    """How people take part with ``conjury panel``.
-
-    ``people`` is the number of slots: of participations that are wanted; by default the respondents of the
-    design, or of items as few as the assignment allows. ``items`` is how many items each person judges where
-    the study has no assignment, all by default. ``consent`` and ``instructions`` are Markdown files next to
-    the study file. ``practice_item`` is an item for practice that is not among those judged; a conjoint
-    draws a pair of its own unless ``practice`` is false. ``fail_limit`` attention checks failed end a
-    participation. A slot of a person who has not finished ``minutes`` after it was given is given out again.
-    """
+    """How people take part with ``conjury panel``."""
 
     people: Annotated[Count, Field(le=RESPONDENTS)] | None = None
+    """Participations that are wanted; by default the respondents of the design, or of items as few as the
+    assignment allows."""
     items: Annotated[Count, Field(le=ITEMS)] | None = None
+    """Items that each person judges where the study has no assignment; all by default."""
     consent: Text | None = None
+    """Markdown file next to the study file, shown first."""
     instructions: Text | None = None
+    """Markdown file next to the study file, shown before the tasks."""
     practice: bool = True
+    """Whether people practise with a pair of its own before the tasks of a conjoint."""
     practice_item: Text | None = None
+    """Item for practice that is not among those judged."""
     attention: list[AttentionCheck] = Field(default_factory=list)
+    """Attention checks between the tasks."""
     fail_limit: Count | None = None
+    """Failed attention checks that end a participation."""
     questions: list[Question] = Field(default_factory=list)
+    """Background questions, before or after the tasks."""
     quotas: list[Quota] = Field(default_factory=list)
+    """Limits of people by answer."""
     minutes: Annotated[Count, Field(le=7 * 24 * 60)] = 60
+    """Time after which the slot of a person who has not finished is given out again."""
     pay: Pay | None = None
+    """What one complete participation costs."""
     completion: Ending = Ending()
+    """Last page of people who finish."""
     screened_out: Ending = Ending()
+    """Last page of people who are screened out."""
     full: Ending = Ending()
+    """Page of people who come when no slot is free."""
     recruiting: Recruiting = Recruiting()
+    """Parameters by which a platform names people."""
     languages: list[Language] = Field(default=["en"], min_length=1)
+    """Languages of the pages, the first by default."""
 
     @property
     def first_questions(self) -> list[Question]:

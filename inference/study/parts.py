@@ -10,148 +10,144 @@ from pydantic import Field
 
 from ..tables.limits import DRAWS, LEVELS, PAIRS, RESPONDENTS, STIMULI, TASKS
 from .asking import Cues, LabelLevel, Response, Sampling
-from .base import Amount, Count, Identifier, Part, Probability, Share, Text
+from .base import Amount, Count, Identifier, Named, Part, Probability, Share, Text
 
 
-class Level(Part):
-    """One level of an attribute; ``probability`` may be a fraction such as 1/7."""
+class Level(Named):
+    """One level of an attribute."""
 
-    id: Identifier
-    label: Text
     probability: Probability | None = None
+    """Probability that it is drawn, such as 0.25 or 1/7; give all levels one, or none for equal shares."""
 
 
-class Attribute(Part):
+class Attribute(Named):
     """A randomised attribute; its first level is the reference."""
 
-    id: Identifier
-    label: Text
     levels: list[Level] = Field(min_length=2, max_length=LEVELS)
+    """Levels; the first is the reference."""
 
 
-class DerivedLevel(Part):
+class DerivedLevel(Named):
     """A level of a derived attribute, with the source levels that imply it."""
 
-    id: Identifier
-    label: Text
     covers: list[str] = Field(min_length=1)
+    """Levels of the source that imply it."""
 
 
-class Derived(Part):
+class Derived(Named):
     """An attribute that follows from another one and is never drawn on its own."""
 
-    id: Identifier
-    label: Text
     source: str
+    """Attribute that it follows from."""
     levels: list[DerivedLevel] = Field(min_length=2)
+    """Levels, which cover each level of the source once."""
 
 
-class Stimulus(Part):
-    """Interchangeable renderings of each level of an attribute, such as ten texts per topic.
+class Stimulus(Named):
+    """Interchangeable renderings of each level of an attribute, such as ten texts per topic."""
 
-    ``number_column`` names the column of raw data that counts them from 0.
-    """
-
-    id: Identifier
-    label: Text
     attribute: str
+    """Attribute whose levels it renders."""
     count: Annotated[Count, Field(le=STIMULI)]
+    """Renderings of each level."""
     number_column: str | None = None
+    """Column of raw data that counts them from 0."""
 
 
 class Combination(Part):
-    """Levels of several attributes that meet in one profile, any of those listed for each.
-
-    ``because`` states why they never occur, or why they should be looked at.
-    """
+    """Levels of several attributes that meet in one profile."""
 
     levels: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=2)
+    """Levels that meet in one profile, any of those listed for each attribute."""
     because: Text | None = None
+    """Why they never occur, or why they should be looked at."""
 
 
 class Design(Part):
-    """How many pairs models see, and how many tasks how many respondents answer.
-
-    ``restrictions`` are combinations of levels that never occur; ``implausible`` ones may, and are warned of.
-    """
+    """How many pairs models see, how many tasks how many respondents answer, and what never occurs."""
 
     pairs: Annotated[Count, Field(le=PAIRS)]
+    """Pairs that every model judges under every prompt."""
     respondents: Annotated[Count, Field(le=RESPONDENTS)]
+    """People in a panel."""
     tasks: Annotated[Count, Field(le=TASKS)]
+    """Pairs for each respondent."""
     repeat_first: bool = False
+    """Whether a respondent sees the first pair again at the end, positions swapped."""
     restrictions: list[Combination] = Field(default_factory=list)
+    """Combinations of levels that never occur."""
     implausible: list[Combination] = Field(default_factory=list)
+    """Combinations of levels that may occur, and of which `conjury design` warns."""
 
 
-class Prompt(Part):
-    """An instruction given to models; ``aliases`` are names it carries in raw data.
+class Prompt(Named):
+    """An instruction given to models."""
 
-    ``template`` is the file of the system message, ``user`` that of the user message; a prompt with
-    ``stimuli: images`` differs from others in the pictures alone and is excluded where text is shown;
-    ``cues`` states what of an author's identity its pictures show.
-    ``response`` is what it asks for where that is not the study's own; ``only`` names columns of items with
-    the values of those to which it is put.
-    """
-
-    id: Identifier
-    label: Text
     template: str | None = None
+    """File of the system message (Jinja2)."""
     user: str | None = None
+    """File of the user message (Jinja2); by default what is judged, alone."""
     stimuli: Literal["any", "images"] = "any"
+    """Whether it is for pictures alone (images), and excluded where text is shown."""
     cues: Cues = "both"
+    """What of an author's identity its pictures show."""
     response: Response | None = None
+    """What it asks for, where that is not the response of the study."""
     only: dict[str, list[str]] = Field(default_factory=dict)
+    """Items that it is put to: a column of items with its values."""
     aliases: list[str] = Field(default_factory=list)
+    """Names of it in raw data."""
 
 
-class Judge(Part):
-    """Who judges: a panel of people or one model, with its name in words, and how the model is asked.
+class Judge(Named):
+    """Who judges: a panel of people or one model, and how the model is asked."""
 
-    ``prompts`` are those it is asked under, all by default; ``aliases`` are names it carries in raw data.
-    """
-
-    id: Identifier
-    label: Text
     kind: Literal["human", "model"]
+    """human for a panel of people, model for a model."""
     ask: Sampling | None = None
+    """How a model is asked."""
     prompts: Annotated[list[Identifier], Field(min_length=1)] | None = None
+    """Prompts that it is asked under; all by default."""
     aliases: list[str] = Field(default_factory=list)
+    """Names of it in raw data."""
 
 
 class Gold(Part):
-    """The labels that are right: a table ``item_id, label_set, label`` next to the study file.
-
-    ``levels`` are the gold labels in words where they are not those of the answers; ``covers`` names, for a
-    label of the answers, the gold labels that count as it (by default the one of the same name).
-    """
+    """The labels that are right."""
 
     file: Text = "labels.csv"
+    """Table item_id, label_set, label next to the study file."""
     levels: list[LabelLevel] = Field(default_factory=list)
+    """Gold labels in words, where they are not the labels of the answers."""
     covers: dict[str, list[str]] = Field(default_factory=dict)
+    """For a label of the answers, the gold labels that count as it; by default the one of the same name."""
 
 
 class Ignored(Part):
     """A check whose finding is known and accepted, and why."""
 
     code: Annotated[str, Field(pattern=r"^CJ[1-9][0-9]{2}$")]
+    """Code of the check, such as CJ108."""
     because: Annotated[str, Field(pattern=r"\S")]
+    """Why its finding is accepted."""
 
 
 class Checks(Part):
-    """How `conjury check` treats the study: checks in ``ignore`` are run, reported and not counted."""
+    """How `conjury check` treats the study."""
 
     ignore: list[Ignored] = Field(default_factory=list)
+    """Checks that are run, reported and not counted."""
 
 
 class Clusters(Part):
-    """The columns whose values identify independent observations, by kind of judge; several may cross.
-
-    ``vcov`` is the convention of standard errors, as in ``conjury.analysis.conjoint.verbs.amce``.
-    """
+    """The columns whose values identify independent observations, by kind of judge; several may cross."""
 
     human: str | list[str] = "judge_id"
+    """Cluster columns of people."""
     model: str | list[str] = "pair_id"
+    """Cluster columns of models."""
     vcov: str = "survey"
+    """Convention of standard errors, as in conjury.analysis.conjoint.amce."""
 
     def of(self, kind: str) -> tuple[str, ...]:
         """Name the cluster columns of one kind of judge."""
@@ -163,16 +159,22 @@ class Bootstrap(Part):
     """The unit that is resampled, and how often."""
 
     unit: str = "pair_id"
+    """Column whose values are resampled, or row."""
     draws: Annotated[Count, Field(le=DRAWS)] = 1000
+    """Number of draws."""
 
 
 class PairCost(Part):
-    """What a judge cost for a number of pairs; ``note`` states when and how that was paid."""
+    """What a judge cost for a number of pairs."""
 
     judge: Identifier
+    """A model of the study."""
     cost: Amount
+    """What it cost."""
     pairs: Count = 1
+    """Number of pairs that it cost so much for."""
     note: Text | None = None
+    """When and how that was paid."""
 
     @property
     def per_pair(self) -> float:
@@ -184,8 +186,11 @@ class Costs(Part):
     """What judgments cost: each respondent of the panel, and pairs by judge."""
 
     currency: Text
+    """Currency of all costs, such as USD."""
     per_respondent: Amount | None = None
+    """Cost of one respondent of the panel."""
     judges: list[PairCost] = Field(default_factory=list)
+    """Costs of models."""
 
     def per_pair(self, judge: str) -> float | None:
         """Cost of one pair, or None where it is not known."""
@@ -197,21 +202,24 @@ PREFERENCES: tuple[str, ...] = get_args(Preference)
 
 
 class Analysis(Part):
-    """One analysis of the study; ``exclude`` excludes rows that contain the given levels.
-
-    ``by: [judge_id]`` compares each model with all people; ``h0`` is the value that marginal means are
-    tested against, by default 0.5 for a choice between two. ``comparisons`` are pairs of levels of
-    ``choice_level``, by default all that meet in a task.
-    """
+    """One analysis of the study."""
 
     name: Identifier
+    """Name of its table in the results."""
     verb: Literal["amce", "mm", "amce_diffs", "mm_diffs", "cj_anova", "cj_freqs", "cj_props"] | Preference
+    """What is estimated: amce, mm (marginal means), their differences between groups, and so on."""
     title: Text
+    """Heading of the table."""
     formula: Text
+    """Outcome and attributes: chosen ~ a + b, with a * b for attributes that restrict each other."""
     by: list[str] = Field(default_factory=list)
+    """Attribute whose levels are compared; judge_id compares each model with all people."""
     exclude: dict[str, list[str]] = Field(default_factory=dict)
+    """Levels whose profiles are excluded, by attribute."""
     h0: float | None = None
-    comparisons: list[tuple[str, str]] = Field(default_factory=list)
+    """Value that marginal means are tested against; by default 0.5."""
+    comparisons: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(default_factory=list)
+    """Pairs of levels of choice_level; by default all that meet in a task."""
 
     @property
     def compares_people(self) -> bool:
@@ -244,40 +252,48 @@ class Category(Part):
     """One value of a stratum."""
 
     id: Identifier
+    """Value in the column of items."""
     label: Text
+    """Name in words, as figures and reports print it."""
 
 
 class Stratum(Part):
     """A column of items by which results are reported separately, such as who wrote a response."""
 
     id: Identifier
+    """Column of items."""
     label: Text
+    """Name in words, as figures and reports print it."""
     levels: list[Category] = Field(min_length=1)
+    """Its values, in the order of tables and figures."""
 
 
 class Tiers(Part):
     """Levels of a stratum in their order of quality, the best first."""
 
     column: Identifier
+    """A stratum."""
     levels: list[Identifier] = Field(min_length=2)
+    """Its levels in their order of quality, the best first."""
 
 
 class StratumLevel(Part):
     """One level of a stratum."""
 
     column: Identifier
+    """A stratum."""
     level: Identifier
+    """One of its levels."""
 
 
 class Assignment(Part):
-    """Which items a person rates.
-
-    Of the items that agree in the column ``within`` (responses to one topic) a person rates one only; the
-    column ``across`` (types of response) distinguishes these, and every person meets its levels about equally
-    often. ``raters`` people rate each item, and the share ``repeats`` of a person's items comes twice.
-    """
+    """Which items a person rates."""
 
     within: Identifier
+    """Column of what items belong to, such as their topic; a person rates one item of each."""
     across: Identifier
+    """Stratum that distinguishes the items of a topic; every person meets its levels about equally often."""
     raters: Annotated[Count, Field(le=RESPONDENTS)]
+    """People who rate each item."""
     repeats: Share = 0.0
+    """Share of a person's items that is repeated."""

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "data" / "studies"
 PRICES = ROOT / "data" / "prices.yaml"
 EXAMPLES = ROOT / "data" / "examples"
+TEMPLATES = ROOT / "data" / "templates"
 RECORDED = ROOT / "data" / "recorded"
 PUBLISHED = ROOT / "data" / "published"
 QUARTO = ROOT / "quarto"

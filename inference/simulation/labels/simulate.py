@@ -7,7 +7,7 @@ one judge, or once, more leaves the others as they were.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +181,36 @@ def simulate_people(
     if panel is None:
         raise InputError(f"{FILE}: no row is about people; add their accuracy.")
     return panel
+
+
+def simulate_answers(
+    study: ItemStudy, seed: int, items: pd.DataFrame, labels: pd.DataFrame, judge: str, samples: int
+) -> pd.DataFrame | None:
+    """Draw answers of a model to given items from the truth table of the study.
+
+    Parameters as of `simulate_people`; ``judge`` is the model and ``samples`` its answers to each item.
+
+    Returns
+    -------
+    DataFrame or None
+        As the judgments of `simulate_labels`; None where there is no truth table, or it lacks the model.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("harm_or_humor")
+    >>> items, labels = (pd.read_csv(study.folder / f"{name}.csv") for name in ("items", "labels"))
+    >>> len(simulate_answers(study, 1, items, labels, "gpt_4o", samples=2)) == 2 * len(items)
+    True
+    """
+    path = study.folder / FILE
+    truth = replace(read_label_truth(path, study), conditions=()) if path.is_file() else None
+    if truth is None or judge not in truth.models:
+        return None
+    cell, units = given_units(study, truth, items, labels, stream(seed, "gold"))
+    world = World(study, truth, items, cell, {of.task: of for of in units}, seed)
+    asked = [_ask(world, items, question, samples) for question in world.questions([judge])]
+    return pd.concat(asked, ignore_index=True) if asked else None
 
 
 def _samples(study: ItemStudy, judge: str, given: int | None) -> int:

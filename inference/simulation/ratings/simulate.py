@@ -42,6 +42,8 @@ from .draws import (
 from .truth import true_ratings
 from .truth_table import COLUMNS, FILE, read_rating_truth
 
+TEXT = "text"  # modality of items that do not state theirs
+
 
 @dataclass(frozen=True)
 class RatingSimulation:
@@ -97,7 +99,7 @@ def simulate_ratings(
     repeats : float, optional
         Share of a person's items that come twice, by default the study's; the second rating is sample 2.
     items : DataFrame, optional
-        Items to be rated in place of made-up ones: ``item_id, modality`` and the columns that the
+        Items to be rated in place of made-up ones: ``item_id, modality`` (else text) and the columns that the
         assignment names.
     raters : Path or DataFrame, optional
         Truth table; by default ``truth.csv`` next to the study file.
@@ -169,7 +171,9 @@ class _World:
 def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
     plan = study.assignment
     assert plan is not None
-    require_columns(items, ["item_id", "modality", plan.within, plan.across], "items")
+    if "modality" not in items:
+        items = items.assign(modality=pd.array([TEXT] * len(items), "string"))
+    require_columns(items, ["item_id", plan.within, plan.across], "items")
     codes = []
     for column, known in ((plan.across, truth.types), ("modality", tuple(truth.modalities))):
         code = pd.Index(known).get_indexer(pd.Index(items[column].astype("string")))

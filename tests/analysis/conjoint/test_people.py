@@ -18,7 +18,7 @@ from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
-from conjury.inference.study.checks_conjoint import first_problem
+from conjury.inference.study.checks_conjoint import conjoint_problems
 
 FORMULA = "chosen ~ tone + author"
 LEVELS = {"tone": ["calm", "rude", "sharp"], "author": ["nobody", "woman"]}
@@ -270,7 +270,7 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     changes = {"name": "apart", "verb": "amce_diffs", "formula": "chosen ~ slur", "by": ["judge_id"]}
     own = study.analyses[0].model_copy(update=changes)
     asked = study.model_copy(update={"analyses": [study.analyses[0], own]})
-    assert first_problem(asked, lambda _: 0) is None
+    assert list(conjoint_problems(asked)) == []
     assert [part.name for part in people_analyses(asked)] == ["apart"]
     made = fit(asked, choices)
     assert set(made.tables) == {"amce", "apart"}
@@ -281,7 +281,7 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     only = fit(asked, choices[choices["judge_kind"] == "model"])
     assert only.notes == ["apart: excluded, the choices are not by people and by models."]
     wrong = study.analyses[0].model_copy(update={"by": ["judge_id"]})
-    problem = first_problem(study.model_copy(update={"analyses": [wrong]}), lambda _: 0)
+    problem = next(conjoint_problems(study.model_copy(update={"analyses": [wrong]})), None)
     assert "'judge_id' is unknown here" in problem.sentence
 
 

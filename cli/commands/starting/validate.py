@@ -1,0 +1,108 @@
+"""``conjury validate``: all that is wrong with a study and its files at once, or what the study is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted, listed
+
+from ...printing import console, one_line, warn
+
+if TYPE_CHECKING:
+    from conjury.inference.collecting.validating import Validated
+    from conjury.inference.study.models import ItemStudy, Study
+
+StudyFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STUDY", help="Name of a study that ships, a folder, or the path of a study.yaml."
+    ),
+]
+Tables = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[FILE]...", help="Tables for it: choices, judgments, items or gold labels."),
+]
+
+
+def validate(
+    study: StudyFile = None,
+    files: Tables = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of study files, which editors use.")
+    ] = False,
+) -> None:
+    """Read a study with its prompts, items, labels and truth, and say all that is wrong at once.
+
+    Exit code 0: nothing is wrong; 2: something is.
+    """
+    if schema:
+        from conjury.inference.study.schema import schema_text
+
+        typer.echo(schema_text(), nl=False)
+        return
+    if study is None:
+        raise InputError("Name a study, such as study.yaml; `conjury init` lists studies to begin with.")
+    from conjury.inference.collecting.validating import validate as examine
+
+    found = examine(study, files or ())
+    if found.problems:
+        _refuse(study, found)
+    assert found.study is not None
+    console.print(f"{found.study.title}")
+    for name, text in _facts(found.study, found).items():
+        console.print(f"  {name:<10} {text}")
+    console.print(f"Nothing is wrong with {found.study.here}{_beside(files or [])}.")
+
+
+def _refuse(study: str, found: Validated) -> None:
+    for problem in found.problems:
+        warn(one_line(problem))
+    if not found.whole:
+        warn("What depends on these fields was not checked; run the command again once they are right.")
+    raise InputError(f"{counted(len(found.problems), 'problem')} in {study}; see above.")
+
+
+def _beside(files: list[Path]) -> str:
+    return f" and {listed(files)}" if files else ""
+
+
+def _facts(study: Study | ItemStudy, found: Validated) -> dict[str, str]:
+    """What a study is, by heading."""
+    from conjury.inference.study.models import Study
+
+    facts = _of_conjoint(study) if isinstance(study, Study) else _of_items(study, found)
+    models = [judge.id for judge in study.judges if judge.kind == "model"]
+    people = any(judge.kind == "human" for judge in study.judges)
+    facts["Prompts"] = listed(prompt.id for prompt in study.prompts) or "none"
+    judges = f"{counted(len(models), 'model')} ({listed(models, 5)})" if models else "no model"
+    facts["Judges"] = judges + (" and people" if people else "")
+    facts["Simulated"] = listed(found.simulated, 5) or "nobody, as there is no truth table"
+    return facts
+
+
+def _of_conjoint(study: Study) -> dict[str, str]:
+    sizes = [f"{part.id} ({len(part.levels)})" for part in study.attributes]
+    design = study.design
+    return {
+        "Kind": f"conjoint of {counted(len(sizes), 'attribute')}: {listed(sizes)}",
+        "Design": f"{counted(design.pairs, 'pair')} for models; {counted(design.respondents, 'respondent')} "
+        f"with {counted(design.tasks, 'task')} each; {counted(len(design.restrictions), 'restriction')}",
+        "Analyses": listed(analysis.name for analysis in study.analyses) or "none",
+    }
+
+
+def _of_items(study: ItemStudy, found: Validated) -> dict[str, str]:
+    response = study.response
+    asked = {
+        "ratings": f"ratings on {listed(study.scale_labels)}",
+        "label": "a label",
+        "line_labels": "a label for each line",
+    }.get(response.form, "text")
+    strata = listed(f"{part.id} ({len(part.levels)})" for part in study.strata)
+    return {
+        "Kind": f"{counted(found.items, 'item')} in {study.items}, answered by {asked}",
+        "Strata": strata or "none",
+    }

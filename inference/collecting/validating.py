@@ -1,0 +1,243 @@
+"""All that is wrong with a study and the files beside it, found before anything is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..design.drawn import assign_raters, draw_design
+from ..design.subjects import Shown, Subject, takes
+from ..errors import ConjuryError, InputError, did_you_mean, listed
+from ..readers.judgments import load_judgments, read_labels
+from ..readers.prepare import load_choices
+from ..requests.building import Builder
+from ..requests.media import find_medium
+from ..requests.templates import Templates
+from ..simulation.conjoint.judges import read_truth_table
+from ..simulation.labels.items import FILE as LABEL_TRUTH
+from ..simulation.labels.items import read_label_truth
+from ..simulation.ratings.draws import read_items
+from ..simulation.ratings.truth_table import FILE as TRUTH
+from ..simulation.ratings.truth_table import read_rating_truth
+from ..study.asking import Sampling
+from ..study.models import ItemStudy, Study
+from ..study.parts import Prompt
+from ..study.problems import examine
+from ..tables.files import read_table
+from .content import item_content, profile_content
+
+ANY_MODEL = Sampling(model="model")  # by which prompts are filled
+PICTURED = ("image", "video")
+NAMED = 3  # missing files that a sentence names
+
+
+@dataclass(frozen=True)
+class Validated:
+    """What a study file is, and what is wrong with it and the files beside it.
+
+    Attributes
+    ----------
+    study : Study, ItemStudy or None
+        Without the fields that are wrong; None where the rest is no study.
+    problems : tuple of str
+        A sentence for each, with the file, the line where there is one, and the remedy.
+    whole : bool
+        Whether everything was checked.
+    simulated : tuple of str
+        Judges that can be simulated, because a truth table beside the study file names them.
+    items : int
+        Number of items; 0 in a conjoint.
+    """
+
+    study: Study | ItemStudy | None
+    problems: tuple[str, ...]
+    whole: bool
+    simulated: tuple[str, ...] = ()
+    items: int = 0
+
+
+def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
+    """Find all that is wrong with a study, its prompts, items, gold labels and truth, and with tables for it.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A study that ships, a folder, or the path of a study file.
+    files : sequence of Path
+        Tables of choices, judgments, items or gold labels, each read as the study asks.
+
+    Raises
+    ------
+    InputError
+        There is no such study file, or it is no YAML with fields.
+
+    Examples
+    --------
+    >>> validate("moderation").simulated[:2]
+    ('human', 'gpt4o')
+    """
+    examined = examine(name_or_path)
+    marked, study = examined.marked, examined.study
+    problems = [str(marked.error(one.location, one.sentence)) for one in examined.problems]
+    if study is None:
+        return Validated(None, tuple(problems), False)
+    subjects: list[Subject] = []
+    truths: list[str] = []
+    steps: list[Callable[[], None]] = [lambda: subjects.extend(_subjects(study))]
+    if isinstance(study, ItemStudy) and not (study.folder / study.items).is_file():
+        steps.clear()
+    elif isinstance(study, ItemStudy):
+        steps += [lambda: _check_items(study), lambda: _check_media(study)]
+        if study.gold is not None and (gold := study.folder / study.gold.file).is_file():
+            steps.append(lambda: _check_labels(gold, study))
+    steps.append(lambda: truths.extend(_simulated(study)))
+    steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
+    problems += filter(None, map(_problem, steps))
+    problems += _prompt_problems(study, subjects or [_made_up(study)])
+    items = len(subjects) if isinstance(study, ItemStudy) else 0
+    return Validated(study, tuple(dict.fromkeys(problems)), examined.whole, tuple(truths), items)
+
+
+def _problem(step: Callable[[], None]) -> str:
+    """Run a step; return its problem, or an empty text."""
+    try:
+        step()
+    except ConjuryError as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
+    return ""
+
+
+def _read(reader: Callable[..., object], *arguments: object) -> None:
+    reader(*arguments)
+
+
+def _subjects(study: Study | ItemStudy) -> Iterator[Subject]:
+    """Yield the items of a study, or the first pairs of a conjoint."""
+    if isinstance(study, ItemStudy):
+        yield from item_content(study, None, False, None, 1).subjects()
+        return
+    design = draw_design(study, 1, 0.0, study.collect.seed)
+    yield from profile_content(study, design, None, False, None, "models", 1).subjects()
+
+
+def _made_up(study: Study | ItemStudy) -> Subject:
+    """A subject by which prompts are filled where there is none to be read."""
+    if isinstance(study, Study):
+        return Subject("pair", (Shown("A", {"text": "A"}), Shown("B", {"text": "B"})))
+    strata = {name: next(iter(levels)) for name, levels in study.level_labels.items()}
+    return Subject("item", (Shown("", {"text": "Text"}),), strata=strata)
+
+
+def _taken(subject: Subject, prompt: Prompt) -> Subject:
+    """The subject as one that a prompt is put to."""
+    named = {column: values[0] for column, values in prompt.only.items() if values}
+    return replace(subject, strata={**subject.strata, **named})
+
+
+def _check_items(study: ItemStudy) -> None:
+    items = read_items(study)
+    if study.assignment is not None:
+        assign_raters(items, study.assignment, None, study.collect.seed)
+
+
+def _check_labels(file: Path, study: ItemStudy) -> None:
+    notes: list[str] = []
+    read_labels(file, study, notes)
+    if notes:
+        raise InputError(f"{notes[0]}; correct them, or add them to the labels of the study file.")
+
+
+def _check_media(study: ItemStudy) -> None:
+    items = read_table(study.folder / study.items, "items")
+    if "modality" not in items or "media" not in items:
+        return
+    pictured = items["modality"].isin(PICTURED) & items["media"].notna()
+    named = [str(name) for name in items["media"][pictured] if "://" not in str(name)]
+    lacking = [name for name in named if not find_medium(name, study.folder, "file").is_file()]
+    if lacking:
+        raise InputError(
+            f"{study.folder / study.items}: column 'media': there is no file {listed(lacking, NAMED)} in the "
+            "folder of the study; add what is missing or correct the paths."
+        )
+
+
+def _simulated(study: Study | ItemStudy) -> list[str]:
+    """Judges of the truth table of a study, which is read and checked; none where there is no table."""
+    if isinstance(study, Study):
+        path = study.folder / TRUTH
+        raters = read_truth_table(path, study) if path.is_file() else []
+        return list(dict.fromkeys(rater.judge for rater in raters))
+    found: list[str] = []
+    if study.scales and (study.folder / TRUTH).is_file():
+        found += read_rating_truth(study.folder / TRUTH, study).judges
+    if study.label_sets and (study.folder / LABEL_TRUTH).is_file():
+        found += read_label_truth(study.folder / LABEL_TRUTH, study).judges
+    return list(dict.fromkeys(found))
+
+
+def _check_table(file: Path, study: Study | ItemStudy) -> None:
+    """Read a table as the commands do, by what its columns show it to be."""
+    if isinstance(study, Study):
+        load_choices(study, file)
+        return
+    columns = set(read_table(file).columns)
+    if "label_set" in columns:
+        _check_labels(file, study)
+    elif columns & {"judge_id", "value"}:
+        load_judgments(file, study=study)
+    else:
+        read_table(file, "items")
+
+
+def _prompt_problems(study: Study | ItemStudy, subjects: Sequence[Subject]) -> Iterator[str]:
+    """Report templates that are none, and those that cannot be filled for the first subject put to them."""
+    templates = Templates(study.folder)
+    for prompt in study.prompts:
+        files = [name for name in (prompt.template, prompt.user) if name is not None]
+        if not all((study.folder / name).is_file() for name in files):
+            continue
+        try:
+            for name in files:
+                templates.names(name)
+            builder = Builder(study, "judge", ANY_MODEL, [prompt], lambda shown, takes: [])
+            taken = next((one for one in subjects if takes(prompt, one.strata)), None)
+            yield from _unfilled(templates, builder, prompt, taken or _taken(subjects[0], prompt))
+        except ConjuryError as error:
+            yield str(error)
+
+
+def _unfilled(templates: Templates, builder: Builder, prompt: Prompt, subject: Subject) -> Iterator[str]:
+    """Report placeholders of a prompt without a value, where it cannot be filled."""
+    problem = _problem(lambda: _read(list, builder.requests([subject])))
+    if not problem:
+        return
+    known: list[str] = []
+    with suppress(ConjuryError, IndexError):
+        known = sorted(builder.values(subject, prompt))
+    unknown = [
+        (file, name)
+        for file in (prompt.template, prompt.user)
+        if file is not None
+        for name in sorted(templates.names(file) - set(known))
+    ]
+    if not known or not unknown:
+        yield problem
+        return
+    for file, name in unknown:
+        yield (
+            f"{_line_of(templates.folder / file, name)}: there is no value '{name}'"
+            f"{did_you_mean(name, known)}; a prompt of this study may use {listed(known)}."
+        )
+
+
+def _line_of(path: Path, name: str) -> str:
+    """A template with the line on which a name is first used."""
+    used = re.compile(rf"[{{(\s,|]{re.escape(name)}\b")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    line = next((n for n, text in enumerate(lines, 1) if "{" in text and used.search(text)), None)
+    return str(path) if line is None else f"{path}:{line}"

@@ -1,0 +1,169 @@
+"""All that is wrong with a study file at once: single fields, fields together, files that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from .base import Location, MarkedYaml, Problem, missing_file
+from .load import completed, contradictions, location_of, read_study_file, sentence_of, validated
+from .models import ItemStudy, Study
+
+FILES = (("items",), ("gold", "file"), ("panel", "consent"), ("panel", "instructions"))
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A study file that was read as far as it can be.
+
+    Attributes
+    ----------
+    marked : MarkedYaml
+        The file as it is.
+    study : Study, ItemStudy or None
+        The study without the fields that are wrong; None where the rest is no study.
+    problems : tuple of Problem
+        In the order of the file.
+    whole : bool
+        Whether everything was checked; otherwise problems of several fields may come up once those of
+        single ones are mended.
+    """
+
+    marked: MarkedYaml
+    study: Study | ItemStudy | None
+    problems: tuple[Problem, ...]
+    whole: bool
+
+
+def examine(name_or_path: str | Path) -> Examined:
+    """Read a study file and find all that is wrong with it.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        As :func:`conjury.inference.study.load_any_study` takes it.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is no YAML with fields.
+
+    Examples
+    --------
+    >>> examine("moderation").problems
+    ()
+    """
+    marked = read_study_file(name_or_path)
+    content, found = _known_fields(marked)
+    errors = _errors(marked, content)
+    found += _in_words(marked, content, errors)
+    study = _study(marked, _without(content, errors))
+    if study is None:
+        found += _missing_files(marked)
+        return Examined(marked, None, _sorted(marked, found), whole=False)
+    wrong = {location_of(content, error)[:2] for error in errors}
+    together = [problem for group in contradictions(study) for problem in group]
+    if isinstance(study, ItemStudy):
+        together += missing_file(study.folder, ("items",), "items", study.items)
+    found += [problem for problem in together if problem.location[:2] not in wrong]
+    return Examined(marked, completed(study), _sorted(marked, found), whole=not wrong)
+
+
+def _known_fields(marked: MarkedYaml) -> tuple[Any, list[Problem]]:
+    """Report unknown fields, and return the content with these under the name that was meant, or without."""
+    content, found = deepcopy(marked.content), []
+    while unknown := [error for error in _errors(marked, content) if error["type"] == "unknown_field"]:
+        for error in unknown:
+            location = location_of(content, error)
+            part = _at(content, location[:-1])
+            value = part.pop(next(key for key in part if str(key) == location[-1]))
+            meant = error["ctx"]["meant"]
+            if meant and meant not in part:
+                part[meant] = value
+            found.append(Problem(location, sentence_of(location, error)))
+    return content, found
+
+
+def _errors(marked: MarkedYaml, content: Any) -> list[ErrorDetails]:
+    try:
+        validated(marked, content)
+    except ValidationError as problems:
+        return problems.errors()
+    return []
+
+
+def _in_words(marked: MarkedYaml, content: Any, errors: Iterable[ErrorDetails]) -> list[Problem]:
+    """One problem for each field that is wrong, and one for all that a part lacks."""
+    found: dict[Location, Problem] = {}
+    lacking: dict[Location, list[Location]] = {}
+    located = [(location_of(content, error), error) for error in errors]
+    for location, error in located:
+        if error["type"] == "missing":
+            lacking.setdefault(location[:-1], []).append(location)
+    for location, error in located:
+        if error["type"] != "missing":
+            found.setdefault(location, Problem(location, sentence_of(location, error)))
+        elif lacking[location[:-1]][0] == location:
+            found[location] = Problem(location, sentence_of(location, error, lacking[location[:-1]]))
+    return list(found.values())
+
+
+def _without(content: Any, errors: Iterable[ErrorDetails]) -> Any:
+    """The content without the fields that are wrong."""
+    rest = deepcopy(content)
+    for location in sorted((location_of(content, error) for error in errors), key=_backwards, reverse=True):
+        part = _at(rest, location[:-1])
+        if location and isinstance(part, dict):
+            part.pop(location[-1], None)
+        elif location and isinstance(part, list) and location[-1] in range(len(part)):
+            del part[int(location[-1])]
+    return rest
+
+
+def _backwards(location: Location) -> list[tuple[bool, int, str]]:
+    return [(isinstance(step, int), step if isinstance(step, int) else 0, str(step)) for step in location]
+
+
+def _at(content: Any, location: Location) -> Any:
+    for step in location:
+        content = content[step]
+    return content
+
+
+def _study(marked: MarkedYaml, content: Any) -> Study | ItemStudy | None:
+    try:
+        return validated(marked, content)
+    except ValidationError:
+        return None
+
+
+def _missing_files(marked: MarkedYaml) -> Iterator[Problem]:
+    """Report files that are not there, in a file that cannot be read as a study."""
+    content, folder = marked.content, marked.path.parent
+    named: list[tuple[Location, str, object]] = [
+        (place, ".".join(map(str, place)), _text_at(content, place)) for place in FILES
+    ]
+    prompts = content.get("prompts") if isinstance(content, dict) else None
+    for number, prompt in enumerate(prompts if isinstance(prompts, list) else ()):
+        for field in ("template", "user"):
+            place = ("prompts", number, field)
+            named.append((place, str(_text_at(prompt, ("id",)) or place), _text_at(prompt, (field,))))
+    for place, what, name in named:
+        if isinstance(name, str):
+            yield from missing_file(folder, place, what, name)
+
+
+def _text_at(content: object, location: Location) -> object:
+    for step in location:
+        content = content.get(step) if isinstance(content, dict) else None
+    return content
+
+
+def _sorted(marked: MarkedYaml, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: marked.line(problem.location)))

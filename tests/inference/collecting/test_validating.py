@@ -1,0 +1,164 @@
+"""Everything that is wrong with a study is reported at once, and nothing else is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conjury.inference.collecting.validating import validate
+from conjury.inference.study import list_studies
+from conjury.inference.study.problems import examine
+from conjury.inference.tables.files import TEMPLATES
+
+PAIR = TEMPLATES / "shared" / "pair.j2"
+LABEL = TEMPLATES / "shared" / "label.j2"
+
+
+@pytest.fixture
+def flats(tmp_path: Path) -> Path:
+    """A conjoint that is right."""
+    shutil.copytree(TEMPLATES / "minimal", tmp_path / "flats")
+    shutil.copy(PAIR, tmp_path / "flats" / "prompts")
+    return tmp_path / "flats"
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Path:
+    """A study of labels that is right."""
+    shutil.copytree(TEMPLATES / "labels", tmp_path / "claims")
+    shutil.copy(LABEL, tmp_path / "claims" / "prompts")
+    return tmp_path / "claims"
+
+
+def change(file: Path, *replacements: tuple[str, str]) -> None:
+    text = file.read_text(encoding="utf-8")
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
+
+
+def said(folder: Path, *files: Path) -> list[str]:
+    """Problems without the folder."""
+    return [problem.replace(f"{folder}/", "") for problem in validate(folder, files).problems]
+
+
+@pytest.mark.parametrize("study", list_studies())
+def test_nothing_is_wrong_with_studies_that_ship(study):
+    found = validate(study)
+    assert (found.problems, found.whole) == ((), True)
+
+
+def test_a_study_that_is_right_has_no_problems_and_names_whom_it_can_simulate(flats, claims):
+    assert (said(flats), validate(flats).simulated) == ([], ("human", "mini"))
+    assert said(claims, claims / "people.csv", claims / "labels.csv", claims / "items.csv") == []
+    assert validate(claims).items == 20
+
+
+def test_problems_of_all_kinds_are_reported_together_in_the_order_of_the_file(flats):
+    change(
+        flats / "study.yaml",
+        ("\ntitle:", "\ntitel:"),
+        ("large, label: 80 square metres", "large, label: 80 square metres, probability: 2"),
+        ("user: prompts/pair.j2", "user: prompts/pairs.j2"),
+        ("settings:", "setings:"),
+        ("size + street + rent}", "size + stret + rent}"),
+        ("draws: 500", "draws: 0"),
+    )
+    change(
+        flats / "truth.csv",
+        ("mini,model,plain,part_worth,size,large", "mini,model,plain,part_worth,sise,large"),
+    )
+    assert said(flats) == [
+        "study.yaml:3: titel: 'titel' is unknown here; did you mean 'title'?",
+        "study.yaml:12: attributes.0.levels.1.probability: a number of at most 1 belongs here, but the file "
+        "says 2; correct it.",
+        "study.yaml:29: plain: there is no file prompts/pairs.j2 next to the study file; write it or correct "
+        "the path.",
+        "study.yaml:33: judges.1.ask.setings: 'setings' is unknown here; did you mean 'settings'?",
+        "study.yaml:35: bootstrap.draws: a number of more than 0 belongs here, but the file says 0; correct "
+        "it.",
+        "study.yaml:37: amce: 'stret' is unknown here; did you mean 'street'?",
+        "truth.csv:8: 'sise' is unknown here; did you mean 'size'?",
+    ]
+    assert not validate(flats).whole
+
+
+def test_where_a_needed_field_is_wrong_files_are_still_looked_for_and_the_rest_is_called_unchecked(flats):
+    change(
+        flats / "study.yaml", ("kind: model", "kind: robot"), ("pair.j2", "pears.j2"), ("question:", "quest:")
+    )
+    found = examine(flats)
+    assert (found.study, found.whole) == (None, False)
+    assert [problem.location for problem in found.problems] == [
+        ("quest",),
+        ("prompts", 0, "user"),
+        ("judges", 1, "kind"),
+    ]
+    meant = ("'question'", "pears.j2", "'model'")
+    assert all(part in problem.sentence for part, problem in zip(meant, found.problems, strict=True))
+
+
+def test_fields_that_a_part_lacks_are_one_problem_with_one_remedy(flats):
+    change(flats / "study.yaml", ("pairs: 400, respondents: 100, tasks: 8", "tasks: 8"))
+    assert said(flats) == ["study.yaml:25: design.pairs, design.respondents are missing; add them."]
+
+
+def test_a_wrong_field_of_an_alternative_is_named_by_its_place_in_the_file(claims):
+    change(claims / "study.yaml", ("id: supported, label: Supported", "id: Supported, label: Supported"))
+    (problem,) = said(claims)
+    assert problem.startswith("study.yaml:24: response.labels.0.id: a name starts with a small letter")
+
+
+def test_placeholders_without_a_value_are_reported_with_their_line_and_what_was_meant(flats):
+    (flats / "prompts" / "pair.j2").write_text("{{ A }}\n{{ quesion }}\n{% for x in itms %}{% endfor %}\n")
+    use = "a prompt of this study may use A, B, options, question, shown."
+    assert said(flats) == [
+        f"prompts/pair.j2:3: there is no value 'itms'; {use}",
+        f"prompts/pair.j2:2: there is no value 'quesion' (did you mean 'question'?); {use}",
+    ]
+    (flats / "prompts" / "pair.j2").write_text("{% if extra is defined %}{{ extra }}{% endif %}{{ A }}\n")
+    assert said(flats) == []
+
+
+def test_templates_that_are_none_and_wrong_expressions_are_reported(flats, claims):
+    (flats / "prompts" / "pair.j2").write_text("{{ A }\n")
+    (problem,) = said(flats)
+    assert problem.startswith("prompts/pair.j2:1: ")
+    change(claims / "prompts" / "label.j2", ("label.id", "label.name_of_it"))
+    (problem,) = said(claims)
+    assert "label.j2: the template cannot be filled" in problem
+    assert "name_of_it" in problem
+
+
+def test_items_labels_truth_and_pictures_that_do_not_fit_are_reported_with_row_or_column(claims):
+    change(claims / "items.csv", ("Cars may cross the bridge.,short", "Cars may cross the bridge.,shrt"))
+    change(claims / "labels.csv", ("s02_short,support,supported", "s02_short,support,suported"))
+    change(claims / "label_truth.csv", ("mini,model,accuracy,,short", "mini,model,acuracy,,short"))
+    problems = said(claims)
+    assert len(problems) == 3
+    assert "items.csv: row 1 of column 'claim_type' contains 'shrt' (did you mean 'short'?)" in problems[0]
+    assert "labels.csv: 1 gold labels are none of the study's" in problems[1]
+    assert "support 'suported' (1)" in problems[1]
+    assert "'acuracy' is unknown here; did you mean 'accuracy'?" in problems[2]
+
+
+def test_pictures_that_are_not_there_are_named(claims):
+    rows = (claims / "items.csv").read_text(encoding="utf-8").splitlines()
+    extra = ["modality,media", *["image,there.png"] * 2, *["image,gone.png"] * 18]
+    text = "\n".join(f"{row},{more}" for row, more in zip(rows, extra, strict=True))
+    (claims / "items.csv").write_text(text + "\n", encoding="utf-8")
+    (claims / "there.png").write_bytes(b"")
+    (problem,) = said(claims)
+    assert problem.startswith("items.csv: column 'media': there is no file gone.png")
+
+
+def test_a_table_that_does_not_fit_the_study_is_reported(claims, flats):
+    change(claims / "people.csv", ("support,supported", "suport,supported"))
+    (problem,) = said(claims, claims / "people.csv")
+    assert "people.csv" in problem
+    assert "suport" in problem
+    (problem,) = said(flats, claims / "people.csv")
+    assert "people.csv" in problem
