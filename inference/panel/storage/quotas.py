@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from ...study.panel import Quota
 from .schema import quotas, slots
@@ -36,7 +37,7 @@ def make_room(connection: Connection, wanted: Sequence[Quota], now: float) -> bo
     return not late or connection.execute(released).rowcount == len(late)
 
 
-def _members(connection: Connection, quota: Quota) -> Sequence[Row[tuple[int, bool, float]]]:
+def _members(connection: Connection, quota: Quota) -> Sequence[Any]:
     """Places of the people in a quota, that whose time ended first before others."""
     found = (
         select(slots.c.number, slots.c.done, slots.c.until)

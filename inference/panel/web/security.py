@@ -14,7 +14,7 @@ from threading import Lock
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, Headers, MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -152,7 +152,8 @@ def _parsed(body: bytes) -> FormData:
         )
     except ValueError:
         raise HTTPException(413) from None
-    return FormData(fields)
+    form: list[tuple[str, str | UploadFile]] = [*fields]
+    return FormData(form)
 
 
 def visit_name(secret: bytes, session: str, person: str) -> str:
