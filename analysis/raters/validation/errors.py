@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ..numerics.types import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .bounded import Bounded, Flags, difference, mean_influence, share
 from .coding import Coded, Gold, Groups, counts_of
 from .labels import ACCURACY, headline_of, weights_of, with_people

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..numerics.panel import Panel
-from ..numerics.types import Codes, Floats
-from ..raters.agreement import chance_corrected as corrected
-from ..raters.agreement.pairs import Sides, chance, paired, paired_influence
+from ...numerics.panel import Panel
+from ...numerics.types import Codes, Floats
+from ..agreement import chance_corrected as corrected
+from ..agreement.pairs import Sides, chance, paired, paired_influence
 from .bounded import Bounded, coefficient, difference, share
 from .coding import Coded, counts_of
 from .rows import AGREEMENT, PEOPLE, Rows

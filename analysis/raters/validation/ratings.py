@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.bootstrap import Samples, cluster_weights, percentile_limits
-from ..numerics.bootstrap import intervals as bootstrap_intervals
-from ..numerics.panel import panel_from
-from ..numerics.types import Codes, Floats
-from ..raters.agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
+from ...numerics.bootstrap import Samples, cluster_weights, percentile_limits
+from ...numerics.bootstrap import intervals as bootstrap_intervals
+from ...numerics.panel import panel_from
+from ...numerics.types import Codes, Floats
+from ..agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
 from .bounded import Bounded, difference, n_clusters
 from .coding import Coded
 from .errors import against_rest, levels_of
@@ -80,7 +80,7 @@ def icc(values: Floats, cluster: Codes, alpha: float, seed: int) -> Bounded:
 
 def correlations(x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int) -> dict[str, Bounded]:
     """Correlations of n pairs with bootstrap intervals on Fisher's scale; no interval below ten clusters."""
-    from ..raters.descriptive.correlations import CARRIED, cells_of, correlation  # slow to import
+    from ..descriptive.correlations import CARRIED, cells_of, correlation  # slow to import
 
     n, clusters = len(x), n_clusters(cluster)
     if n < 3:
@@ -120,9 +120,9 @@ def add_rating_subgroups(rows: Rows, coded: Coded) -> None:
 
 def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     """The mean rating among people over all rows: by people, by the judge, and both (prediction-powered)."""
-    from ..correction.items import Rows as Sources
-    from ..correction.items import bounded, correct, weighted_mean
-    from ..numerics.panel import Clusters
+    from ...correction.items import Rows as Sources
+    from ...correction.items import bounded, correct, weighted_mean
+    from ...numerics.panel import Clusters
 
     people = people_mean(coded)
     judged = np.isfinite(coded.judged[0])

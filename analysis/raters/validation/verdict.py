@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ..figures.labels import level_of, true_minus
+from ...figures.labels import level_of, true_minus
 from .rows import ERRORS, RATES, SUBGROUPS, row_of
 
 IN_WORDS = {

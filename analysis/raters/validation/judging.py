@@ -11,8 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted
 
-from ..numerics.intervals import check_alpha
-from ..results import Result
+from ...numerics.intervals import check_alpha
+from ...results import Result
 from .bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from .coding import Coded, Given, coded, gold_of
 from .corrected import add_corrected

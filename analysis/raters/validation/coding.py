@@ -14,7 +14,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import fold
 
-from ..numerics.types import Codes, Floats
+from ...numerics.types import Codes, Floats
 
 MISSING = ("", "na", "nan", "<na>", "none", "null")  # labels that are none, folded
 MOST_CLASSES = 50

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from ..numerics.bootstrap import clustered_errors
-from ..numerics.intervals import SAME, inference, wilson
-from ..numerics.operating import operating, solve_increasing
-from ..numerics.types import Codes, Floats
+from ...numerics.bootstrap import clustered_errors
+from ...numerics.intervals import SAME, inference, wilson
+from ...numerics.operating import operating, solve_increasing
+from ...numerics.types import Codes, Floats
 
 Flags = NDArray[np.bool_]
 POWER = 0.8

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ..figures.labels import level_of
+from ...figures.labels import level_of
 from .rows import ERRORS, RATES, SUBGROUPS, row_of
 from .verdict import IN_WORDS, Row, interval, number, p_text, points
 

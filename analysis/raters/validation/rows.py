@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..numerics.significance import adjusted
+from ...numerics.significance import adjusted
 from .bounded import Bounded, detectable
 
 KEYS = ("name", "part", "measure", "class", "by", "level")

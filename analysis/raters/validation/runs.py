@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..numerics.intervals import check_alpha
-from ..numerics.significance import bonett_price, discordance, mid_p, two_one_sided
-from ..numerics.types import Codes, Floats
+from ...numerics.intervals import check_alpha
+from ...numerics.significance import bonett_price, discordance, mid_p, two_one_sided
+from ...numerics.types import Codes, Floats
 from .bounded import Bounded, Flags, difference, n_clusters, share
 from .coding import Coded, Given, coded, counts_of, gold_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
