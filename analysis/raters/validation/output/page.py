@@ -1,0 +1,45 @@
+"""A validation as one HTML page that needs no other file."""
+
+from __future__ import annotations
+
+from html import escape
+
+from conjury.inference.tables.html_page import page
+
+from ....figures import parts
+from ....figures.pages import STYLE, figure_block, printable, table_block
+from ....figures.theme import color_variables
+from .report import Report, sections
+
+OPEN = """
+details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
+.verdict li { margin: 0.35rem 0; }
+.fails { color: var(--removed); font-weight: 600; }
+.passes { color: var(--added); font-weight: 600; }
+"""
+CAPTIONS = {
+    "judging": "Estimates with their intervals.",
+    "run_comparison": "Differences between the runs with their intervals.",
+    "confusion": "Shares of the answers to the items of each label by people.",
+}
+
+
+def to_page(report: Report) -> str:
+    """The page: verdict, limits, notes, figures in both themes, and all estimates."""
+    result, title = report.result, printable(report.title)
+    body = [f"<h1>{escape(title)}</h1>"]
+    body += [f'<p class="note">{escape(printable(text))}</p>' for text in report.columns]
+    body.append("<h2>Verdict</h2>")
+    sentences = "\n".join(f"<li>{escape(printable(text))}</li>" for text in result.verdict)
+    body.append(f'<ul class="verdict">\n{sentences}\n</ul>')
+    for outcome in report.outcomes:
+        kind = "passes" if outcome.passes else "fails"
+        body.append(f'<p class="{kind}">{escape(printable(outcome))}</p>')
+    body += [f'<p class="note">{escape(printable(note))}</p>' for note in result.notes]
+    body.append(figure_block(result, result.kind, CAPTIONS[result.kind]))
+    body += [figure_block(result, part, CAPTIONS[part], part=part) for part in parts(result)]
+    for section in sections(result):
+        rows = [[printable(text) for text in row] for row in section.rows]
+        table = table_block(["", *section.head[1:]], rows, numbers=True)
+        body.append(f"<details open><summary>{escape(section.heading)}</summary>\n{table}\n</details>")
+    return page(title, f"<main>\n{chr(10).join(body)}\n</main>", f"{STYLE}{OPEN}{color_variables()}")
