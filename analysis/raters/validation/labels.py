@@ -169,4 +169,4 @@ def add_people(rows: Rows, coded: Coded) -> None:
         apart = difference(
             one.estimate - other.estimate, one.influence - other.influence, both.cluster, rows.alpha
         )
-        rows.add(PEOPLE, f"{measure}_difference", apart, family="people")
+        rows.add(PEOPLE, f"{measure}_difference", apart)

@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 def is_share(measure: str) -> bool:
     """Whether a measure is printed in percent."""
-    return measure.endswith(SHARES) or measure.endswith(("accuracy_a", "accuracy_b", "rate_a", "rate_b"))
+    return measure.removesuffix("_a").removesuffix("_b").endswith(SHARES)
 
 
 def number(value: float, measure: str) -> str:

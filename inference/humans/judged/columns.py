@@ -58,6 +58,14 @@ def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_hu
     return Columns(judge, tuple(human), tuple(guessed))
 
 
+def guessed_people(judged: Judged, judge: str) -> tuple[str, ...]:
+    """The columns of people, where there are some without doubt; none else."""
+    try:
+        return columns_of(judged, judge, ()).human
+    except InputError:
+        return ()
+
+
 def item_column(frame: pd.DataFrame) -> str | None:
     """The column that names items, by its name."""
     named = [str(name) for name in frame if plain(str(name)) in ITEM]

@@ -32,7 +32,21 @@ MEASURES = {
     "ac1": "AC1",
     "f1": "F1",
     "icc": "intraclass correlation",
-    "people_icc": "intraclass correlation",
+    **{
+        f"people_{name}": text
+        for name, text in {
+            "accuracy": "accuracy",
+            "kappa": "kappa",
+            "weighted_kappa": "weighted kappa",
+            "alpha": "alpha",
+            "ac1": "AC1",
+            "icc": "intraclass correlation",
+        }.items()
+    },
+    "judge_rate": "judge's rate",
+    "people_rate": "people's rate",
+    "judge_mean": "judge's mean",
+    "people_mean": "people's mean",
     "icc_between": "intraclass correlation of both",
     "flips": "changed answers",
     "winning_rate": "share of people beaten",
@@ -49,7 +63,6 @@ MEASURES = {
     "people_only_mean": "mean by people, labelled rows",
     "corrected_mean": "mean, prediction-powered",
 }
-PEOPLE_WORDS = {"accuracy": "agreement", "kappa": "kappa", "weighted_kappa": "weighted kappa", "alpha": "alpha"}
 
 
 @dataclass(frozen=True)
@@ -84,20 +97,14 @@ class Section:
     rows: tuple[tuple[str, ...], ...]
 
 
-def measure_in_words(name: str, names: Sequence[str] = ("A", "B")) -> str:
+def measure_in_words(name: str) -> str:
     """A measure as people read it."""
     if name in MEASURES:
         return MEASURES[name]
-    for suffix, who in zip(("_a", "_b"), names, strict=True):
-        if name.endswith(suffix):
-            return f"{measure_in_words(name.removesuffix(suffix), names)}, {who}"
-    if name.startswith("people_"):
-        inner = name.removeprefix("people_")
-        return PEOPLE_WORDS.get(inner, measure_in_words(inner, names) if inner == "ac1" else words(name).lower())
     if name.endswith("_difference"):
-        return f"difference in {measure_in_words(name.removesuffix('_difference'), names)}"
+        return f"difference in {measure_in_words(name.removesuffix('_difference'))}"
     if name.endswith("_between"):
-        return f"{measure_in_words(name.removesuffix('_between'), names)} of both"
+        return f"{measure_in_words(name.removesuffix('_between'))} of both"
     return words(name).lower()
 
 
@@ -133,9 +140,12 @@ def sections(result: Validation) -> list[Section]:
 
 
 def _label(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    text = measure_in_words(row["measure"], names)
+    measure, who = str(row["measure"]), ""
+    for suffix, name in zip(("_a", "_b"), names, strict=True):
+        if measure.endswith(suffix):
+            measure, who = measure.removesuffix(suffix), f", {name}"
     where = f"{row['by']} {row['level']}: " if row["by"] else ""
-    return f"{where}{text}{f' of {row["class"]!r}' if row['class'] else ''}"
+    return f"{where}{measure_in_words(measure)}{f' of {row["class"]!r}' if row['class'] else ''}{who}"
 
 
 def _chance(row: Mapping[str, Any]) -> str:
