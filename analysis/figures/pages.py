@@ -10,6 +10,7 @@ from .fitting import Drawable
 from .registry import alt, draw
 from .theme import inline_figure
 
+PIXELS_PER_INCH = 96
 STYLE = """
 main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
 .code, .note { color: var(--muted); }
@@ -36,8 +37,11 @@ def figure_block(
     part: str | None = None,
 ) -> str:
     """A figure of a result with its caption, in the colours of ``theme.color_variables``."""
-    drawn = inline_figure(draw(result, labels=labels, part=part), name, alt(result, labels=labels, part=part))
-    return f"<figure>\n{drawn}\n<figcaption>{escape(printable(caption))}</figcaption>\n</figure>"
+    made = draw(result, labels=labels, part=part)
+    width = made.get_size_inches()[0] * PIXELS_PER_INCH
+    drawn = inline_figure(made, name, alt(result, labels=labels, part=part))
+    text = f"<figcaption>{escape(printable(caption))}</figcaption>"
+    return f'<figure style="max-width: {width:.0f}px">\n{drawn}\n{text}\n</figure>'
 
 
 def table_block(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = False) -> str:
@@ -45,9 +49,7 @@ def table_block(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: boo
     aligned = ' class="number"' if numbers else ""
 
     def line(cells: Sequence[str], tag: str) -> str:
-        shown = (
-            f"<{tag}{aligned if at else ''}>{escape(text)}</{tag}>" for at, text in enumerate(cells)
-        )
+        shown = (f"<{tag}{aligned if at else ''}>{escape(text)}</{tag}>" for at, text in enumerate(cells))
         return f"<tr>{''.join(shown)}</tr>"
 
     body = "\n".join([line(head, "th"), *(line(row, "td") for row in rows)])

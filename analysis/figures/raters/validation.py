@@ -61,8 +61,8 @@ def judging(result: Drawable, style: Style) -> Levels:
 def _row(measure: str, row: pd.Series) -> str:  # type: ignore[type-arg]
     """What a row is about: a class, a subgroup, or the measure itself."""
     text = SHORT.get(measure, words(measure).lower())
-    of = f"{words(row['class'])}: " if row["class"] else ""
-    where = f"{words(row['by'])} {words(row['level'])}: " if row["by"] else ""
+    of = f"{row['class']}: " if row["class"] else ""
+    where = f"{row['by']} {row['level']}: " if row["by"] else ""
     return f"{where}{of}{text}"
 
 
@@ -91,7 +91,7 @@ def run_comparison(result: Drawable, style: Style) -> Levels:
     return levels(
         _ordered(table.assign(series=JUDGE)),
         xlabel=f"Difference, {other} minus {one} (lines: {level_of(result.settings)} intervals)",
-        what=f"Differences between two runs, {other} minus {one}; differences within {margin:g} do not matter",
+        what=f"Differences between two runs, {other} minus {one}; those within {margin:g} do not matter",
         hold=(-margin, margin),
     )
 
@@ -105,10 +105,10 @@ def confusion(result: Drawable, style: Style) -> Confusions:
     shares = table["share"].to_numpy(dtype=float).reshape(size)
     return Confusions(
         {"Judge": np.nan_to_num(shares)},
-        [words(name) for name in classes],
-        [words(name) for name in classes],
+        classes,
+        classes,
         {k: k for k in range(len(classes))},
-        ("Label by people", "Columns: answer of the judge. Colour: share of the items with the label by people"),
+        ("Label by people", "Answer of the judge (share of row)"),
         "Share of each label by people that the judge gives, too",
         most=max(DARKEST, float(np.ceil(10 * np.nanmax(np.append(shares, 0.0))) / 10)),
         counts={"Judge": table["n"].to_numpy(dtype=float).reshape(size)},

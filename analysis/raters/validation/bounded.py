@@ -1,9 +1,9 @@
 """Estimates with intervals that hold for few items: shares, and coefficients corrected for chance.
 
-A coefficient is one minus a loss (disagreement) times a scale (what chance leaves). Its interval is Wilson's for
-the loss, with as many trials as give the loss the linearised standard error of the coefficient, and with
-Student's t in place of the normal. In simulations of kappa with 5 to 300 items and true values of 0 to 0.96 it
-covered 93 to 99% where its nominal level is 95%, and intervals from the standard error alone 9 to 98%.
+A coefficient is one minus a loss (disagreement) times a scale (what chance leaves). Its interval is Wilson's
+for the loss, with as many trials as give the loss the linearised standard error of the coefficient, and with
+Student's t in place of the normal. In simulations of kappa with 5 to 300 items and true values of 0 to 0.96
+it covered 93 to 99% where its nominal level is 95%, and intervals from the standard error alone 9 to 98%.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def n_clusters(cluster: Codes) -> int:
 def coefficient(
     estimate: float, loss: float, scale: float, influence: Floats, cluster: Codes, alpha: float
 ) -> Bounded:
-    """Bound a coefficient from the influence of n rows, in clusters; ``scale`` is used where the loss is 0."""
+    """Bound a coefficient from the influence of n rows, in clusters; ``scale`` is used where the loss is "
+    "0."""
     n, clusters = len(influence), n_clusters(cluster)
     if not np.isfinite(estimate):
         return replace(NOTHING, n=n, clusters=clusters)
@@ -93,7 +94,8 @@ def coefficient(
 
 
 def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
-    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval as it is."""
+    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval as it "
+    "is."""
     n = len(values)
     if not n:
         return NOTHING
@@ -130,7 +132,8 @@ def mean_influence(values: Floats, used: Flags) -> tuple[float, Floats]:
 
 
 def detectable(std_error: Floats, df: Floats, alpha: float, power: float = POWER) -> Floats:
-    """The smallest differences that tests with these standard errors, (m,), detect with a power; NaN for none."""
+    """The smallest differences that tests with these standard errors, (m,), detect with a power; NaN for "
+    "none."""
     found = np.full(len(std_error), np.nan)
     known = np.isfinite(std_error) & (std_error > 0)
     degrees, place = np.unique(df[known], return_inverse=True)

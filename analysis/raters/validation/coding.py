@@ -143,7 +143,8 @@ def _refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
     for name in named:
         if name not in known:
             raise InputError(
-                f"{source}: there is no column '{name}'{did_you_mean(name, known)}; there are {listed(known)}."
+                f"{source}: there is no column '{name}'{did_you_mean(name, known)}; there are "
+                f"{listed(known)}."
             )
         if known.count(name) > 1:
             raise InputError(f"{source}: column '{name}' occurs twice; rename one of them.")
@@ -291,7 +292,8 @@ def _refuse_strangers(codes: Codes, columns: Sequence[_Column], given: Given, so
             row = int((code == -2).argmax())
             text = column.texts[column.code[row]]
             raise InputError(
-                f"{source}: column '{name}' contains '{_short(text)}' in row {row + 1:,}, which is none of the "
+                f"{source}: column '{name}' contains '{_short(text)}' in row {row + 1:,}, which is none of "
+                "the "
                 f"classes ({listed(given.classes)}); add it to the classes, or correct it."
             )
 
@@ -307,9 +309,12 @@ def _refuse_disjoint(
         judge = set(code[code >= 0].tolist())
         if judge and people and not judge & people:
             raise InputError(
-                f"{source}: '{name}' gives {listed((_short(names[k]) for k in sorted(judge)), 6)} and people give "
-                f"{listed((_short(names[k]) for k in sorted(people)), 6)}, so they have no label in common; say which "
-                f"labels are the same, such as --relabel '{_short(names[min(judge)])}={_short(names[min(people)])}'."
+                f"{source}: '{name}' gives {listed((_short(names[k]) for k in sorted(judge)), 6)} and "
+                "people give "
+                f"{listed((_short(names[k]) for k in sorted(people)), 6)}, so they have no label in "
+                "common; say which "
+                "labels are the same, such as --relabel "
+                f"'{_short(names[min(judge)])}={_short(names[min(people)])}'."
             )
 
 
@@ -332,7 +337,8 @@ def _groups(column: pd.Series[Any], source: str) -> Groups:
     levels = sorted(set(texts))
     if len(levels) > MOST_LEVELS:
         raise InputError(
-            f"{source}: column '{column.name}' has {counted(len(levels), 'subgroup')}, and at most {MOST_LEVELS} "
+            f"{source}: column '{column.name}' has {counted(len(levels), 'subgroup')}, and at most "
+            f"{MOST_LEVELS} "
             "can be compared; name a column with fewer levels."
         )
     place = np.array([levels.index(text) for text in texts], dtype=np.int64)

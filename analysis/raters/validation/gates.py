@@ -12,7 +12,8 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from ...results import Result
 
 LIMITS = (
-    "estimate", "lower", "upper", "std_error", "p", "p_adjusted", "p_equivalence", "detectable", "chance", "n",
+    "estimate", "lower", "upper", "std_error", "p", "p_adjusted", "p_equivalence", "detectable", "chance", "
+    ""n",
     "clusters",
 )  # fmt: skip
 
@@ -40,7 +41,9 @@ class Outcome:
         verdict = "passes" if self.passes else "FAILS"
         value = "no value" if np.isnan(self.value) else f"{self.value:.4g}"
         sign = "at least" if self.gate.least else "at most"
-        return f"{verdict}: {self.gate.name}.{self.gate.limit} is {value}, has to be {sign} {self.gate.bound:g}"
+        return (
+            f"{verdict}: {self.gate.name}.{self.gate.limit} is {value}, has to be {sign} {self.gate.bound:g}"
+        )
 
 
 def gates_of(under: Sequence[str], over: Sequence[str]) -> list[Gate]:
@@ -90,9 +93,13 @@ def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
         if rows.empty:
             names = [str(name) for name in result.frame["name"]]
             hint = did_you_mean(gate.name, names)
-            raise InputError(f"{gate.text!r}: there is no estimate '{gate.name}'{hint}; there are {listed(names)}.")
+            raise InputError(
+                f"{gate.text!r}: there is no estimate '{gate.name}'{hint}; there are {listed(names)}."
+            )
         if gate.limit not in rows:
-            raise InputError(f"{gate.text!r}: '{gate.name}' has no {gate.limit}; use its estimate or a limit.")
+            raise InputError(
+                f"{gate.text!r}: '{gate.name}' has no {gate.limit}; use its estimate or a limit."
+            )
         value = float(rows[gate.limit].iloc[0])
         passes = bool(value >= gate.bound if gate.least else value <= gate.bound)
         found.append(Outcome(gate, value, passes))

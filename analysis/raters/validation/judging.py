@@ -1,4 +1,5 @@
-"""A judge's answers in a table next to those of people: agreement, errors, rates, and what more labels would show."""
+"""A judge's answers in a table next to those of people: agreement, errors, rates, and what more labels "
+"would show."""
 
 from __future__ import annotations
 
@@ -74,8 +75,8 @@ def judge(
         Column of items that were judged several times: their rows form a cluster. By default rows are
         independent.
     scale : {"nominal", "ordinal", "interval"}, optional
-        Labels without an order, labels or ratings with an order, or ratings. By default numbers with more than
-        five distinct values are ratings, and everything else is labels without an order.
+        Labels without an order, labels or ratings with an order, or ratings. By default numbers with more
+        than five distinct values are ratings, and everything else is labels without an order.
     classes : sequence of str
         All labels that may occur, from the lowest to the highest where they have an order.
     positive : str, optional
@@ -98,12 +99,12 @@ def judge(
     Returns
     -------
     Validation
-        Kind "judging". ``frame`` has one row per estimate: ``name`` (as limits of ``--fail-under`` call it, such
-        as ``kappa`` or ``recall[spam]``), ``part, measure, class, by, level, estimate, std_error, df, lower,
-        upper, p, p_adjusted`` (Holm within a family), ``detectable`` (the smallest difference that a test at
-        ``alpha`` detects with a power of 0.8), ``n, clusters, chance``. ``extra`` has ``precision`` (numbers of
-        labels), ``confusion`` (labels), and ``annotators`` (the replacement test). ``verdict`` states the result
-        in sentences.
+        Kind "judging". ``frame`` has one row per estimate: ``name`` (as limits of ``--fail-under`` call it,
+        such as ``kappa`` or ``recall[spam]``), ``part, measure, class, by, level, estimate, std_error, df,
+        lower, upper, p, p_adjusted`` (Holm within a family), ``detectable`` (the smallest difference that a
+        test at ``alpha`` detects with a power of 0.8), ``n, clusters, chance``. ``extra`` has ``precision`` (numbers
+        of labels), ``confusion`` (labels), and ``annotators`` (the replacement test). ``verdict`` states the
+        result in sentences.
 
     Raises
     ------
@@ -115,22 +116,24 @@ def judge(
     -----
     Agreement is that with a random person of those who answered (Schouten 1982), which for one person is the
     usual coefficient. Errors by class are against the label that most people gave, and rows with a tie are
-    excluded there; with one or two people, against each of their labels. Coefficients have Wilson's interval for the disagreement, with as many trials as give the linearised
-    standard error; shares of independent items have Wilson's interval.
+    excluded there; with one or two people, against each of their labels. Coefficients have Wilson's interval
+    for the disagreement, with as many trials as give the linearised standard error; shares of
+    independent items have Wilson's interval.
 
     References
     ----------
-    Schouten, H. J. A. (1982). Measuring pairwise agreement among many observers II. Biometrical Journal 24(5),
-    431-435. doi:10.1002/bimj.4710240502
+    Schouten, H. J. A. (1982). Measuring pairwise agreement among many observers II. Biometrical Journal
+    24(5), 431-435. doi:10.1002/bimj.4710240502
 
     Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the
     American Statistical Association 22(158), 209-212. doi:10.1080/01621459.1927.10502953
 
     Examples
     --------
-    >>> table = pd.DataFrame({"verdict": ["spam", "ok"] * 20 + ["spam"] * 5, "label": ["spam", "ok"] * 20 + ["ok"] * 5})
-    >>> result = judge(table, "verdict", "label")
-    >>> result.frame.set_index("name").loc["kappa", ["estimate", "lower", "upper"]].astype(float).round(2).tolist()
+    >>> verdicts, labels = ["spam", "ok"] * 20 + ["spam"] * 5, ["spam", "ok"] * 20 + ["ok"] * 5
+    >>> result = judge(pd.DataFrame({"verdict": verdicts, "label": labels}), "verdict", "label")
+    >>> kappa = result.frame.set_index("name").loc["kappa"]
+    >>> [round(float(kappa[name]), 2) for name in ("estimate", "lower", "upper")]
     [0.78, 0.53, 0.9]
     """
     check_alpha(alpha)
@@ -199,7 +202,8 @@ def _notes(data: Coded, ties: int) -> list[str]:
     notes = []
     if (~answered).any():
         notes.append(
-            f"{counted(int((~answered).sum()), 'row')} without an answer of the judge: excluded from agreement and "
+            f"{counted(int((~answered).sum()), 'row')} without an answer of the judge: excluded from "
+            "agreement and "
             "errors."
         )
     if (answered & ~rated).any():

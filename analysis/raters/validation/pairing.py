@@ -38,7 +38,8 @@ def paired(
         for column in (judge, *([id] if id is not None else [])):
             if column not in known:
                 raise InputError(
-                    f"{name}: there is no column '{column}'{did_you_mean(column, known)}; there are {listed(known)}."
+                    f"{name}: there is no column '{column}'{did_you_mean(column, known)}; there are "
+                    f"{listed(known)}."
                 )
     first, second, notes = _matched(tables, id, names)
     own = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
@@ -62,7 +63,8 @@ def _matched(
     if id is None:
         if len(first) != len(second):
             raise InputError(
-                f"{names[0]} has {counted(len(first), 'row')} and {names[1]} {counted(len(second), 'row')}, so they "
+                f"{names[0]} has {counted(len(first), 'row')} and {names[1]} "
+                f"{counted(len(second), 'row')}, so they "
                 "cannot be paired by their order; name the column of items with --id."
             )
         return first, second, ["Rows are paired by their order, since no column of items is named."]
@@ -77,7 +79,8 @@ def _matched(
     at = keys[1].get_indexer(keys[0])
     if not (at >= 0).any():
         raise InputError(
-            f"{names[0]} and {names[1]} have no item of column '{id}' in common; name the column that both share."
+            f"{names[0]} and {names[1]} have no item of column '{id}' in common; name the column that both "
+            "share."
         )
     notes = []
     for name, alone in ((names[0], int((at < 0).sum())), (names[1], len(second) - int((at >= 0).sum()))):

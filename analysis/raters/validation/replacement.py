@@ -32,8 +32,10 @@ def add_replacement(
         return {}
     if people < FEW_ANNOTATORS:
         notes.append(
-            f"No replacement test: it needs {FEW_ANNOTATORS} people with {FEW_INSTANCES} judged items each that "
-            f"another person rated, too; there {'is' if people == 1 else 'are'} {counted(people, 'such person', 'such people')}."
+            f"No replacement test: it needs {FEW_ANNOTATORS} people with {FEW_INSTANCES} judged items each "
+            "that "
+            f"another person rated, too; there {'is' if people == 1 else 'are'} "
+            f"{counted(people, 'such person', 'such people')}."
         )
         return {}
     ratings = ratings_of(coded, used)

@@ -55,15 +55,15 @@ def compare_runs(
     human : str or sequence of str
         Columns of people, in either table; without any, only changes and rates are compared.
     id : str, optional
-        Column of items by which rows are paired; an item with several answers is paired in their order and forms
-        a cluster. Without it rows are paired by their order.
+        Column of items by which rows are paired; an item with several answers is paired in their order and
+        forms a cluster. Without it rows are paired by their order.
     cluster : str, optional
         Column of items that belong together, instead of ``id``.
     by : str or sequence of str
         Columns of subgroups.
     margin : float
-        The largest difference that does not matter, for equivalence: of shares and coefficients, and of ratings
-        in their unit.
+        The largest difference that does not matter, for equivalence: of shares and coefficients, and of
+        ratings in their unit.
     scale, classes, positive, relabel, alpha
         As in `judge`.
     names : (str, str)
@@ -72,10 +72,10 @@ def compare_runs(
     Returns
     -------
     Validation
-        Kind "run_comparison". ``frame`` has the columns of `judge`, with ``margin`` and ``p_equivalence`` (two
-        one-sided tests) for differences, which are the second minus the first. p values of classes, and of the
-        levels of a subgroup, are adjusted after Holm. ``extra["changes"]`` counts how each answer of the first
-        became one of the second.
+        Kind "run_comparison". ``frame`` has the columns of `judge`, with ``margin`` and ``p_equivalence``
+        (two one-sided tests) for differences, which are the second minus the first. p values of classes, and of
+        the levels of a subgroup, are adjusted after Holm. ``extra["changes"]`` counts how each answer of the
+        first became one of the second.
 
     Raises
     ------
@@ -249,7 +249,8 @@ def _add_difference(
 
 
 def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
-    """The mean difference of n pairs of shares, the second minus the first, and the middle of its interval."""
+    """The mean difference of n pairs of shares, the second minus the first, and the middle of its "
+    "interval."""
     n = len(one)
     apart = other - one
     estimate = float(apart.mean()) if n else np.nan

@@ -22,7 +22,8 @@ IN_WORDS = {
     "accuracy": "agreement",
 }
 SHARES = (
-    "accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "winning_rate", "probability", "frequent",
+    "accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "winning_rate", "probability", "
+    ""frequent",
     "accuracy_difference", "rate_difference", "recall_difference",
 )  # fmt: skip
 Row = Mapping[str, Any]
@@ -88,11 +89,12 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     )  # fmt: skip
     name = IN_WORDS[main].capitalize()
     if not np.isfinite(found["estimate"]):
-        yield f"{name} has no value: the judge and people give one label only, so agreement cannot be told from chance."
+        yield f"{name} has no value: there is one label only, so agreement cannot be told from chance."
     elif not np.isfinite(found["lower"]):
         yield f"{name} is {number(found['estimate'], main)}; one item has no interval."
     else:
-        yield f"{name} is {number(found['estimate'], main)} ({interval(found, main)}): {_beyond_chance(found)}."
+        estimate, limits = number(found["estimate"], main), interval(found, main)
+        yield f"{name} is {estimate} ({limits}): {_beyond_chance(found)}."
 
 
 def _beyond_chance(row: Row) -> str:
@@ -108,8 +110,10 @@ def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     limits = f" ({interval(found, 'icc')})" if interval(found, "icc") else ""
     if np.isfinite(found["estimate"]):
         yield (
-            f"The intraclass correlation of the judge with people is {number(found['estimate'], 'icc')}{limits} over "
-            f"{counted(int(found['n']), 'row')}; the mean absolute difference is {number(error['estimate'], '')}."
+            "The intraclass correlation of the judge with people is "
+            f"{number(found['estimate'], 'icc')}{limits} over "
+            f"{counted(int(found['n']), 'row')}; the mean absolute difference is "
+            f"{number(error['estimate'], '')}."
         )
     else:
         yield f"The intraclass correlation has no value over {counted(int(found['n']), 'row')}."
@@ -151,7 +155,7 @@ def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
             f"(difference {interval(apart, main)})."
         )
     else:
-        yield f"{text}; on the same items the judge's does not clearly differ (difference {interval(apart, main)})."
+        yield f"{text}; on the same items the judge's does not clearly differ ({interval(apart, main)})."
 
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -169,7 +173,8 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         assert own is not None and people is not None
         often = "more" if row["estimate"] > 0 else "less"
         yield (
-            f"The judge gives {row['class']!r} {often} often than people: {number(own['estimate'], 'rate')} against "
+            f"The judge gives {row['class']!r} {often} often than people: "
+            f"{number(own['estimate'], 'rate')} against "
             f"{number(people['estimate'], 'rate')} (difference {interval(row, 'rate')})."
         )
 
@@ -180,7 +185,8 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
         return
     worst = recalls.loc[recalls["estimate"].astype(float).idxmin()]
     yield (
-        f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'row')} that people call so, the judge "
+        f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'row')} that people "
+        "call so, the judge "
         f"misses {number(1 - worst['estimate'], 'rate')} ({number(1 - worst['upper'], 'rate')} to "
         f"{number(1 - worst['lower'], 'rate')})."
         if np.isfinite(worst["lower"])
@@ -196,7 +202,8 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     clear = tested[tested["p_adjusted"] < settings["alpha"]]
     if clear.empty:
         largest = tested["detectable"].astype(float).max()
-        seen = f"; differences below {number(largest, tested['measure'].iloc[0])} could have been missed" if np.isfinite(largest) else ""  # fmt: skip
+        size = number(largest, tested["measure"].iloc[0])
+        seen = f"; differences below {size} could have been missed" if np.isfinite(largest) else ""
         yield f"No subgroup clearly differs from the others after Holm's adjustment{seen}."
     for _, row in clear.head(3).iterrows():
         what, size = (
@@ -235,7 +242,8 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         found, naive = row_of(frame, "corrected_mean"), row_of(frame, "judge_only_mean")
         if found is not None and naive is not None and interval(found, ""):
             yield (
-                f"Over all judged rows people's mean would be {number(found['estimate'], '')} ({interval(found, '')}); the "
+                f"Over all judged rows people's mean would be {number(found['estimate'], '')} "
+                f"({interval(found, '')}); the "
                 f"judge alone gives {number(naive['estimate'], '')}."
             )
         return
@@ -244,8 +252,10 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         naive = row_of(frame, f"judge_only_rate[{row['class']}]")
         if naive is not None and interval(row, "rate"):
             yield (
-                f"Over all judged rows people would give {row['class']!r} in {number(row['estimate'], 'rate')} "
-                f"({interval(row, 'rate')}); the judge gives it in {number(naive['estimate'], 'rate')} of those without a "
+                f"Over all judged rows people would give {row['class']!r} in "
+                f"{number(row['estimate'], 'rate')} "
+                f"({interval(row, 'rate')}); the judge gives it in {number(naive['estimate'], 'rate')} of "
+                "those without a "
                 "label."
             )
 
@@ -257,16 +267,20 @@ def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     row, name = main.iloc[0], IN_WORDS[settings["main"]]
     if np.isfinite(row["detectable"]):
         yield (
-            f"With these labels a test would miss one time in five a difference of {name} from a fixed value of "
+            f"With these labels a test would miss one time in five a difference of {name} from a fixed "
+            "value of "
             f"{number(row['detectable'], settings['main'])}, and more often a smaller one."
         )
     if np.isfinite(row["n_for_threshold"]) and row["n_for_threshold"] > row["n"]:
         yield (
-            f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows ({row['n_for_threshold'] - row['n']:,.0f} more) would decide "
+            f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows "
+            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide "
             f"on which side of {number(row['threshold'], settings['main'])} it is."
         )
     if np.isfinite(row["n_for_width"]) and row["n_for_width"] > row["n"]:
         yield (
-            f"About {row['n_for_width']:,.0f} labelled rows ({row['n_for_width'] - row['n']:,.0f} more) would make its interval "
-            f"{number(row['wanted_width'], settings['main'])} wide; it is {number(row['width'], settings['main'])} wide now."
+            f"About {row['n_for_width']:,.0f} labelled rows ({row['n_for_width'] - row['n']:,.0f} more) "
+            "would make its interval "
+            f"{number(row['wanted_width'], settings['main'])} wide; it is "
+            f"{number(row['width'], settings['main'])} wide now."
         )

@@ -34,7 +34,8 @@ def _changes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     )
     one, other = settings["names"]
     yield (
-        f"{one} and {other} differ in {number(flips['estimate'], 'flips')} of {counted(int(flips['n']), 'pair')}{limits}."
+        f"{one} and {other} differ in {number(flips['estimate'], 'flips')} of "
+        f"{counted(int(flips['n']), 'pair')}{limits}."
     )
 
 
@@ -111,7 +112,8 @@ def _families(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
             )
         else:
             yield (
-                f"For {where} {settings['names'][1]} {what} {size} {more} often than {settings['names'][0]} (difference "
+                f"For {where} {settings['names'][1]} {what} {size} {more} often than "
+                f"{settings['names'][0]} (difference "
                 f"{interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
             )
     if clear.empty and not tested.empty:

@@ -52,7 +52,8 @@ def compare_runs(
 ) -> None:
     """Compare two judges, prompts or dates on the same items: flips, rates, agreement with people, equivalence.
 
-    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be used.
+    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
+    used.
     """
     from conjury.analysis.raters.validation.output.report import Report
     from conjury.analysis.raters.validation.runs import compare_runs as compute
@@ -104,5 +105,7 @@ def _names(a: Path, b: Path) -> tuple[str, str]:
     """Names of the runs: of the files, else with their folders."""
     stems = tuple(path.name.partition(".")[0] for path in (a, b))
     if stems[0] == stems[1]:
-        stems = tuple(f"{path.resolve().parent.name}/{stem}" for path, stem in zip((a, b), stems, strict=True))
+        stems = tuple(
+            f"{path.resolve().parent.name}/{stem}" for path, stem in zip((a, b), stems, strict=True)
+        )
     return (stems[0], stems[1])

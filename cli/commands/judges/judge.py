@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from conjury.analysis.raters.validation.output.report import Report
 
 Human = Annotated[
-    list[str] | None, typer.Option("--human", help="Columns of people, COL[,COL...]; guessed where not named.")
+    list[str] | None,
+    typer.Option("--human", help="Columns of people, COL[,COL...]; guessed where not named."),
 ]
 By = Annotated[
     list[str] | None, typer.Option("--by", help="Column of subgroups; can be repeated, or COL,COL.")
@@ -88,7 +89,9 @@ class Asked:
 
     threshold: Annotated[
         float | None,
-        typer.Option(help="Value of kappa (of ratings, the ICC) that matters; by default that of --fail-under."),
+        typer.Option(
+            help="Value of kappa (of ratings, the ICC) that matters; by default that of --fail-under."
+        ),
     ] = None
     width: Annotated[float, typer.Option(help="Width of its interval that would do.")] = 0.1
     epsilon: Annotated[
@@ -130,7 +133,8 @@ def judge(
 ) -> None:
     """Compare a judge with people: agreement, errors, rates, and how many labels would settle it.
 
-    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot be used.
+    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
+    be used.
     """
     from conjury.analysis.raters.validation.judging import judge as compute
     from conjury.analysis.raters.validation.output.report import Report

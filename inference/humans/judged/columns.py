@@ -21,8 +21,10 @@ HUMAN = (
     ("reference", "target", "expected", "annotation", "true label", "y true"),
 )
 WORDS = {
-    "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "autograder", "grader"),
-    "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd", "worker"),
+    "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "
+    ""autograder", "grader"),
+    "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd", "
+    ""worker"),
 }  # fmt: skip
 ITEM = ("id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx")
 FEW = 50  # distinct labels of a column that may be one of labels
@@ -113,7 +115,8 @@ def _refusal(judged: Judged, role: str, candidates: Sequence[str]) -> str:
     found = "could be" if len(candidates) > 1 else "might be"
     what = "that of the judge" if role == "judge" else "that of people"
     return (
-        f"{judged.source}: {listed(candidates)} {found} {what}; name {'it' if role == 'judge' else 'one or more'} with "
+        f"{judged.source}: {listed(candidates)} {found} {what}; name "
+        f"{'it' if role == 'judge' else 'one or more'} with "
         f"--{role}."
     )
 

@@ -52,9 +52,7 @@ def read_judged(path: str | Path) -> Judged:
         return _inspect(path)
     require_file(path)
     if not name.endswith(ENDINGS):
-        raise InputError(
-            f"{path}: files of judged items end in {', '.join(ENDINGS)}; convert or rename it."
-        )
+        raise InputError(f"{path}: files of judged items end in {', '.join(ENDINGS)}; convert or rename it.")
     if name.endswith(".parquet"):
         from ...tables.parquet import read_parquet
 
@@ -95,7 +93,9 @@ def _records_in_lines(path: Path) -> list[Any]:
             try:
                 records.append(parse_json(line))
             except ValueError as error:
-                raise InputError(f"{path}: line {number:,} is not valid JSON ({error}); correct it.") from None
+                raise InputError(
+                    f"{path}: line {number:,} is not valid JSON ({error}); correct it."
+                ) from None
     return records
 
 

@@ -28,8 +28,8 @@ def is_sample(record: Mapping[str, Any]) -> bool:
 def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     """A row per document: ``answer`` is the filtered response, ``target`` what the task calls right.
 
-    Of multiple choices ``answer`` is the number of the choice with the largest likelihood, as the target is. Where
-    a task has several filters, the last one counts, which is the most lenient of a task.
+    Of multiple choices ``answer`` is the number of the choice with the largest likelihood, as the target is.
+    Where a task has several filters, the last one counts, which is the most lenient of a task.
     """
     filters = list(dict.fromkeys(str(record.get(FILTER, FIRST)) for record in records))
     notes = []
@@ -43,9 +43,7 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
             raise InputError(f"{source}: sample {number:,} has no doc_id, target or response; log it again.")
         further = {name: value for name, value in record.items() if name not in OMITTED}
         rows.append({**flat(further), ANSWER: answer_of(record), TARGET: _text(record["target"])})
-    return Judged(
-        pd.DataFrame(rows), source, "samples of lm-eval", ANSWER, TARGET, ITEM, tuple(notes)
-    )
+    return Judged(pd.DataFrame(rows), source, "samples of lm-eval", ANSWER, TARGET, ITEM, tuple(notes))
 
 
 def answer_of(record: Mapping[str, Any]) -> str | None:

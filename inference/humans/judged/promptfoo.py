@@ -17,8 +17,10 @@ from .table import Judged, flat
 
 HUMAN = "human"
 GRADED = (
-    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval", "answer-relevance",
-    "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance", "search-rubric", "pi",
+    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval", "
+    ""answer-relevance",
+    "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance", "
+    ""search-rubric", "pi",
     "agent-rubric", "trajectory:goal-success",
 )  # fmt: skip
 PASS, FAIL = "pass", "fail"
@@ -30,7 +32,9 @@ def results_of(content: Mapping[str, Any]) -> list[Any]:
     found = inner.get("results") if isinstance(inner, Mapping) else inner
     if isinstance(found, list):
         return found
-    raise InputError("This JSON file is neither a list of rows nor the output of promptfoo; write one object a row.")
+    raise InputError(
+        "This JSON file is neither a list of rows nor the output of promptfoo; write one object a row."
+    )
 
 
 def is_result(record: Mapping[str, Any]) -> bool:
@@ -68,8 +72,8 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "passed": _verdict(record.get("success")),
         "score": record.get("score"),
     }
-    row = {name: value if isinstance(value, str | int | float) or value is None else str(value) for name, value in row.items()}  # fmt: skip
-    counts: dict[str, int] = {}
+    row = {name: value if isinstance(value, str | int | float) or value is None else str(value) for name,
+    value in row.items()}  # fmt: skip counts: dict[str, int] = {}
     for kind, passed in _components(_of(record.get("gradingResult"))):
         counts[kind] = counts.get(kind, 0) + 1
         row[kind if counts[kind] == 1 else f"{kind} {counts[kind]}"] = _verdict(passed)

@@ -6,7 +6,6 @@ from html import escape
 
 from conjury.inference.tables.html_page import page
 
-from ....figures import parts
 from ....figures.pages import STYLE, figure_block, printable, table_block
 from ....figures.theme import color_variables
 from .report import Report, sections
@@ -14,13 +13,12 @@ from .report import Report, sections
 OPEN = """
 details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
 .verdict li { margin: 0.35rem 0; }
-.fails { color: var(--removed); font-weight: 600; }
-.passes { color: var(--added); font-weight: 600; }
+.gate { border-left: 4px solid var(--added); padding-left: 0.6rem; }
+.gate.fails { border-color: var(--removed); font-weight: 600; }
 """
 CAPTIONS = {
     "judging": "Estimates with their intervals.",
     "run_comparison": "Differences between the runs with their intervals.",
-    "confusion": "Shares of the answers to the items of each label by people.",
 }
 
 
@@ -33,11 +31,11 @@ def to_page(report: Report) -> str:
     sentences = "\n".join(f"<li>{escape(printable(text))}</li>" for text in result.verdict)
     body.append(f'<ul class="verdict">\n{sentences}\n</ul>')
     for outcome in report.outcomes:
-        kind = "passes" if outcome.passes else "fails"
+        kind = "gate" if outcome.passes else "gate fails"
         body.append(f'<p class="{kind}">{escape(printable(outcome))}</p>')
     body += [f'<p class="note">{escape(printable(note))}</p>' for note in result.notes]
-    body.append(figure_block(result, result.kind, CAPTIONS[result.kind]))
-    body += [figure_block(result, part, CAPTIONS[part], part=part) for part in parts(result)]
+    if result.frame["lower"].notna().any():
+        body.append(figure_block(result, result.kind, CAPTIONS[result.kind]))
     for section in sections(result):
         rows = [[printable(text) for text in row] for row in section.rows]
         table = table_block(["", *section.head[1:]], rows, numbers=True)

@@ -136,7 +136,7 @@ def sections(result: Validation) -> list[Section]:
             for _, row in rows.iterrows()
         ]
         found.append(Section(heading, head, tuple(body)))
-    return [*found, *_precision(result)]
+    return [*found, *_crossed(result), *_precision(result)]
 
 
 def _label(row: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -145,7 +145,8 @@ def _label(row: Mapping[str, Any], names: Sequence[str]) -> str:
         if measure.endswith(suffix):
             measure, who = measure.removesuffix(suffix), f", {name}"
     where = f"{row['by']} {row['level']}: " if row["by"] else ""
-    return f"{where}{measure_in_words(measure)}{f' of {row["class"]!r}' if row['class'] else ''}{who}"
+    of = f" of {row['class']!r}" if row["class"] else ""
+    return f"{where}{measure_in_words(measure)}{of}{who}"
 
 
 def _chance(row: Mapping[str, Any]) -> str:
@@ -158,6 +159,31 @@ def _adjusted(row: Mapping[str, Any]) -> float:
 
 def _p(p: float) -> str:
     return p_text(p).removeprefix("= ") if np.isfinite(p) else ""
+
+
+def _crossed(result: Validation) -> list[Section]:
+    """Which label is called what, or became what: counts with shares of the row."""
+    names = result.settings.get("names", ("A", "B"))
+    headings = {
+        "confusion": ("people", "judge", "Labels by people in rows, answers of the judge in columns"),
+        "changes": ("a", "b", f"Answers of {names[0]} in rows, of {names[1]} in columns"),
+    }
+    found = []
+    for key, (row, column, heading) in headings.items():
+        table = result.extra.get(key)
+        if table is not None:
+            columns = list(dict.fromkeys(table[column]))
+            cells = [
+                f"{n:,} ({share:.0%})" if np.isfinite(share) else "0"
+                for n, share in zip(table["n"], table["share"], strict=True)
+            ]
+            size = len(columns)
+            body = [
+                (str(name), *cells[at * size : (at + 1) * size])
+                for at, name in enumerate(dict.fromkeys(table[row]))
+            ]
+            found.append(Section(heading, ("", *map(str, columns)), tuple(body)))
+    return found
 
 
 def _precision(result: Validation) -> list[Section]:
@@ -174,18 +200,18 @@ def _precision(result: Validation) -> list[Section]:
                 f"{int(row['n']):,}",
                 number(row["width"], measure),
                 number(row["detectable"], measure) if np.isfinite(row["detectable"]) else "",
-                _labels(row["n_for_width"]) + (f" (width {number(row['wanted_width'], measure)})" if np.isfinite(row["n_for_width"]) else ""),
-                _labels(row["n_for_threshold"]) + (f" (from {number(row['threshold'], measure)})" if np.isfinite(row["n_for_threshold"]) else ""),
+                _labels(row["n_for_width"], f"width {number(row['wanted_width'], measure)}"),
+                _labels(row["n_for_threshold"], f"from {number(row['threshold'], measure)}"),
             )
         )  # fmt: skip
     head = ("", "n", "width", "detectable", "n for a narrow interval", "n to decide")
     return [Section("How many labels", head, tuple(rows))]
 
 
-def _labels(value: float) -> str:
+def _labels(value: float, why: str) -> str:
     if np.isnan(value):
         return ""
-    return "more than can be asked" if np.isinf(value) else f"{value:,.0f}"
+    return "more than can be asked" if np.isinf(value) else f"{value:,.0f} ({why})"
 
 
 def record(report: Report) -> dict[str, Any]:
@@ -238,4 +264,3 @@ def _plain(value: Any) -> Any:
 def to_json(report: Report) -> str:
     """The record as JSON."""
     return json.dumps(record(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
