@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 

@@ -77,8 +77,7 @@ def n_clusters(cluster: Codes) -> int:
 def coefficient(
     estimate: float, loss: float, scale: float, influence: Floats, cluster: Codes, alpha: float
 ) -> Bounded:
-    """Bound a coefficient from the influence of n rows, in clusters; ``scale`` is used where the loss is "
-    "0."""
+    """Bound a coefficient from the influence of n rows in clusters; ``scale`` is that without a loss."""
     n, clusters = len(influence), n_clusters(cluster)
     if not np.isfinite(estimate):
         return replace(NOTHING, n=n, clusters=clusters)
@@ -94,8 +93,7 @@ def coefficient(
 
 
 def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
-    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval as it "
-    "is."""
+    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval."""
     n = len(values)
     if not n:
         return NOTHING
@@ -132,8 +130,7 @@ def mean_influence(values: Floats, used: Flags) -> tuple[float, Floats]:
 
 
 def detectable(std_error: Floats, df: Floats, alpha: float, power: float = POWER) -> Floats:
-    """The smallest differences that tests with these standard errors, (m,), detect with a power; NaN for "
-    "none."""
+    """The smallest differences that tests with standard errors, (m,), detect with a power; NaN for none."""
     found = np.full(len(std_error), np.nan)
     known = np.isfinite(std_error) & (std_error > 0)
     degrees, place = np.unique(df[known], return_inverse=True)

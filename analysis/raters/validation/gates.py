@@ -12,9 +12,8 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from ...results import Result
 
 LIMITS = (
-    "estimate", "lower", "upper", "std_error", "p", "p_adjusted", "p_equivalence", "detectable", "chance", "
-    ""n",
-    "clusters",
+    "estimate", "lower", "upper", "std_error", "p", "p_adjusted", "p_equivalence", "detectable", "chance",
+    "n", "clusters",
 )  # fmt: skip
 
 

@@ -1,5 +1,4 @@
-"""A judge's answers in a table next to those of people: agreement, errors, rates, and what more labels "
-"would show."""
+"""A judge's answers in a table next to those of people: agreement, errors, rates, numbers of labels."""
 
 from __future__ import annotations
 
@@ -102,9 +101,9 @@ def judge(
         Kind "judging". ``frame`` has one row per estimate: ``name`` (as limits of ``--fail-under`` call it,
         such as ``kappa`` or ``recall[spam]``), ``part, measure, class, by, level, estimate, std_error, df,
         lower, upper, p, p_adjusted`` (Holm within a family), ``detectable`` (the smallest difference that a
-        test at ``alpha`` detects with a power of 0.8), ``n, clusters, chance``. ``extra`` has ``precision`` (numbers
-        of labels), ``confusion`` (labels), and ``annotators`` (the replacement test). ``verdict`` states the
-        result in sentences.
+        test at ``alpha`` detects with a power of 0.8), ``n, clusters, chance``. ``extra`` has
+        ``precision`` (numbers of labels), ``confusion`` (labels), and ``annotators`` (the replacement test).
+        ``verdict`` states the result in sentences.
 
     Raises
     ------

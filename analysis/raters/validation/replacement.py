@@ -1,4 +1,4 @@
-"""The alternative annotator test on the rows of a table: may the judge replace one of the people?"""
+"""The alternative annotator test on the rows of a table: whether the judge may replace a person."""
 
 from __future__ import annotations
 

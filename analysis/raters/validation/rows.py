@@ -15,8 +15,8 @@ from .bounded import Bounded, detectable
 KEYS = ("name", "part", "measure", "class", "by", "level")
 NUMBERS = ("estimate", "std_error", "df", "lower", "upper", "p", "p_adjusted", "detectable", "n", "clusters")
 AGREEMENT, PEOPLE, RATES, ERRORS, SUBGROUPS, REPLACEMENT, CORRECTED, CHANGES = (
-    "agreement", "people", "base rates", "errors by class", "subgroups", "replacement", "corrected", "
-    ""changes",
+    "agreement", "people", "base rates", "errors by class", "subgroups", "replacement", "corrected",
+    "changes",
 )  # fmt: skip
 
 

@@ -73,9 +73,9 @@ def compare_runs(
     -------
     Validation
         Kind "run_comparison". ``frame`` has the columns of `judge`, with ``margin`` and ``p_equivalence``
-        (two one-sided tests) for differences, which are the second minus the first. p values of classes, and of
-        the levels of a subgroup, are adjusted after Holm. ``extra["changes"]`` counts how each answer of the
-        first became one of the second.
+        (two one-sided tests) for differences, which are the second minus the first. p values of classes, and
+        of the levels of a subgroup, are adjusted after Holm. ``extra["changes"]`` counts how each answer of
+        the first became one of the second.
 
     Raises
     ------
@@ -249,8 +249,7 @@ def _add_difference(
 
 
 def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
-    """The mean difference of n pairs of shares, the second minus the first, and the middle of its "
-    "interval."""
+    """The mean of n differences of shares, the second minus the first, and the middle of its interval."""
     n = len(one)
     apart = other - one
     estimate = float(apart.mean()) if n else np.nan

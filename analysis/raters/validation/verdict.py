@@ -22,10 +22,9 @@ IN_WORDS = {
     "accuracy": "agreement",
 }
 SHARES = (
-    "accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "winning_rate", "probability", "
-    ""frequent",
-    "accuracy_difference", "rate_difference", "recall_difference",
-)  # fmt: skip
+    *("accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "probability", "frequent"),
+    *("accuracy_difference", "rate_difference", "recall_difference"),
+)
 Row = Mapping[str, Any]
 
 
@@ -75,18 +74,15 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     baseline = row_of(frame, "always_most_frequent")
     if accuracy is None or found is None:
         return
-    limits = (
-        f" ({level_of(settings)} interval {interval(accuracy, 'accuracy')})"
-        if interval(accuracy, "x")
-        else ""
-    )
+    limits = interval(accuracy, "accuracy")
+    limits = f" ({level_of(settings)} interval {limits})" if limits else ""
     people = "people's label" if len(settings["human"]) == 1 else "label of a random person"
+    most = number(baseline["estimate"], "accuracy") if baseline is not None else ""
     yield (
         f"The judge gives the {people} in {number(accuracy['estimate'], 'accuracy')} of "
         f"{counted(int(accuracy['n']), 'row')}{limits}; by chance it would in "
-        f"{number(accuracy['chance'], 'accuracy')}"
-        + (f", and the most frequent label alone in {number(baseline['estimate'], 'accuracy')}." if baseline is not None else ".")
-    )  # fmt: skip
+        f"{number(accuracy['chance'], 'accuracy')}, and the most frequent label alone in {most}."
+    )
     name = IN_WORDS[main].capitalize()
     if not np.isfinite(found["estimate"]):
         yield f"{name} has no value: there is one label only, so agreement cannot be told from chance."
@@ -170,7 +166,8 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         return
     for _, row in clear.head(3).iterrows():
         own, people = (row_of(frame, f"{name}[{row['class']}]") for name in ("judge_rate", "people_rate"))
-        assert own is not None and people is not None
+        assert own is not None
+        assert people is not None
         often = "more" if row["estimate"] > 0 else "less"
         yield (
             f"The judge gives {row['class']!r} {often} often than people: "

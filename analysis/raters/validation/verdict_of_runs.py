@@ -68,7 +68,6 @@ def _difference(frame: pd.DataFrame, row: Row, what: str, settings: Mapping[str,
     measure = str(row["measure"]).removesuffix("_difference")
     suffix = str(row["name"]).removeprefix(str(row["measure"]))
     sides = [row_of(frame, f"{measure}_{which}{suffix}") for which in "ab"]
-    assert sides[0] is not None and sides[1] is not None
     values = [number(side["estimate"], f"{measure}_a") for side in sides if side is not None]
     text = f"The {what} is {values[0]} in {settings['names'][0]} and {values[1]} in {settings['names'][1]}"
     if not np.isfinite(row["lower"]):

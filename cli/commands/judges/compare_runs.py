@@ -50,7 +50,7 @@ def compare_runs(
     tested: Tested,
     output: Output,
 ) -> None:
-    """Compare two judges, prompts or dates on the same items: flips, rates, agreement with people, equivalence.
+    """Compare two judges, prompts or dates on the same items: flips, rates, agreement, equivalence.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
     used.

@@ -13,18 +13,31 @@ from ...tables.columns import plain
 from .table import Judged
 
 JUDGE = (
-    ("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label", "judged"),
-    ("prediction", "predicted", "pred", "predicted label", "model", "model verdict", "ai label", "answer", "output"),
-)  # fmt: skip
+    (
+        *("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label"),
+        "judged",
+    ),
+    (
+        *(
+            "prediction",
+            "predicted",
+            "pred",
+            "predicted label",
+            "model",
+            "model verdict",
+            "ai label",
+            "answer",
+        ),
+        "output",
+    ),
+)
 HUMAN = (
     ("human", "human label", "label", "gold", "gold label", "ground truth", "truth", "expert", "majority"),
     ("reference", "target", "expected", "annotation", "true label", "y true"),
 )
 WORDS = {
-    "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "
-    ""autograder", "grader"),
-    "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd", "
-    ""worker"),
+    "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "grader"),
+    "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd"),
 }  # fmt: skip
 ITEM = ("id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx")
 FEW = 50  # distinct labels of a column that may be one of labels

@@ -20,7 +20,7 @@ ENDINGS = (*TABLES, *LINES, ".json", ".eval")
 
 
 def read_judged(path: str | Path) -> Judged:
-    """Read a CSV, Parquet or JSON lines table, an Inspect log, lm-eval samples or promptfoo's output.
+    r"""Read a CSV, Parquet or JSON lines table, an Inspect log, lm-eval samples or promptfoo's output.
 
     Parameters
     ----------

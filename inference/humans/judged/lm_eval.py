@@ -1,7 +1,7 @@
 """Samples of the LM evaluation harness (``lm_eval --log_samples``): answers of a model and their targets.
 
-EleutherAI's harness writes ``samples_TASK_DATE.jsonl`` with a line per document and filter: ``doc_id``, ``doc``,
-``target``, ``resps``, ``filtered_resps``, ``filter`` and the value of each metric.
+EleutherAI's harness writes ``samples_TASK_DATE.jsonl`` with a line per document and filter: ``doc_id, doc,
+target, resps, filtered_resps, filter`` and the value of each metric.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Output of promptfoo (``promptfoo eval --output FILE.json`` or ``.jsonl``): grades by models, and by people.
 
-A result has ``testIdx``, ``promptIdx``, ``provider``, ``vars``, ``success``, ``score`` and ``gradingResult``, whose
-``componentResults`` have one entry per assertion. People rate outputs in promptfoo's viewer; such a rating is a
-component with an assertion of type ``human``.
+A result has ``testIdx, promptIdx, provider, vars, success, score`` and ``gradingResult``, whose
+``componentResults`` have one entry per assertion. People rate outputs in promptfoo's viewer; such a rating is
+a component with an assertion of type ``human``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .table import Judged, flat
 
 HUMAN = "human"
 GRADED = (
-    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval", "
-    ""answer-relevance",
-    "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance", "
-    ""search-rubric", "pi",
+    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval",
+    "answer-relevance",
+    "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance",
+    "search-rubric", "pi",
     "agent-rubric", "trajectory:goal-success",
 )  # fmt: skip
 PASS, FAIL = "pass", "fail"
@@ -72,14 +72,18 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "passed": _verdict(record.get("success")),
         "score": record.get("score"),
     }
-    row = {name: value if isinstance(value, str | int | float) or value is None else str(value) for name,
-    value in row.items()}  # fmt: skip counts: dict[str, int] = {}
+    row = {name: _plain(value) for name, value in row.items()}
+    counts: dict[str, int] = {}
     for kind, passed in _components(_of(record.get("gradingResult"))):
         counts[kind] = counts.get(kind, 0) + 1
         row[kind if counts[kind] == 1 else f"{kind} {counts[kind]}"] = _verdict(passed)
     row |= flat(_of(record.get("namedScores")), "named.")
     row |= flat(_of(record.get("vars")) or _of(test.get("vars")), "vars.")
     return row | flat(_of(test.get("metadata")), "metadata.")
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _of(value: Any) -> Mapping[str, Any]:
