@@ -133,7 +133,7 @@ def judge(
     >>> result = judge(pd.DataFrame({"verdict": verdicts, "label": labels}), "verdict", "label")
     >>> kappa = result.frame.set_index("name").loc["kappa"]
     >>> [round(float(kappa[name]), 2) for name in ("estimate", "lower", "upper")]
-    [0.78, 0.53, 0.9]
+    [0.78, 0.53, 0.91]
     """
     check_alpha(alpha)
     if not 0 < width < 2:
