@@ -14,6 +14,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import fold
 
+from ...figures.pages import printable
 from ...numerics.types import Codes, Floats
 
 MISSING = ("", "na", "nan", "<na>", "none", "null")  # labels that are none, folded
@@ -180,7 +181,7 @@ def _read(column: pd.Series[Any], relabel: Mapping[str, str] | None) -> _Column:
     place: dict[str, int] = {}
     at = []
     for one in uniques:
-        text = " ".join(str(one).split())
+        text = printable(one)
         text = renamed.get(fold(text), text)
         at.append(-1 if fold(text) in MISSING else place.setdefault(text, len(place)))
     return _Column(tuple(place), np.array([*at, -1], dtype=np.int64)[codes])
@@ -330,7 +331,7 @@ def _clusters(table: pd.DataFrame, name: str | None, source: str) -> Codes:
 
 def _groups(column: pd.Series[Any], source: str) -> Groups:
     codes, uniques = pd.factorize(column.astype(object), use_na_sentinel=True)
-    texts = [" ".join(str(one).split()) or NO_LEVEL for one in uniques]
+    texts = [printable(one) or NO_LEVEL for one in uniques]
     if (codes < 0).any():
         texts.append(NO_LEVEL)
         codes = np.where(codes < 0, len(texts) - 1, codes)

@@ -115,5 +115,7 @@ def _inspect(path: Path) -> Judged:
 
     frame = read_samples(path)
     scores = [name for name in frame if str(name).startswith("score_")]
+    graded = [name for name in scores if str(name).startswith("score_model_graded")] or scores
     note = f"{counted(len(frame), 'sample')} with {counted(len(scores), 'score')}."
-    return Judged(frame, str(path), "a log of Inspect", id="id", notes=(note,))
+    judge = str(graded[0]) if len(graded) == 1 else None
+    return Judged(frame, str(path), "a log of Inspect", judge, id="id", notes=(note,))

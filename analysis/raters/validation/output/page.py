@@ -38,6 +38,8 @@ def to_page(report: Report) -> str:
         body.append(figure_block(result, result.kind, CAPTIONS[result.kind]))
     for section in sections(result):
         rows = [[printable(text) for text in row] for row in section.rows]
-        table = table_block(["", *section.head[1:]], rows, numbers=True)
-        body.append(f"<details open><summary>{escape(section.heading)}</summary>\n{table}\n</details>")
+        table = table_block(["", *map(printable, section.head[1:])], rows, numbers=True)
+        body.append(
+            f"<details open><summary>{escape(printable(section.heading))}</summary>\n{table}\n</details>"
+        )
     return page(title, f"<main>\n{chr(10).join(body)}\n</main>", f"{STYLE}{OPEN}{color_variables()}")

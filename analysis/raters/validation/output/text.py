@@ -35,7 +35,7 @@ def lines(report: Report) -> Iterator[str]:
 def _table(section: Section) -> Iterator[str]:
     """A heading with the names of columns, and a line per row."""
     rows = [(f"  {_cell(row[0])}", *map(_cell, row[1:])) for row in section.rows[:MOST_ROWS]]
-    head = (section.heading, *section.head[1:])
+    head = (_cell(section.heading), *map(_cell, section.head[1:]))
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     for first, *rest in (head, *rows):
         cells = (text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))

@@ -27,8 +27,8 @@ def _verdict(result: Result, names: Names) -> str:
     lines="lines: {level} intervals",
     reading=_verdict,
     method=(
-        "Coefficients of agreement have Wilson's interval for the disagreement, with as many trials as give the "
-        "linearised standard error."
+        "Coefficients of agreement have Wilson's interval for the disagreement, with as many trials as give "
+        "the linearised standard error."
     ),
 )
 @figure_and_tables(
@@ -38,8 +38,8 @@ def _verdict(result: Result, names: Names) -> str:
     lines="lines: {level} intervals",
     reading=_verdict,
     method=(
-        "Differences of shares of independent pairs have the interval of Bonett and Price and McNemar's mid-p, "
-        "others Student's t; p values of a family are adjusted after Holm."
+        "Differences of shares of independent pairs have the interval of Bonett and Price and McNemar's "
+        "mid-p, others Student's t; p values of a family are adjusted after Holm."
     ),
 )
 def estimates(result: Result, names: Names) -> list[GT]:

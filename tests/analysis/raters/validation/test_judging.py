@@ -1,4 +1,4 @@
-"""A judge next to people: estimates against other packages, hand counts and brute force; degenerate tables."""
+"""A judge next to people: estimates against other packages and hand counts; degenerate tables."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
         assert row(found, f"f1[{name}]")["estimate"] == pytest.approx(f1)
     crossed = found.extra["confusion"].pivot(index="people", columns="judge", values="n")
     known = pd.crosstab(gold[gold.notna()], data["judge"][gold.notna()])
-    assert crossed.loc[list(CLASSES), list(CLASSES)].equals(known.loc[list(CLASSES), list(CLASSES)].astype(int))
+    assert crossed.loc[list(CLASSES), list(CLASSES)].equals(
+        known.loc[list(CLASSES), list(CLASSES)].astype(int)
+    )
 
 
 def test_two_people_count_with_each_of_their_labels_so_that_no_item_is_excluded() -> None:
@@ -145,7 +147,9 @@ def test_corrected_rates_are_those_of_the_correction() -> None:
     data = table(300)
     data.loc[120:, "p0"] = None
     found = judge(data, "judge", "p0")
-    known = rates(data.rename(columns={"p0": "label", "judge": "judged"})).frame.set_index(["class", "method"])
+    known = rates(data.rename(columns={"p0": "label", "judge": "judged"})).frame.set_index(
+        ["class", "method"]
+    )
     pairs = {"prediction_powered": "efficient", "rogan_gladen": "rogan_gladen", "people_only": "human"}
     for measure, method in pairs.items():
         for column in ("estimate", "lower", "upper"):
@@ -186,7 +190,9 @@ def test_ratings_have_the_intraclass_correlation_of_pingouin_and_a_bias() -> Non
     pingouin = pytest.importorskip("pingouin")
     random = np.random.default_rng(4)
     quality = random.normal(50, 10, 120)
-    data = pd.DataFrame({"judge": quality + random.normal(3, 5, 120), "h": quality + random.normal(0, 5, 120)})
+    data = pd.DataFrame(
+        {"judge": quality + random.normal(3, 5, 120), "h": quality + random.normal(0, 5, 120)}
+    )
     data = data.round(1)
     found = judge(data, "judge", "h")
     stacked = data.reset_index().melt("index", var_name="rater")
@@ -347,7 +353,9 @@ def test_intervals_of_kappa_cover_at_small_sizes(n: int, rate: float, right: flo
     inside = []
     for _ in range(400):
         cell = random.choice(4, n, p=cells)
-        kappa = row(few(np.array(["a", "b"])[cell % 2], np.array(["a", "b"])[cell // 2], classes=["a", "b"]), "kappa")
+        kappa = row(
+            few(np.array(["a", "b"])[cell % 2], np.array(["a", "b"])[cell // 2], classes=["a", "b"]), "kappa"
+        )
         if np.isfinite(kappa["estimate"]):
             inside.append(kappa["lower"] <= true <= kappa["upper"])
     assert np.mean(inside) > 0.9
