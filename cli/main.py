@@ -20,6 +20,8 @@ from .commands.designs.power import power
 from .commands.diagnose import diagnose
 from .commands.fit import fit
 from .commands.judges.agreement import agreement, alt_test
+from .commands.judges.compare_runs import compare_runs
+from .commands.judges.judge import judge
 from .commands.judges.raters import raters
 from .commands.papers.report import report
 from .commands.people.export import export
@@ -79,6 +81,8 @@ app.command()(check)
 app.command("check-table")(check_table)
 app.command()(trial)
 app.command()(doctor)
+app.command("judge")(judge)
+app.command("compare-runs")(compare_runs)
 app.command("agreement")(agreement)
 app.command("alt-test")(alt_test)
 app.command("raters")(raters)

@@ -258,8 +258,10 @@ def inline_svg(drawn: str, name: str, alt: str) -> str:
     text = _METADATA.sub("", _HEAD.sub("", drawn, count=1))
     text = text.replace("xlink:href=", "href=")
     text = _NAMED.sub(lambda found: f"{found[1]}{name}-", text)
-    opening = f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="\\1">'
-    text = _OPENING.sub(opening, text, count=1)
+    label = escape(alt, quote=True)
+    text = _OPENING.sub(  # a function, since an alternative text may contain backslashes
+        lambda found: f'<svg role="img" aria-label="{label}" viewBox="{found[1]}">', text, count=1
+    )
     numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
     return re.sub("|".join(numbers), lambda found: f"var(--figure-{numbers[found[0]]})", text)
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.optimize import minimize
 
 from .types import Codes, Floats
 
@@ -215,6 +214,8 @@ def _minimum(sums: Sums, start: Floats, precise: bool) -> Any:
     options: Any = {"ftol": 1e-14, "gtol": 1e-6} if precise else {"ftol": 1e-8, "gtol": 0.1}
     loss: Any = partial(_loss, sums)
     bounds = [(0.0, LARGEST)] * len(start)
+    from scipy.optimize import minimize  # slow to import, and most coefficients need none
+
     return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
 
 

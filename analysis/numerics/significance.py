@@ -1,4 +1,4 @@
-"""McNemar's tests, and p values adjusted for several tests."""
+"""McNemar's tests, two one-sided tests, and p values adjusted for several tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri
+from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from .types import Codes
 
@@ -93,3 +93,27 @@ def bonett_price(found: Discordance, alpha: float) -> tuple[float, float, float]
     half = float(ndtri(1 - alpha / 2)) * std_error
     middle = left - right
     return std_error, max(-1.0, middle - half), min(1.0, middle + half)
+
+
+@dataclass(frozen=True)
+class Tost:
+    """Two one-sided tests of m estimates; every array has shape (m,)."""
+
+    p: np.ndarray  # the larger of both p values
+    # lower, upper: interval of level 1 - 2 alpha
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def two_one_sided(
+    estimate: np.ndarray,
+    std_error: np.ndarray,
+    df: np.ndarray,
+    bounds: tuple[float, float],
+    alpha: float,
+) -> Tost:
+    """Test that m estimates lie between two bounds, by t tests against each of them."""
+    low, high = bounds
+    p = np.maximum(stdtr(df, (low - estimate) / std_error), stdtr(df, (estimate - high) / std_error))
+    half_width = stdtrit(df, 1 - alpha) * std_error
+    return Tost(p, estimate - half_width, estimate + half_width)

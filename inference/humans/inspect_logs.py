@@ -65,26 +65,27 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
     return finish_log(pd.DataFrame(rows), layout, rules, source, notes, "name a single log")
 
 
-def _samples(path: Path, source: str) -> pd.DataFrame:
-    """One row per sample, with the scorers and models of its evaluation."""
+def read_samples(path: Path) -> pd.DataFrame:
+    """Read a row per sample, as Inspect lays them out: id, epoch, target, ``metadata_*`` and ``score_*``."""
+    source = str(path)
     if not path.exists():
         raise InputError(f"{source}: there is no such log or folder; check the path.")
+    frame = _frame(path, source, None)
+    return pd.DataFrame({str(name): frame[name] for name in frame if not str(name).endswith("_id")})
+
+
+def _frame(path: Path, source: str, columns: Any) -> pd.DataFrame:
+    """The samples of logs as a table, with these columns or the usual ones."""
     try:
-        from inspect_ai.analysis import EvalColumn, SampleColumn, samples_df
+        from inspect_ai.analysis import samples_df
     except ImportError:
         raise MissingDependency(
             "Reading logs of Inspect needs inspect-ai, which is not installed; run pip install "
             "'conjury[inspect]'."
         ) from None
-    columns = [
-        *(SampleColumn(name, path=name) for name in ("epoch", "scores", "error", "total_time")),
-        *(SampleColumn(name, path=f"{name}_at") for name in ("started", "completed")),
-        SampleColumn("id", path="id", required=True, type=str),
-        *(EvalColumn(name, path=f"eval.{name}") for name in ("model", "scorers", "model_roles", "created")),
-        *(EvalColumn(name, path=f"eval.{name}") for name in ("task", "task_id")),
-    ]
+    chosen = {} if columns is None else {"columns": columns()}
     try:
-        frame = samples_df(str(path), columns=columns, quiet=True)
+        frame = samples_df(str(path), quiet=True, **chosen)
     except Exception as error:  # the reader passes on whatever a damaged file makes its parsers raise
         reason = str(error).strip().splitlines()
         raise InputError(
@@ -98,6 +99,26 @@ def _samples(path: Path, source: str) -> pd.DataFrame:
         )
     plain: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
     return plain
+
+
+def _samples(path: Path, source: str) -> pd.DataFrame:
+    """One row per sample, with the scorers and models of its evaluation."""
+    if not path.exists():
+        raise InputError(f"{source}: there is no such log or folder; check the path.")
+    return _frame(path, source, _columns)
+
+
+def _columns() -> list[Any]:
+    """The columns of a sample and of its evaluation that scores are read from."""
+    from inspect_ai.analysis import EvalColumn, SampleColumn
+
+    return [
+        *(SampleColumn(name, path=name) for name in ("epoch", "scores", "error", "total_time")),
+        *(SampleColumn(name, path=f"{name}_at") for name in ("started", "completed")),
+        SampleColumn("id", path="id", required=True, type=str),
+        *(EvalColumn(name, path=f"eval.{name}") for name in ("model", "scorers", "model_roles", "created")),
+        *(EvalColumn(name, path=f"eval.{name}") for name in ("task", "task_id")),
+    ]
 
 
 def _newest(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

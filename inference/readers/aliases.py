@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..errors import did_you_mean, listed
-from ..study.models import AnyStudy, ItemStudy
-from ..study.parts import Judge, Prompt
 from ..tables.columns import as_text, plain, refuse
+
+if TYPE_CHECKING:
+    from ..study.models import AnyStudy, ItemStudy
+    from ..study.parts import Judge, Prompt
 
 MARKED = "marked as excluded"  # reason of a flag, which gives none
 YES = ("true", "t", "yes", "y", "1", "1.0")

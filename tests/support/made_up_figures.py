@@ -40,6 +40,7 @@ from conjury.analysis.conjoint import (
     substitution,
 )
 from conjury.analysis.correction import label_plan
+from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.results import Result
 
 DIMENSIONS = ("novelty", "empathy", "overall_fun")
@@ -606,6 +607,40 @@ def _battery() -> Result:
     return Result(pd.DataFrame({"code": codes, "verdict": verdicts, "suppressed": reasons}), "battery")
 
 
+def _judging() -> Result:
+    """A judge next to three people, with subgroups."""
+    random = np.random.default_rng(5)
+    truth = random.choice(["no harm", "harm"], 150)
+    given = {
+        name: np.where(random.random(150) < right, truth, "harm")
+        for name, right in (("judge", 0.8), ("ann", 0.9), ("ben", 0.85), ("eva", 0.95))
+    }
+    frame = pd.DataFrame({**given, "language": random.choice(["English", "German"], 150)})
+    return judge(frame, "judge", ["ann", "ben", "eva"], by="language")
+
+
+def _runs() -> Result:
+    """Two runs of a judge."""
+    frame = _judging_table()
+    return compare_runs(frame, frame.assign(judge=frame["other"]), "judge", "ann")
+
+
+def _judging_table() -> pd.DataFrame:
+    random = np.random.default_rng(6)
+    truth = random.choice(["no harm", "harm", "unclear"], 120)
+    return pd.DataFrame(
+        {
+            name: np.where(random.random(120) < right, truth, "harm")
+            for name, right in (("judge", 0.7), ("other", 0.8), ("ann", 0.95))
+        }
+    )
+
+
+VALIDATION: dict[str, Made] = {
+    "judging": _judging,
+    "judging, confusion": (_judging, {"part": "confusion"}),
+    "run_comparison": _runs,
+}
 OF_ALL_CHECKS: dict[str, Made] = {"check": _general, "battery": _battery}
 TRIALS: dict[str, Made] = {
     "trial": trials.result,
@@ -625,6 +660,7 @@ EXAMPLES = {
     **TRIALS,
     **INSTRUMENT,
     **PUBLISHED,
+    **VALIDATION,
 }
 
 

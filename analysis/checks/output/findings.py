@@ -116,12 +116,6 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int) else str(value)
 
 
-def printable(text: object) -> str:
-    """Text in one line, with characters that a terminal would obey written out."""
-    line = " ".join(str(text).split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-
-
 def record(findings: Findings) -> dict[str, Any]:
     """Everything for programs: settings, counts, rates, and each check with its evidence."""
     found, errors = rate_of(ANY), rate_of(ERROR)

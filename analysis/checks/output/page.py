@@ -9,27 +9,19 @@ from typing import Any
 from conjury.inference.errors import counted
 from conjury.inference.tables.html_page import page
 
-from ...figures import alt, draw
 from ...figures.diagnostics.checks import caption, only_zeros
-from ...figures.theme import color_variables, inline_figure
-from ...results import Result
+from ...figures.pages import STYLE, figure_block, printable, table_block
+from ...figures.theme import color_variables
 from ..rates import of_battery, stated
 from ..registry import Check
-from .findings import Findings, evidence, in_words, printable
+from .findings import Findings, evidence, in_words
 from .results import summary, to_draw
 
 MOST_ROWS = 20
-STYLE = """
-main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
+ALARMS = """
 .alarm { border-left: 4px solid var(--line); margin: 1.25rem 0; padding: 0.1rem 0 0.1rem 1rem; }
 .alarm.error { border-color: var(--removed); }
 .alarm h3 { margin: 0.3rem 0; }
-.code, .note { color: var(--muted); }
-.table { overflow-x: auto; }
-figure { margin: 1rem 0; }
-figure svg { display: block; height: auto; max-width: 44rem; width: 100%; }
-figcaption { color: var(--muted); font-size: 0.9rem; }
-td { vertical-align: top; }
 """
 
 
@@ -48,7 +40,7 @@ def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
     ]
     if findings.checks:
         battery = summary(findings.checks, {"alpha": findings.alpha})
-        body.append(_figure(battery, "battery", "Checks by kind and verdict.", labels))
+        body.append(figure_block(battery, "battery", "Checks by kind and verdict.", labels))
     body += [_alarm(check, findings.alpha, labels) for check in alarms]
     if findings.suppressed:
         body += ["<h2>Suppressed</h2>"]
@@ -57,13 +49,8 @@ def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
         found = findings.with_verdict(verdict)  # type: ignore[arg-type]
         if found:
             body += [f"<h2>{heading}</h2>", _table(found, findings.alpha)]
-    style = f"{STYLE}{color_variables()}"
+    style = f"{STYLE}{ALARMS}{color_variables()}"
     return page(title, f"<main>\n{chr(10).join(body)}\n</main>", style)
-
-
-def _figure(result: Result, name: str, text: str, labels: Mapping[Any, str]) -> str:
-    drawn = inline_figure(draw(result, labels=labels), name, alt(result, labels=labels))
-    return f"<figure>\n{drawn}\n<figcaption>{escape(printable(text))}</figcaption>\n</figure>"
 
 
 def _alarm(check: Check, alpha: float, labels: Mapping[Any, str]) -> str:
@@ -76,7 +63,7 @@ def _alarm(check: Check, alpha: float, labels: Mapping[Any, str]) -> str:
         parts.append(f"<p>Suppressed because: {escape(printable(check.suppressed))}</p>")
     if check.figure and not only_zeros(check.name, check.table):
         text = caption(check.name, check.title, alpha, check.axis)
-        parts.append(_figure(to_draw(check), check.name, text, labels))
+        parts.append(figure_block(to_draw(check), check.name, text, labels))
     parts.append(_evidence(check))
     parts += [
         f"<p><strong>{heading}.</strong> {escape(printable(text))}</p>"
@@ -92,13 +79,9 @@ def _evidence(check: Check) -> str:
     if not rows:
         return ""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    head = "".join(f"<th>{escape(printable(name))}</th>" for name in names)
-    cells = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(printable(row.get(name, '')))}</td>" for name in names) + "</tr>"
-        for row in rows
-    )
+    cells = [[printable(row.get(name, "")) for name in names] for row in rows]
     shown = f"{counted(n, 'row')} of evidence" + (f", the first {len(rows)}" if n > len(rows) else "")
-    table = f'<div class="table"><table>\n<tr>{head}</tr>\n{cells}\n</table></div>'
+    table = table_block([printable(name) for name in names], cells)
     return f"<details><summary>{shown}</summary>\n{table}\n</details>"
 
 
@@ -107,6 +90,4 @@ def _table(checks: list[Check], alpha: float) -> str:
         (check.code, check.title, printable(check.finding), stated(check.code, check.alarms, alpha))
         for check in checks
     ]
-    rows = "\n".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in cells)
-    head = "<tr><th>Code</th><th>Check</th><th>Finding</th><th>False alarms</th></tr>"
-    return f'<div class="table"><table>\n{head}\n{rows}\n</table></div>'
+    return table_block(["Code", "Check", "Finding", "False alarms"], cells)

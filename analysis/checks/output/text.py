@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from conjury.inference.errors import counted
 
+from ...figures.pages import printable
 from ..rates import of_battery
 from ..registry import Check
-from .findings import Findings, evidence, in_words, printable
+from .findings import Findings, evidence, in_words
 
 VERDICTS = {"error": "ERROR", "warning": "WARNING"}
 MOST_ROWS = 3  # rows of evidence that are shown

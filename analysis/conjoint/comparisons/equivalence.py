@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed
 from ...numerics.intervals import check_alpha
+from ...numerics.significance import two_one_sided
 from ..estimates import Estimates
 
 EQUIVALENT, DIFFERENT = "equivalent", "different"
 TOO_SMALL, UNDECIDED = "different, too small to matter", "undecided"
 Fit = TypeVar("Fit", Estimates, pd.DataFrame)
 VERDICTS = (DIFFERENT, TOO_SMALL, EQUIVALENT, UNDECIDED)
-
-
-@dataclass(frozen=True)
-class Tost:
-    """Two one-sided tests of m estimates; every array has shape (m,)."""
-
-    p: np.ndarray  # the larger of both p values
-    # lower, upper: interval of level 1 - 2 alpha
-    lower: np.ndarray
-    upper: np.ndarray
-
-
-def two_one_sided(
-    estimate: np.ndarray,
-    std_error: np.ndarray,
-    df: np.ndarray,
-    bounds: tuple[float, float],
-    alpha: float,
-) -> Tost:
-    """Test that m estimates lie between two bounds, by t tests against each of them."""
-    low, high = bounds
-    p = np.maximum(stdtr(df, (low - estimate) / std_error), stdtr(df, (estimate - high) / std_error))
-    half_width = stdtrit(df, 1 - alpha) * std_error
-    return Tost(p, estimate - half_width, estimate + half_width)
 
 
 def equivalence(fit: Fit, bound: float | Sequence[float], *, alpha: float | None = None) -> Fit:

@@ -36,11 +36,12 @@ def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Fl
     observed = drawn @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
     if kind == "percent":
         return np.asarray(observed)
-    result = corrected(observed, _chance(first, second, weights, kind))
+    result = corrected(observed, chance(first, second, weights, kind))
     return result if kind != "krippendorff" else 1 - (1 - result) * (1 - 0.5 / n)
 
 
-def _chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
+def chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
+    """Agreement expected by chance of two sides from their prevalences, shape (..., q) each."""
     if kind == "cohen":
         return np.asarray(((first @ weights) * second).sum(axis=-1))
     if kind in ("fleiss", "krippendorff"):
@@ -74,14 +75,14 @@ def paired_influence(sides: Sides, weights: Floats | None, kind: str) -> Floats:
     agreement = ((x @ weights) * y).sum(axis=1)
     if kind == "percent":
         return np.asarray(agreement - agreement.mean())
-    chance = float(_chance(first, second, weights, kind))
-    if not 1 - chance > TINY:
+    expected = float(chance(first, second, weights, kind))
+    if not 1 - expected > TINY:
         return np.full(len(x), np.nan)
-    value = (agreement.mean() - chance) / (1 - chance)
+    value = (agreement.mean() - expected) / (1 - expected)
     both, share = (first + second) / 2, (x + y) / 2
     slope: Floats | float
     if kind == "cohen":
-        slope = x @ (weights @ second) + y @ (weights @ first) - 2 * chance
+        slope = x @ (weights @ second) + y @ (weights @ first) - 2 * expected
     elif kind == "gwet":
         q = len(weights)
         slope = -2 * weights.sum() / (q * (q - 1)) * ((share - both) @ both)
@@ -89,7 +90,7 @@ def paired_influence(sides: Sides, weights: Floats | None, kind: str) -> Floats:
         slope = 0.0
     else:
         slope = 2 * ((share - both) @ (weights @ both))
-    return np.asarray((agreement - agreement.mean() - (1 - value) * slope) / (1 - chance))
+    return np.asarray((agreement - agreement.mean() - (1 - value) * slope) / (1 - expected))
 
 
 def _ranked_influence(sides: Sides) -> Floats:

@@ -1,0 +1,408 @@
+"""A table with columns of a judge and of people as codes: which labels are the same, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.tables.columns import fold
+
+from ...figures.pages import printable
+from ...numerics.types import Codes, Floats
+
+MISSING = ("", "na", "nan", "<na>", "none", "null")  # labels that are none, folded
+MOST_CLASSES = 50
+MOST_LEVELS = 50
+PANEL = 3  # people from which on the label of most of them counts as right
+FEW_NUMBERS = 5  # numbers with more distinct values are ratings, unless a scale is named
+SCALES = ("nominal", "ordinal", "interval")
+NO_LEVEL = "(missing)"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A column of subgroups."""
+
+    name: str
+    code: Codes  # (n,)
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """n rows with the answers of one or more judges and of P people.
+
+    Attributes
+    ----------
+    judges : ndarray, shape (J, n)
+        Class of each judge's answer, -1 where there is none; of ratings 0 where there is an answer.
+    people : ndarray, shape (P, n)
+        The same of people.
+    judged, rated : ndarray, shapes (J, n) and (P, n)
+        Answers as numbers, NaN where there are none; of labels without an order their codes.
+    classes : tuple of str
+        In rising order for numbers, in the order given, else alphabetical; empty for ratings.
+    scale : str
+        nominal, ordinal or interval.
+    cluster : ndarray, shape (n,)
+        Item of each row.
+    groups : sequence of Groups
+    positive : str or None
+    people_names : tuple of str
+    notes : tuple of str
+    """
+
+    judges: Codes
+    people: Codes
+    judged: Floats
+    rated: Floats
+    classes: tuple[str, ...]
+    scale: str
+    cluster: Codes
+    groups: tuple[Groups, ...]
+    positive: str | None
+    people_names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.judges.shape[1]
+
+    @property
+    def q(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    def rows(self, kept: np.ndarray) -> Coded:
+        """The rows where ``kept`` is true, or those at its places."""
+        groups = tuple(replace(one, code=one.code[kept]) for one in self.groups)
+        parts = {name: getattr(self, name)[:, kept] for name in ("judges", "people", "judged", "rated")}
+        cluster = np.unique(self.cluster[kept], return_inverse=True)[1].astype(np.int64)
+        return replace(self, **parts, cluster=cluster, groups=groups)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Which columns there are, and how they are read; attributes as the arguments of `judge`."""
+
+    judges: tuple[str, ...]
+    human: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    id: str | None = None
+    scale: str | None = None
+    classes: tuple[str, ...] = ()
+    positive: str | None = None
+    relabel: Mapping[str, str] | None = None
+
+
+def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
+    """Bring the columns of a table to codes; InputError for what cannot be compared."""
+    _refuse_columns(table, given, source)
+    if not len(table):
+        raise InputError(f"{source}: the table has no rows; name one with judged items.")
+    names = (*given.judges, *given.human)
+    columns = [_read(table[name], given.relabel if name in given.judges else None) for name in names]
+    scale = _scale(columns, given, source)
+    notes: list[str] = []
+    if scale == "interval":
+        values = np.stack([_numbers(one, name, source) for one, name in zip(columns, names, strict=True)])
+        codes, classes = np.where(np.isnan(values), -1, 0), ()
+    else:
+        codes, classes = _classes(columns, given, source, notes)
+        values = np.where(codes >= 0, _values(classes, scale)[codes], np.nan)
+    count = len(given.judges)
+    return Coded(
+        judges=codes[:count],
+        people=codes[count:].reshape(len(given.human), len(table)),
+        judged=values[:count],
+        rated=values[count:].reshape(len(given.human), len(table)),
+        classes=classes,
+        scale=scale,
+        cluster=_clusters(table, given.id, source),
+        groups=tuple(_groups(table[name], source) for name in given.by),
+        positive=_positive(given.positive, classes, source),
+        people_names=given.human,
+        notes=tuple(notes),
+    )
+
+
+def _refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
+    if given.scale is not None and given.scale not in SCALES:
+        raise InputError(
+            f"scale is {given.scale!r}{did_you_mean(given.scale, SCALES)}; use {listed(SCALES)}."
+        )
+    named = [*given.judges, *given.human, *given.by, *([given.id] if given.id is not None else [])]
+    known = [str(name) for name in table.columns]
+    for name in named:
+        if name not in known:
+            raise InputError(
+                f"{source}: there is no column '{name}'{did_you_mean(name, known)}; there are "
+                f"{listed(known)}."
+            )
+        if known.count(name) > 1:
+            raise InputError(f"{source}: column '{name}' occurs twice; rename one of them.")
+    answers = [*given.judges, *given.human]
+    for name, count in Counter([*answers, *given.by]).items():
+        if count > 1:
+            raise InputError(f"{source}: column '{name}' is named twice; name it once.")
+    if given.id in answers:
+        raise InputError(f"{source}: column '{given.id}' contains answers, so it cannot name items.")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The distinct texts of a column, and the text of each row as a position, -1 for none."""
+
+    texts: tuple[str, ...]
+    code: Codes
+
+    @property
+    def numbers(self) -> list[float] | None:
+        """The texts as numbers; None where one is none."""
+        found = [_number(text) for text in self.texts]
+        return None if None in found else [value for value in found if value is not None]
+
+
+def _read(column: pd.Series[Any], relabel: Mapping[str, str] | None) -> _Column:
+    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+    try:
+        codes, uniques = pd.factorize(plain)
+    except TypeError:  # lists and other nested values
+        codes, uniques = pd.factorize(plain.map(str, na_action="ignore"))
+    renamed = {fold(one.strip()): other for one, other in (relabel or {}).items()}
+    place: dict[str, int] = {}
+    at = []
+    for one in uniques:
+        text = printable(one)
+        text = renamed.get(fold(text), text)
+        at.append(-1 if fold(text) in MISSING else place.setdefault(text, len(place)))
+    return _Column(tuple(place), np.array([*at, -1], dtype=np.int64)[codes])
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) and "_" not in text else None
+
+
+def _scale(columns: Sequence[_Column], given: Given, source: str) -> str:
+    """The scale that is named, else ratings for many numbers."""
+    if given.scale is not None:
+        return given.scale
+    if given.classes or given.positive is not None or any(one.numbers is None for one in columns):
+        return "nominal"
+    distinct = {value for one in columns for value in one.numbers or ()}
+    return "interval" if len(distinct) > FEW_NUMBERS else "nominal"
+
+
+def _numbers(column: _Column, name: str, source: str) -> Floats:
+    values = []
+    for place, text in enumerate(column.texts):
+        value = _number(text)
+        if value is None:
+            row = int((column.code == place).argmax()) + 1
+            raise InputError(
+                f"{source}: column '{name}' contains '{_short(text)}' in row {row:,}, which is no number; "
+                "correct it, or use the scale nominal."
+            )
+        values.append(value)
+    return np.array([*values, np.nan])[column.code]
+
+
+def _classes(
+    columns: Sequence[_Column], given: Given, source: str, notes: list[str]
+) -> tuple[Codes, tuple[str, ...]]:
+    """Codes of all columns, shape (columns, n), and the classes."""
+    spelled: dict[str, Counter[str]] = {}
+    for name, column in zip((*given.judges, *given.human), columns, strict=True):
+        if len(column.texts) > MOST_CLASSES and not given.classes:
+            raise InputError(
+                f"{source}: column '{name}' has {len(column.texts):,} different labels, and at most "
+                f"{MOST_CLASSES} can be compared; name a column of labels, or the scale interval for numbers."
+            )
+        counts = np.bincount(column.code[column.code >= 0], minlength=len(column.texts))
+        for text, count in zip(column.texts, counts, strict=True):
+            # People's spelling counts more than a judge's.
+            spelled.setdefault(_key(text), Counter())[text] += int(count) * (
+                1 + 10**9 * (name in given.human)
+            )
+    merged = [sorted(found) for found in spelled.values() if len(found) > 1]
+    if merged:
+        notes.append(
+            f"Spellings that count as one label: {listed(' and '.join(map(_short, one)) for one in merged)}."
+        )
+    label = {
+        key: found.most_common(1)[0][0] if _number(key) is None else key for key, found in spelled.items()
+    }
+    order = _order(label, given, source)
+    place = {key: number for number, key in enumerate(order)}
+    codes = np.stack(
+        [
+            np.array([*(place.get(_key(text), -2) for text in column.texts), -1], dtype=np.int64)[column.code]
+            for column in columns
+        ]
+    )
+    _refuse_strangers(codes, columns, given, source)
+    _refuse_disjoint(codes, order, label, given, source)
+    return codes, tuple(label.get(key, name) for key, name in order.items())
+
+
+def _order(label: Mapping[str, str], given: Given, source: str) -> dict[str, str]:
+    """Keys of the classes in their order, with their names."""
+    if given.classes:
+        keys = {_key(name): name for name in given.classes}
+        if len(keys) < max(len(given.classes), 2):
+            raise InputError("classes: give at least two different labels, each once, in their order.")
+        return keys
+    numbers = {key: _number(text) for key, text in label.items()}
+    if label and None not in numbers.values():
+        return {key: label[key] for key in sorted(label, key=lambda key: numbers[key] or 0.0)}
+    if given.scale == "ordinal":
+        raise InputError(
+            f"{source}: these labels have no order ({listed(sorted(label.values()))}); give all classes from "
+            "the lowest to the highest."
+        )
+    return {key: label[key] for key in sorted(label)}
+
+
+def _key(text: str) -> str:
+    value = _number(text)
+    return fold(text) if value is None else f"{value:.12g}"
+
+
+def _values(classes: Sequence[str], scale: str) -> Floats:
+    """Classes as numbers: their values where all are numbers, else their places."""
+    numbers = [_number(name) for name in classes]
+    known = scale == "ordinal" and None not in numbers
+    return np.array([value or 0.0 for value in numbers] if known else range(len(classes)), dtype=float)
+
+
+def _refuse_strangers(codes: Codes, columns: Sequence[_Column], given: Given, source: str) -> None:
+    for name, column, code in zip((*given.judges, *given.human), columns, codes, strict=True):
+        if (code == -2).any():
+            row = int((code == -2).argmax())
+            text = column.texts[column.code[row]]
+            raise InputError(
+                f"{source}: column '{name}' contains '{_short(text)}' in row {row + 1:,}, which is none of "
+                "the "
+                f"classes ({listed(given.classes)}); add it to the classes, or correct it."
+            )
+
+
+def _refuse_disjoint(
+    codes: Codes, order: Mapping[str, str], label: Mapping[str, str], given: Given, source: str
+) -> None:
+    """Refuse a judge who gives no label that people give: the two speak of different things."""
+    names = [label.get(key, name) for key, name in order.items()]
+    count = len(given.judges)
+    people = set(codes[count:][codes[count:] >= 0].tolist())
+    for name, code in zip(given.judges, codes[:count], strict=True):
+        judge = set(code[code >= 0].tolist())
+        if judge and people and not judge & people:
+            raise InputError(
+                f"{source}: '{name}' gives {listed((_short(names[k]) for k in sorted(judge)), 6)} and "
+                "people give "
+                f"{listed((_short(names[k]) for k in sorted(people)), 6)}, so they have no label in "
+                "common; say which "
+                "labels are the same, such as --relabel "
+                f"'{_short(names[min(judge)])}={_short(names[min(people)])}'."
+            )
+
+
+def _clusters(table: pd.DataFrame, name: str | None, source: str) -> Codes:
+    if name is None:
+        return np.arange(len(table))
+    codes, _ = pd.factorize(table[name])
+    if (codes < 0).any():
+        row = int((codes < 0).argmax()) + 1
+        raise InputError(f"{source}: column '{name}' is empty in row {row:,}; every row needs an item.")
+    return codes.astype(np.int64)
+
+
+def _groups(column: pd.Series[Any], source: str) -> Groups:
+    codes, uniques = pd.factorize(column.astype(object), use_na_sentinel=True)
+    texts = [printable(one) or NO_LEVEL for one in uniques]
+    if (codes < 0).any():
+        texts.append(NO_LEVEL)
+        codes = np.where(codes < 0, len(texts) - 1, codes)
+    levels = sorted(set(texts))
+    if len(levels) > MOST_LEVELS:
+        raise InputError(
+            f"{source}: column '{column.name}' has {counted(len(levels), 'subgroup')}, and at most "
+            f"{MOST_LEVELS} "
+            "can be compared; name a column with fewer levels."
+        )
+    place = np.array([levels.index(text) for text in texts], dtype=np.int64)
+    return Groups(str(column.name), place[codes], tuple(levels))
+
+
+def _positive(asked: str | None, classes: Sequence[str], source: str) -> str | None:
+    if asked is None:
+        return None
+    known = {_key(name): name for name in classes}
+    if _key(asked) not in known:
+        raise InputError(
+            f"{source}: the positive class '{asked}' does not occur{did_you_mean(asked, classes)}; there are "
+            f"{listed(map(_short, classes))}."
+        )
+    return known[_key(asked)]
+
+
+def _short(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def counts_of(people: Codes, q: int) -> Floats:
+    """How many people gave each row each class, shape (n, q)."""
+    counts = np.zeros((people.shape[1], q))
+    for codes in people:
+        there = np.flatnonzero(codes >= 0)
+        counts[there, codes[there]] += 1
+    return counts
+
+
+def majority(counts: Floats) -> Codes:
+    """The class that most people gave each row, shape (n,); -1 for a tie or without people."""
+    if not counts.shape[1]:
+        return np.full(len(counts), -1, dtype=np.int64)
+    most = counts.max(axis=1)
+    alone = (counts == most[:, None]).sum(axis=1) == 1
+    return np.where(alone & (most > 0), counts.argmax(axis=1), -1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Gold:
+    """N labels that count as right: of each row that of most people, or each label of one or two people.
+
+    With two people a majority would exclude all rows on which they differ, which are the hard ones.
+    """
+
+    row: Codes  # (N,): rows that the labels are about
+    label: Codes  # (N,)
+    ties: int  # rows without a majority
+
+
+def gold_of(coded: Coded) -> Gold:
+    """The labels against which errors are counted."""
+    if len(coded.people) < PANEL:
+        return every_label(coded)
+    label = majority(counts_of(coded.people, coded.q))
+    row = np.flatnonzero(label >= 0)
+    ties = int(((label < 0) & (coded.people >= 0).any(axis=0)).sum())
+    return Gold(row, label[row], ties)
+
+
+def every_label(coded: Coded) -> Gold:
+    """All labels of all people."""
+    person, row = np.nonzero(coded.people >= 0)
+    return Gold(row, coded.people[person, row], 0)

@@ -1,0 +1,250 @@
+"""A judge's answers in a table next to those of people: agreement, errors, rates, numbers of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted
+
+from ...numerics.intervals import check_alpha
+from ...results import Result
+from .bounded import POWER, Bounded, detectable, items_for_width, items_off, share
+from .coding import Coded, Given, coded, gold_of
+from .corrected import add_corrected
+from .errors import add_errors, add_rates, add_subgroups, confusion
+from .labels import add_agreement, add_people, headline_of
+from .ratings import add_rating_subgroups, add_ratings
+from .replacement import add_replacement
+from .rows import AGREEMENT, Rows
+from .verdict import verdict_of
+
+FURTHER = ("chance",)
+PRECISION = (
+    "measure", "n", "clusters", "width", "half_width", "detectable", "threshold", "n_for_threshold",
+    "wanted_width", "n_for_width",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Validation(Result):
+    """The result of `judge` or of `compare_runs`."""
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What was found, in sentences."""
+        return tuple(self.settings["verdict"])
+
+
+def judge(
+    table: pd.DataFrame,
+    judge: str,
+    human: str | Sequence[str],
+    *,
+    by: str | Sequence[str] = (),
+    id: str | None = None,
+    scale: str | None = None,
+    classes: Sequence[str] = (),
+    positive: str | None = None,
+    relabel: Mapping[str, str] | None = None,
+    threshold: float | None = None,
+    width: float = 0.1,
+    epsilon: float = 0.1,
+    alpha: float = 0.05,
+    seed: int = 1,
+    source: str = "table",
+) -> Validation:
+    """Compare a judge's answers with those of people, from one table with a row per judged item.
+
+    Parameters
+    ----------
+    table : DataFrame of n rows
+        One row per answer of the judge.
+    judge : str
+        Column of the judge's labels or ratings, missing where there is no answer.
+    human : str or sequence of str
+        Columns of people, one per person; missing where a person did not answer.
+    by : str or sequence of str
+        Columns of subgroups.
+    id : str, optional
+        Column of items that were judged several times: their rows form a cluster. By default rows are
+        independent.
+    scale : {"nominal", "ordinal", "interval"}, optional
+        Labels without an order, labels or ratings with an order, or ratings. By default numbers with more
+        than five distinct values are ratings, and everything else is labels without an order.
+    classes : sequence of str
+        All labels that may occur, from the lowest to the highest where they have an order.
+    positive : str, optional
+        The class that is reported first.
+    relabel : mapping, optional
+        The judge's labels in people's terms, such as ``{"yes": "1"}``.
+    threshold : float, optional
+        Value of the main coefficient that matters: how many labels would decide on which side it is.
+    width : float
+        Width of the interval of the main coefficient for which the number of labels is computed.
+    epsilon : float
+        Advantage that people have in the replacement test, see `conjury.analysis.raters.alt_test`.
+    alpha : float
+        One minus the confidence level.
+    seed : int
+        Of the bootstrap of correlations.
+    source : str
+        What errors call the table.
+
+    Returns
+    -------
+    Validation
+        Kind "judging". ``frame`` has one row per estimate: ``name`` (as limits of ``--fail-under`` call it,
+        such as ``kappa`` or ``recall[spam]``), ``part, measure, class, by, level, estimate, std_error, df,
+        lower, upper, p, p_adjusted`` (Holm within a family), ``detectable`` (the smallest difference that a
+        test at ``alpha`` detects with a power of 0.8), ``n, clusters, chance``. ``extra`` has
+        ``precision`` (numbers of labels), ``confusion`` (labels), and ``annotators`` (the replacement test).
+        ``verdict`` states the result in sentences.
+
+    Raises
+    ------
+    InputError
+        For columns that do not exist, labels without anything in common, classes or subgroups beyond all
+        measure, and where no row has answers of both.
+
+    Notes
+    -----
+    Agreement is that with a random person of those who answered (Schouten 1982), which for one person is the
+    usual coefficient. Errors by class are against the label that most people gave, and rows with a tie are
+    excluded there; with one or two people, against each of their labels. Coefficients have Wilson's interval
+    for the disagreement, with as many trials as give the linearised standard error; shares of
+    independent items have Wilson's interval.
+
+    References
+    ----------
+    Schouten, H. J. A. (1982). Measuring pairwise agreement among many observers II. Biometrical Journal
+    24(5), 431-435. doi:10.1002/bimj.4710240502
+
+    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the
+    American Statistical Association 22(158), 209-212. doi:10.1080/01621459.1927.10502953
+
+    Examples
+    --------
+    >>> verdicts, labels = ["spam", "ok"] * 20 + ["spam"] * 5, ["spam", "ok"] * 20 + ["ok"] * 5
+    >>> result = judge(pd.DataFrame({"verdict": verdicts, "label": labels}), "verdict", "label")
+    >>> kappa = result.frame.set_index("name").loc["kappa"]
+    >>> [round(float(kappa[name]), 2) for name in ("estimate", "lower", "upper")]
+    [0.78, 0.53, 0.91]
+    """
+    check_alpha(alpha)
+    if not 0 < width < 2:
+        raise InputError(f"width is {width:g}; give the width of an interval, such as 0.1.")
+    given = Given((judge,), _names(human), _names(by), id, scale, tuple(map(str, classes)), positive, relabel)
+    if not given.human:
+        raise InputError("Name at least one column of people.")
+    data = coded(table, given, source)
+    refuse_no_overlap(data, judge, source)
+    rows, extra, notes = Rows(alpha), {}, [*data.notes]
+    answered = np.isfinite(data.judged[0])
+    rows.add(AGREEMENT, "answered", share(answered.astype(float), data.cluster, alpha))
+    ties = 0
+    if data.scale == "interval":
+        add_ratings(rows, data, seed)
+        add_rating_subgroups(rows, data)
+    else:
+        add_agreement(rows, data)
+        add_people(rows, data)
+        add_rates(rows, data)
+        gold = gold_of(data)
+        ties = gold.ties
+        add_errors(rows, data, gold)
+        add_subgroups(rows, data, gold)
+        extra["confusion"] = confusion(data, gold)
+    notes += _notes(data, ties)
+    extra |= add_replacement(rows, data, epsilon, alpha, notes)
+    add_corrected(rows, data, seed, notes)
+    frame = rows.frame(FURTHER)
+    main = headline_of(data.scale)
+    extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
+    settings: dict[str, Any] = {
+        "judge": judge, "human": list(given.human), "by": list(given.by), "id": id, "scale": data.scale,
+        "classes": list(data.classes), "positive": data.positive, "alpha": alpha, "seed": seed,
+        "epsilon": epsilon, "threshold": threshold, "width": width, "main": main, "n_rows": data.n,
+        "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),
+        "n_both": int((answered & _rated(data)).sum()), "clusters": len(np.unique(data.cluster)),
+    }  # fmt: skip
+    settings["verdict"] = verdict_of(frame, extra, settings)
+    return Validation(frame, "judging", tuple(dict.fromkeys(notes)), settings, extra)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _rated(data: Coded) -> np.ndarray:
+    return np.asarray(np.isfinite(data.rated).any(axis=0))
+
+
+def refuse_no_overlap(data: Coded, judge: str, source: str) -> None:
+    """Refuse a table in which no row has answers of both, and say which are missing."""
+    answered, rated = np.isfinite(data.judged).all(axis=0), _rated(data)
+    people = " or ".join(f"'{name}'" for name in data.people_names)
+    if not answered.any():
+        raise InputError(f"{source}: column '{judge}' has no answer; name the column of the judge.")
+    if not rated.any():
+        raise InputError(f"{source}: {people} has no answer, so there is nobody to compare with; add labels.")
+    if not (answered & rated).any():
+        raise InputError(f"{source}: no row has answers of both '{judge}' and {people}; label judged items.")
+
+
+def _notes(data: Coded, ties: int) -> list[str]:
+    answered, rated = np.isfinite(data.judged[0]), _rated(data)
+    notes = []
+    if (~answered).any():
+        notes.append(
+            f"{counted(int((~answered).sum()), 'row')} without an answer of the judge: excluded from "
+            "agreement and "
+            "errors."
+        )
+    if (answered & ~rated).any():
+        notes.append(f"{counted(int((answered & ~rated).sum()), 'judged row')} without a label by people.")
+    if ties:
+        notes.append(
+            f"{counted(ties, 'row')} on which people are tied: excluded from errors by class, included in "
+            "agreement."
+        )
+    clusters = len(np.unique(data.cluster))
+    if clusters < data.n:
+        notes.append(
+            f"{data.n:,} rows are about {counted(clusters, 'item')}; intervals are clustered by item."
+        )
+    if data.scale == "nominal" and data.q > 2 and all(_is_number(name) for name in data.classes):
+        notes.append("These numbers are compared as labels; with --scale ordinal nearer numbers agree more.")
+    return notes
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).replace("-", "", 1).isdecimal()
+
+
+def _precision(
+    bounds: Mapping[str, Bounded], main: str, threshold: float | None, width: float, alpha: float
+) -> pd.DataFrame:
+    """Widths of the intervals of the main coefficients, what they detect, and labels for narrower ones."""
+    table = []
+    for measure in (main, "accuracy"):
+        found = bounds.get(measure)
+        if found is None or not np.isfinite(found.lower):
+            continue
+        known = np.isfinite(found.trials)
+        critical = float(detectable(np.ones(1), np.array([found.df]), alpha, POWER)[0])
+        row: dict[str, Any] = {
+            "measure": measure, "n": found.n, "clusters": found.clusters, "width": found.upper - found.lower,
+            "half_width": (found.upper - found.lower) / 2,
+            "detectable": found.std_error * critical if found.std_error > 0 else np.nan,
+            "wanted_width": width, "n_for_width": items_for_width(found, width, alpha) if known else np.nan,
+        }  # fmt: skip
+        if measure == main and threshold is not None:
+            row["threshold"] = threshold
+            row["n_for_threshold"] = items_off(found, threshold, alpha) if known else np.nan
+        table.append(row)
+    return pd.DataFrame(table).reindex(columns=list(PRECISION))

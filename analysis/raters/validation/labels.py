@@ -1,0 +1,172 @@
+"""Agreement of a judge's labels with those of people, beside chance and beside people among themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...numerics.panel import Panel
+from ...numerics.types import Codes, Floats
+from ..agreement import chance_corrected as corrected
+from ..agreement.pairs import Sides, chance, paired, paired_influence
+from .bounded import Bounded, coefficient, difference, share
+from .coding import Coded, counts_of
+from .rows import AGREEMENT, PEOPLE, Rows
+
+ACCURACY, KAPPA, WEIGHTED, ALPHA, AC1 = "accuracy", "kappa", "weighted_kappa", "alpha", "ac1"
+COHEN, KRIPPENDORFF, GWET = "cohen", "krippendorff", "gwet"
+KINDS = {ACCURACY: "percent", KAPPA: COHEN, WEIGHTED: COHEN, ALPHA: KRIPPENDORFF, AC1: GWET}
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A coefficient of I items, with the influence of each, shape (I,)."""
+
+    estimate: float
+    loss: float
+    scale: float
+    influence: Floats
+
+    def bounded(self, cluster: Codes, alpha: float) -> Bounded:
+        """The coefficient with its interval."""
+        return coefficient(self.estimate, self.loss, self.scale, self.influence, cluster, alpha)
+
+
+def measures_of(scale: str) -> tuple[str, ...]:
+    """The coefficients of labels without and with an order."""
+    return (ACCURACY, WEIGHTED, ALPHA) if scale == "ordinal" else (ACCURACY, KAPPA, ALPHA, AC1)
+
+
+def headline_of(scale: str) -> str:
+    """The coefficient that thresholds and numbers of labels are about."""
+    return {"nominal": KAPPA, "ordinal": WEIGHTED, "interval": "icc"}[scale]
+
+
+def weights_of(measure: str, coded: Coded) -> Floats:
+    """Weights of agreement, shape (q, q): quadratic by value for an order, else one for the same class."""
+    if coded.scale == "ordinal" and measure != ACCURACY:
+        values = np.array(_values(coded))
+        return corrected.weight_matrix("quadratic", values.tolist())
+    return np.eye(coded.q)
+
+
+def _values(coded: Coded) -> list[float]:
+    codes = np.concatenate([coded.judges.ravel(), coded.people.ravel()])
+    numbers = np.concatenate([coded.judged.ravel(), coded.rated.ravel()])
+    values = np.arange(coded.q, dtype=float)
+    there = codes >= 0
+    values[codes[there]] = numbers[there]
+    return [float(one) for one in values]
+
+
+def with_people(measure: str, first: Floats, second: Floats, weights: Floats) -> Estimated:
+    """Agreement of two sides, (I, q) shares of classes each; krippendorff with an order is by ranks."""
+    kind, ones = KINDS[measure], np.ones((1, len(first)))
+    ranked = measure == ALPHA and not np.array_equal(weights, np.eye(len(weights)))
+    sides = Sides(first, second)
+    estimate = float(paired(sides, None if ranked else weights, ones, kind)[0])
+    loss = 1 - float(((first @ weights) * second).sum(axis=1).mean())
+    scale = 1.0
+    if measure != ACCURACY:
+        room = 1 - float(chance(first.mean(axis=0), second.mean(axis=0), weights, kind))
+        factor = 1 - 0.5 / len(first) if measure == ALPHA else 1.0
+        scale = factor / room if room > corrected.TINY else np.nan
+    return Estimated(estimate, loss, scale, paired_influence(sides, None if ranked else weights, kind))
+
+
+def among_people(measure: str, panel: Panel, weights: Floats) -> Estimated:
+    """Agreement of the people of a panel of I items, all with two ratings or more."""
+    ones = np.ones((1, panel.n_items))
+    loss = 1 - float(corrected.observed(panel, weights, ones)[0])
+    if measure == ACCURACY:
+        return Estimated(1 - loss, loss, 1.0, corrected.observed_influence(panel, weights))
+    if measure == ALPHA:
+        ranked = None if not np.array_equal(weights, np.eye(len(weights))) else weights
+        estimate = float(corrected.krippendorff(panel, ranked, ones)[0])
+        influence = corrected.krippendorff_influence(panel, ranked)
+        room = 1 - float(corrected.fleiss_chance(panel, weights, ones)[0])
+    else:
+        kind = "gwet" if measure == AC1 else "conger"
+        estimate = float(corrected.coefficient(panel, weights, ones, kind)[0])
+        influence = corrected.coefficient_influence(panel, weights, kind)
+        room = 1 - float(corrected.CHANCE[kind](panel, weights, ones)[0])
+    return Estimated(estimate, loss, 1 / room if room > corrected.TINY else np.nan, influence)
+
+
+def panel_of(coded: Coded) -> Panel:
+    """The labels of people as a panel of the rows."""
+    rater, item = np.nonzero(coded.people >= 0)
+    codes = coded.people[rater, item]
+    return Panel(
+        item=item.astype(np.int64),
+        rater=rater.astype(np.int64),
+        category=codes.astype(np.int64),
+        value=np.array(_values(coded))[codes] if coded.q else codes.astype(float),
+        n_items=coded.n,
+        n_raters=len(coded.people),
+        categories=coded.classes,
+        numeric=coded.scale == "ordinal",
+        raters=coded.people_names,
+        cluster=coded.cluster,
+    )
+
+
+def add_agreement(rows: Rows, coded: Coded) -> None:
+    """Add agreement with people on all rows that both labelled, chance beside it."""
+    counts = counts_of(coded.people, coded.q)
+    both = coded.rows((coded.judges[0] >= 0) & (counts.sum(axis=1) > 0))
+    if not both.n:
+        return
+    first, second = _sides(both)
+    for measure in measures_of(coded.scale):
+        weights = weights_of(measure, coded)
+        found = with_people(measure, first, second, weights)
+        rows.add(
+            AGREEMENT,
+            measure,
+            _bounded(found, measure, both, rows.alpha),
+            chance=_chance(measure, first, second, weights),
+        )
+    rows.number(AGREEMENT, "always_most_frequent", float(second.mean(axis=0).max()), both.n)
+
+
+def _bounded(found: Estimated, measure: str, coded: Coded, alpha: float) -> Bounded:
+    if measure == ACCURACY:
+        return share(found.influence + found.estimate, coded.cluster, alpha)
+    return found.bounded(coded.cluster, alpha)
+
+
+def _chance(measure: str, first: Floats, second: Floats, weights: Floats) -> float:
+    """Agreement that is expected by chance: of the accuracy, from both sides' base rates."""
+    kind = COHEN if measure == ACCURACY else KINDS[measure]
+    return float(chance(first.mean(axis=0), second.mean(axis=0), weights, kind))
+
+
+def _sides(coded: Coded) -> tuple[Floats, Floats]:
+    """Shares of classes of the judge and of people, each of shape (n, q)."""
+    counts = counts_of(coded.people, coded.q)
+    return np.eye(coded.q)[coded.judges[0]], counts / counts.sum(axis=1, keepdims=True)
+
+
+def add_people(rows: Rows, coded: Coded) -> None:
+    """Add agreement of people among themselves, and how far the judge's is from it on the same items."""
+    several = (coded.people >= 0).sum(axis=0) > 1
+    if not several.any():
+        return
+    own = coded.rows(several)
+    for measure in measures_of(coded.scale):
+        found = among_people(measure, panel_of(own), weights_of(measure, coded))
+        rows.add(PEOPLE, f"people_{measure}", found.bounded(own.cluster, rows.alpha))
+    both = own.rows(own.judges[0] >= 0)
+    if not both.n:
+        return
+    panel = panel_of(both)
+    first, second = _sides(both)
+    for measure in measures_of(coded.scale):
+        weights = weights_of(measure, coded)
+        one, other = with_people(measure, first, second, weights), among_people(measure, panel, weights)
+        apart = difference(
+            one.estimate - other.estimate, one.influence - other.influence, both.cluster, rows.alpha
+        )
+        rows.add(PEOPLE, f"{measure}_difference", apart)

@@ -1,0 +1,156 @@
+"""Ratings of a judge and of people: bias, size of errors, intraclass correlation, correlations, subgroups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...numerics.bootstrap import Samples, cluster_weights, percentile_limits
+from ...numerics.bootstrap import intervals as bootstrap_intervals
+from ...numerics.panel import panel_from
+from ...numerics.types import Codes, Floats
+from ..agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
+from .bounded import Bounded, difference, n_clusters
+from .coding import Coded
+from .errors import against_rest, levels_of
+from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, Rows
+
+ABSOLUTE = 1  # place of ICC(2,1), single ratings and absolute agreement, among the three
+CORRELATIONS = ("pearson", "spearman")
+DRAWS, LEAST = 1000, 200  # of the bootstrap
+DRAWN = 2_000_000  # draws times clusters, beyond which fewer draws are made
+
+
+def people_mean(coded: Coded) -> Floats:
+    """The mean rating of people, shape (n,), NaN where nobody rated."""
+    known = np.isfinite(coded.rated)
+    n = known.sum(axis=0)
+    total = np.where(known, coded.rated, 0.0).sum(axis=0)
+    return np.divide(total, n, out=np.full(coded.n, np.nan), where=n > 0)
+
+
+def add_ratings(rows: Rows, coded: Coded, seed: int) -> None:
+    """Add agreement of the judge's ratings with the mean of people, and of people among themselves."""
+    people = people_mean(coded)
+    both = np.isfinite(coded.judged[0]) & np.isfinite(people)
+    if not both.any():
+        return
+    judge, mean, cluster = coded.judged[0][both], people[both], coded.cluster[both]
+    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, seed))
+    for kind, found in correlations(judge, mean, cluster, rows.alpha, seed).items():
+        rows.add(AGREEMENT, kind, found)
+    apart = judge - mean
+    rows.add(AGREEMENT, "bias", mean_of(apart, cluster, rows.alpha), family="bias")
+    rows.add(AGREEMENT, "absolute_error", mean_of(np.abs(apart), cluster, rows.alpha), p=np.nan)
+    for measure, values in (("judge_mean", judge), ("people_mean", mean)):
+        rows.add(RATES, measure, mean_of(values, cluster, rows.alpha), p=np.nan)
+    complete = np.isfinite(coded.rated).all(axis=0)
+    if len(coded.rated) > 1 and complete.any():
+        rated = coded.rated[:, complete].T
+        rows.add(PEOPLE, "people_icc", icc(rated, coded.cluster[complete], rows.alpha, seed))
+
+
+def mean_of(values: Floats, cluster: Codes, alpha: float) -> Bounded:
+    """A mean with Student's t interval."""
+    estimate = float(values.mean()) if len(values) else np.nan
+    return difference(estimate, values - estimate, cluster, alpha)
+
+
+def icc(values: Floats, cluster: Codes, alpha: float, seed: int) -> Bounded:
+    """ICC(2,1) of raters in columns, shape (n, k): F limits, and percentiles where rows are in clusters."""
+    n, clusters = len(values), n_clusters(cluster)
+    if n < 2:
+        return Bounded(np.nan, np.nan, np.nan, np.nan, n, clusters)
+    panel = panel_from(values)
+
+    def estimates(drawn: Floats) -> Floats:
+        return icc_from_mean_squares(mean_squares(panel, drawn))[:, [ABSOLUTE]]
+
+    if clusters == n:
+        squares = mean_squares(panel, np.ones((1, n)))
+        estimate = float(icc_from_mean_squares(squares)[0, ABSOLUTE])
+        lower, upper = icc_limits(squares, alpha)[ABSOLUTE]
+        return Bounded(estimate, np.nan, float(lower), float(upper), n, n)
+    found, replicates = Samples(cluster, int(np.clip(DRAWN // clusters, LEAST, DRAWS)), seed).replicate(
+        estimates
+    )
+    low, high = percentile_limits(found, replicates, alpha)
+    error = float(np.nanstd(replicates[:, 0], ddof=1)) if len(replicates) else np.nan
+    return Bounded(float(found[0]), error, float(low[0]), float(high[0]), n, clusters, df=clusters - 1.0)
+
+
+def correlations(x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int) -> dict[str, Bounded]:
+    """Correlations of n pairs with bootstrap intervals on Fisher's scale; no interval below ten clusters."""
+    from ..descriptive.correlations import CARRIED, cells_of, correlation  # slow to import
+
+    n, clusters = len(x), n_clusters(cluster)
+    if n < 3:
+        return {}
+    cells = cells_of(x, y, cluster, clusters)
+    draws = int(np.clip(DRAWN // clusters, LEAST, DRAWS)) if clusters >= CARRIED else 0
+    weights = cluster_weights(clusters, draws, seed)
+    drawn = np.stack([correlation(kind, cells, weights) for kind in CORRELATIONS], axis=1)
+    if not draws:
+        return {
+            kind: Bounded(float(one), np.nan, np.nan, np.nan, n, clusters)
+            for kind, one in zip(CORRELATIONS, drawn[0], strict=True)
+        }
+    found = bootstrap_intervals(drawn, alpha, correlation=True, clusters=clusters)
+    numbers = zip(found.estimate, found.std_error, found.lower, found.upper, strict=True)
+    return {
+        kind: Bounded(*map(float, row), n, clusters) for kind, row in zip(CORRELATIONS, numbers, strict=True)
+    }
+
+
+def add_rating_subgroups(rows: Rows, coded: Coded) -> None:
+    """Add the bias and size of errors in each subgroup, and the difference in bias from all others."""
+    people = people_mean(coded)
+    both = np.isfinite(coded.judged[0]) & np.isfinite(people)
+    apart = np.where(both, coded.judged[0] - people, 0.0)
+    for group in coded.groups:
+        for level, inside in levels_of(group, both):
+            keys = {"by": group.name, "level": level}
+            own, cluster = apart[inside], coded.cluster[inside]
+            rows.add(SUBGROUPS, "bias", mean_of(own, cluster, rows.alpha), p=np.nan, **keys)
+            rows.add(SUBGROUPS, "absolute_error", mean_of(np.abs(own), cluster, rows.alpha), p=np.nan, **keys)
+            rest = both & ~inside
+            if rest.any():
+                found = against_rest(apart, inside, rest, coded.cluster, rows.alpha)
+                rows.add(SUBGROUPS, "bias_difference", found, family=f"subgroups {group.name}", **keys)
+
+
+def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
+    """The mean rating among people over all rows: by people, by the judge, and both (prediction-powered)."""
+    from ...correction.items import Rows as Sources
+    from ...correction.items import bounded, correct, weighted_mean
+    from ...numerics.panel import Clusters
+
+    people = people_mean(coded)
+    judged = np.isfinite(coded.judged[0])
+    labelled, other = judged & np.isfinite(people), judged & ~np.isfinite(people)
+    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(other)])
+    n, rest = int(labelled.sum()), int(other.sum())
+    clusters = Clusters.numbered(coded.cluster[order])
+
+    def mean(values: Floats) -> object:
+        return weighted_mean(values[:, None], np.ones(len(values)))
+
+    judge = coded.judged[0]
+    sources = Sources(
+        mean(people[labelled]),  # type: ignore[arg-type]
+        [mean(judge[labelled])],  # type: ignore[list-item]
+        [mean(judge[other])],  # type: ignore[list-item]
+        {"item": clusters},
+    )
+    found = correct(sources, "coefficient", 5, seed)
+    tables = {"people_only": bounded(found.human, alpha), "corrected": bounded(found.corrected, alpha)}
+    result = {
+        name: Bounded(
+            *(float(table[column].iloc[0]) for column in ("estimate", "std_error", "lower", "upper")),
+            n if name == "people_only" else n + rest,
+            n_clusters(coded.cluster[order]),
+            df=float(table["df"].iloc[0]),
+        )
+        for name, table in tables.items()
+    }
+    naive = mean_of(judge[judged], coded.cluster[judged], alpha)
+    return {"judge_only": naive, **result}

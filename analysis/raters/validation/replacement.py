@@ -1,0 +1,94 @@
+"""The alternative annotator test on the rows of a table: whether the judge may replace a person."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+
+from ...frames.vocabulary import HUMAN
+from ..ratings import Ratings
+from ..replacement.alt_test import alt_test
+from ..replacement.decide import FEW_ANNOTATORS, FEW_INSTANCES
+from .bounded import Bounded, Flags, n_clusters
+from .coding import Coded
+from .rows import REPLACEMENT, Rows
+
+JUDGE = "judge"
+DRAWN = 2_000_000  # draws times items, beyond which fewer draws are made
+LEAST, MOST = 200, 1000  # draws
+
+
+def add_replacement(
+    rows: Rows, coded: Coded, epsilon: float, alpha: float, notes: list[str]
+) -> dict[str, pd.DataFrame]:
+    """Add winning rate and advantage probability where people are enough; the tests of each as a table."""
+    there = np.isfinite(coded.rated)
+    used = np.isfinite(coded.judged[0]) & (there.sum(axis=0) > 1)
+    each = (there & used).sum(axis=1)
+    people = int((each >= FEW_INSTANCES).sum())
+    if len(coded.rated) < 2:
+        return {}
+    if people < FEW_ANNOTATORS:
+        notes.append(
+            f"No replacement test: it needs {FEW_ANNOTATORS} people with {FEW_INSTANCES} judged items each "
+            "that "
+            f"another person rated, too; there {'is' if people == 1 else 'are'} "
+            f"{counted(people, 'such person', 'such people')}."
+        )
+        return {}
+    ratings = ratings_of(coded, used)
+    draws = int(np.clip(DRAWN // max(int(used.sum()), 1), LEAST, MOST))
+    clustered = n_clusters(coded.cluster) < coded.n
+    test = alt_test(
+        ratings, JUDGE, epsilon=epsilon, cluster="cluster" if clustered else None, alpha=alpha, draws=draws
+    )
+    row = test.frame.iloc[0]
+    n, clusters = int(row["n_items"]), n_clusters(coded.cluster[used])
+    for measure in ("winning_rate", "advantage_probability"):
+        numbers = (float(row[column]) for column in (measure, f"{measure}_lower", f"{measure}_upper"))
+        estimate, lower, upper = numbers
+        rows.add(REPLACEMENT, measure, Bounded(estimate, np.nan, lower, upper, n, clusters))
+    rows.number(REPLACEMENT, "smallest_epsilon", float(row["smallest_epsilon"]), n)
+    notes += [note for note in test.notes if note not in notes]
+    return {"annotators": test.extra["annotators"].drop(columns="dimension")}
+
+
+def ratings_of(coded: Coded, used: Flags) -> Ratings:
+    """The answers of people and of the judge to the rows used, as the test takes them."""
+    values = np.vstack([coded.rated, coded.judged[:1]])[:, used]
+    rater, item = np.nonzero(np.isfinite(values))
+    value = values[rater, item]
+    categories, category = np.unique(value, return_inverse=True)
+    names = np.array([*coded.people_names, JUDGE], dtype=object)
+    kinds = np.array([*[HUMAN] * len(coded.people_names), "model"], dtype=object)
+    numeric = coded.scale != "nominal"
+    labels = (
+        tuple(coded.classes[int(one)] for one in categories) if not numeric else tuple(categories.tolist())
+    )
+    frame = pd.DataFrame(
+        {
+            "judge": names[rater],
+            "kind": kinds[rater],
+            "item": item,
+            "item_id": item,
+            "sample": np.ones(len(item), dtype=np.int64),
+            "value": value if numeric else np.array(labels, dtype=object)[category],
+            "cluster": coded.cluster[used][item],
+        }
+    )
+    judges = tuple(str(name) for name in names)
+    return Ratings(
+        frame=frame,
+        category=category.astype(np.int64),
+        item=item.astype(np.int64),
+        judge=rater.astype(np.int64),
+        categories=labels,
+        items=tuple(map(str, range(int(used.sum())))),
+        judges=judges,
+        kinds=tuple(kinds),
+        groups=(*[HUMAN] * len(coded.people_names), JUDGE),
+        numeric=numeric,
+        exclusions=pd.DataFrame(),
+    )

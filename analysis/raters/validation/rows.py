@@ -1,0 +1,103 @@
+"""Rows of the tables of a validation, with the names by which limits and JSON refer to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...numerics.significance import adjusted
+from .bounded import Bounded, detectable
+
+KEYS = ("name", "part", "measure", "class", "by", "level")
+NUMBERS = ("estimate", "std_error", "df", "lower", "upper", "p", "p_adjusted", "detectable", "n", "clusters")
+AGREEMENT, PEOPLE, RATES, ERRORS, SUBGROUPS, REPLACEMENT, CORRECTED, CHANGES = (
+    "agreement", "people", "base rates", "errors by class", "subgroups", "replacement", "corrected",
+    "changes",
+)  # fmt: skip
+
+
+@dataclass
+class Rows:
+    """Rows as they come about; ``family`` names the tests that are adjusted together."""
+
+    alpha: float
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
+    bounds: dict[str, Bounded] = field(default_factory=dict)
+
+    def add(
+        self,
+        part: str,
+        measure: str,
+        found: Bounded,
+        *,
+        label: str = "",
+        by: str = "",
+        level: str = "",
+        family: str = "",
+        p: float | None = None,
+        **further: Any,
+    ) -> None:
+        """Add an estimate."""
+        name = name_of(measure, label, by, level)
+        self.bounds[name] = found
+        self.families.append(family)
+        self.rows.append(
+            {
+                "name": name,
+                "part": part,
+                "measure": measure,
+                "class": label,
+                "by": by,
+                "level": level,
+                "estimate": found.estimate,
+                "std_error": found.std_error,
+                "df": found.df,
+                "lower": found.lower,
+                "upper": found.upper,
+                "p": found.p if p is None else p,
+                "n": found.n,
+                "clusters": found.clusters,
+                **further,
+            }
+        )
+
+    def number(
+        self, part: str, measure: str, value: float, n: int, *, label: str = "", **further: Any
+    ) -> None:
+        """Add a number without an interval."""
+        self.add(part, measure, Bounded(value, np.nan, np.nan, np.nan, n, n), label=label, **further)
+
+    def frame(self, further: Sequence[str] = ()) -> pd.DataFrame:
+        """The table: p values of each family adjusted after Holm, and differences that could be detected."""
+        frame = pd.DataFrame(self.rows)
+        frame["p_adjusted"] = np.nan
+        families = np.array(self.families, dtype=object)
+        for family in sorted(set(self.families) - {""}):
+            own = np.flatnonzero(families == family)
+            frame.loc[own, "p_adjusted"] = adjusted(frame.loc[own, "p"].to_numpy(dtype=float), "holm")
+        frame["detectable"] = detectable(
+            frame["std_error"].to_numpy(dtype=float), frame["df"].to_numpy(dtype=float), self.alpha
+        )
+        frame.loc[~np.isfinite(frame["df"]), "df"] = np.nan
+        for name in KEYS:
+            frame[name] = frame[name].astype("string")
+        for name in further:
+            if name not in frame:
+                frame[name] = np.nan
+        return frame[[*KEYS, *NUMBERS, *further]]
+
+
+def name_of(measure: str, label: str = "", by: str = "", level: str = "") -> str:
+    """The name of an estimate: ``recall[spam]``, ``accuracy[language=de]``, ``recall[spam][language=de]``."""
+    return measure + (f"[{label}]" if label else "") + (f"[{by}={level}]" if by else "")
+
+
+def row_of(frame: pd.DataFrame, name: str) -> pd.Series[Any] | None:
+    """The row of a name; None where there is none."""
+    found = frame[frame["name"] == name]
+    return None if found.empty else found.iloc[0]

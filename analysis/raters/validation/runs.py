@@ -1,0 +1,325 @@
+"""Two runs of judges on the same items: flips, differences in rates and agreement, equivalence, subgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...numerics.intervals import check_alpha
+from ...numerics.significance import bonett_price, discordance, mid_p, two_one_sided
+from ...numerics.types import Codes, Floats
+from .bounded import Bounded, Flags, difference, n_clusters, share
+from .coding import Coded, Given, coded, counts_of, gold_of
+from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
+from .judging import Validation, refuse_no_overlap
+from .labels import ALPHA, headline_of, weights_of, with_people
+from .pairing import ITEM, paired
+from .ratings import icc, mean_of, people_mean
+from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
+from .verdict_of_runs import verdict_of_runs
+
+FURTHER = ("margin", "p_equivalence")
+ONES = (0.0, 1.0)
+
+
+def compare_runs(
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    judge: str | tuple[str, str],
+    human: str | Sequence[str] = (),
+    *,
+    id: str | None = None,
+    cluster: str | None = None,
+    by: str | Sequence[str] = (),
+    margin: float = 0.05,
+    scale: str | None = None,
+    classes: Sequence[str] = (),
+    positive: str | None = None,
+    relabel: Mapping[str, str] | None = None,
+    alpha: float = 0.05,
+    names: tuple[str, str] = ("A", "B"),
+) -> Validation:
+    """Compare two models, prompts or dates that judged the same items, pair by pair.
+
+    Parameters
+    ----------
+    first, second : DataFrame
+        One row per answer.
+    judge : str or (str, str)
+        Column of the judge's answers, in both tables or in each.
+    human : str or sequence of str
+        Columns of people, in either table; without any, only changes and rates are compared.
+    id : str, optional
+        Column of items by which rows are paired; an item with several answers is paired in their order and
+        forms a cluster. Without it rows are paired by their order.
+    cluster : str, optional
+        Column of items that belong together, instead of ``id``.
+    by : str or sequence of str
+        Columns of subgroups.
+    margin : float
+        The largest difference that does not matter, for equivalence: of shares and coefficients, and of
+        ratings in their unit.
+    scale, classes, positive, relabel, alpha
+        As in `judge`.
+    names : (str, str)
+        What the two are called.
+
+    Returns
+    -------
+    Validation
+        Kind "run_comparison". ``frame`` has the columns of `judge`, with ``margin`` and ``p_equivalence``
+        (two one-sided tests) for differences, which are the second minus the first. p values of classes, and
+        of the levels of a subgroup, are adjusted after Holm. ``extra["changes"]`` counts how each answer of
+        the first became one of the second.
+
+    Raises
+    ------
+    InputError
+        For columns that do not exist, tables that cannot be paired, and labels without anything in common.
+
+    Notes
+    -----
+    Differences of shares of independent pairs have the interval of Bonett and Price and McNemar's mid-p; of
+    pairs in clusters, Student's t. Differences of kappa are linearised.
+
+    References
+    ----------
+    Bonett, D. G., Price, R. M. (2012). Adjusted Wald confidence interval for a difference of binomial
+    proportions based on paired data. Journal of Educational and Behavioral Statistics 37(4), 479-488.
+    doi:10.3102/1076998611411915
+
+    Examples
+    --------
+    >>> a = pd.DataFrame({"id": range(40), "verdict": ["spam", "ok"] * 20, "label": ["spam", "ok"] * 20})
+    >>> b = a.assign(verdict=["ok", "ok"] * 5 + ["spam", "ok"] * 15).drop(columns="label")
+    >>> result = compare_runs(a, b, "verdict", "label", id="id")
+    >>> result.frame.set_index("name").loc[["flips", "accuracy_difference"], "estimate"].tolist()
+    [0.125, -0.125]
+    """
+    check_alpha(alpha)
+    if not 0 < margin < np.inf:
+        raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
+    if names[0] == names[1]:
+        names = (f"{names[0]} (first)", f"{names[1]} (second)")
+    judges = (judge, judge) if isinstance(judge, str) else judge
+    people, groups = _names(human), _names(by)
+    others = [*people, *groups, *([cluster] if cluster is not None else [])]
+    pairs = paired((first, second), judges, others, id, names)
+    unit = cluster if cluster is not None else ITEM if id is not None else None
+    given = Given(pairs.judges, people, groups, unit, scale, tuple(map(str, classes)), positive, relabel)
+    data = coded(pairs.table, given, " and ".join(names))
+    data, notes = _answered(data, list(pairs.notes), names)
+    rows, extra = Rows(alpha), {}
+    if data.scale == "interval":
+        _add_ratings(rows, data, margin)
+    else:
+        _add_labels(rows, data, margin)
+        extra["changes"] = crosstab(data.judges[0], data.judges[1], data.classes, ("a", "b"))
+    frame = rows.frame(FURTHER)
+    settings: dict[str, Any] = {
+        "judge": list(judges), "names": list(names), "human": list(people), "by": list(groups), "id": id,
+        "cluster": cluster, "scale": data.scale, "classes": list(data.classes), "positive": positive,
+        "alpha": alpha, "margin": margin, "main": headline_of(data.scale), "n_pairs": data.n,
+        "clusters": n_clusters(data.cluster),
+    }  # fmt: skip
+    settings["verdict"] = verdict_of_runs(frame, settings)
+    return Validation(frame, "run_comparison", tuple(dict.fromkeys(notes)), settings, extra)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Coded, list[str]]:
+    """The pairs with answers of both."""
+    there = np.isfinite(data.judged)
+    both = there.all(axis=0)
+    for name, own in zip(names, there, strict=True):
+        if (~own).any():
+            notes.append(f"{int((~own).sum()):,} pairs without an answer of {name}: excluded.")
+    if not both.any():
+        raise InputError(f"{names[0]} and {names[1]} share no item that both answered; name other runs.")
+    kept = data.rows(both)
+    if len(kept.rated):
+        refuse_no_overlap(kept, " and ".join(names), " and ".join(names))
+    if n_clusters(kept.cluster) < kept.n:
+        notes.append(f"{kept.n:,} pairs in {n_clusters(kept.cluster):,} clusters; intervals are clustered.")
+    return kept, [*notes, *data.notes]
+
+
+def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
+    one, other = data.judges
+    flipped = (one != other).astype(float)
+    rows.add(CHANGES, "flips", share(flipped, data.cluster, rows.alpha))
+    main = headline_of(data.scale)
+    eye, weights = np.eye(data.q), weights_of(main, data)
+    between = with_people(main, eye[one], eye[other], weights).bounded(data.cluster, rows.alpha)
+    rows.add(CHANGES, f"{main}_between", between)
+    for place in tested_classes(data):
+        _add_difference(
+            rows, RATES, "rate", (one == place, other == place), data.cluster, margin,
+            label=data.classes[place], family="rates",
+        )  # fmt: skip
+    if len(data.people):
+        _add_agreement(rows, data, margin)
+    _add_groups(rows, data, flipped, margin)
+
+
+def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
+    counts = counts_of(data.people, data.q)
+    rated = counts.sum(axis=1) > 0
+    own, counts = data.rows(rated), counts[rated]
+    right = [agreement_of_rows(one, counts) for one in own.judges]
+    _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), own.cluster, margin)
+    eye, people = np.eye(data.q), counts / counts.sum(axis=1, keepdims=True)
+    for measure in (headline_of(data.scale), ALPHA):
+        found = [with_people(measure, eye[one], people, weights_of(measure, data)) for one in own.judges]
+        for which, each in zip("ab", found, strict=True):
+            rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(own.cluster, rows.alpha))
+        apart = difference(
+            found[1].estimate - found[0].estimate,
+            found[1].influence - found[0].influence,
+            own.cluster,
+            rows.alpha,
+        )
+        _add(rows, AGREEMENT, f"{measure}_difference", apart, margin)
+    gold = gold_of(own)
+    for place in classes_first(data):
+        among = gold.row[gold.label == place]
+        if len(among):
+            _add_difference(
+                rows, ERRORS, "recall", (own.judges[0][among] == place, own.judges[1][among] == place),
+                own.cluster[among], margin, label=data.classes[place], family="classes",
+            )  # fmt: skip
+
+
+def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None:
+    everyone = np.ones(data.n, dtype=bool)
+    counts = counts_of(data.people, data.q)
+    rated = counts.sum(axis=1) > 0
+    for group in data.groups:
+        for level, inside in levels_of(group, everyone):
+            keys = {"by": group.name, "level": level}
+            found = share(flipped[inside], data.cluster[inside], rows.alpha)
+            rows.add(SUBGROUPS, "flips", found, **keys)
+            family = f"subgroups {group.name}"
+            used = inside & rated
+            if len(data.people) and used.any():
+                right = [agreement_of_rows(one, counts)[used] for one in data.judges]
+                _add_difference(
+                    rows,
+                    SUBGROUPS,
+                    "accuracy",
+                    (right[0], right[1]),
+                    data.cluster[used],
+                    margin,
+                    family=family,
+                    **keys,
+                )
+            elif not len(data.people):
+                place = classes_first(data)[0]
+                given = (data.judges[0][inside] == place, data.judges[1][inside] == place)
+                _add_difference(
+                    rows, SUBGROUPS, "rate", given, data.cluster[inside], margin, label=data.classes[place],
+                    family=family, **keys,
+                )  # fmt: skip
+
+
+def _add_difference(
+    rows: Rows,
+    part: str,
+    measure: str,
+    sides: tuple[Floats | Flags, Floats | Flags],
+    cluster: Codes,
+    margin: float,
+    **keys: Any,
+) -> None:
+    """Add a share of either run and their difference, the second minus the first."""
+    one, other = (side.astype(float) for side in sides)
+    family = keys.pop("family", "")
+    for which, values in (("a", one), ("b", other)):
+        rows.add(part, f"{measure}_{which}", share(values, cluster, rows.alpha), **keys)
+    found, center = paired_difference(one, other, cluster, rows.alpha)
+    _add(rows, part, f"{measure}_difference", found, margin, center, family=family, **keys)
+
+
+def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
+    """The mean of n differences of shares, the second minus the first, and the middle of its interval."""
+    n = len(one)
+    apart = other - one
+    estimate = float(apart.mean()) if n else np.nan
+    independent = n_clusters(cluster) == n
+    if independent and bool((np.isin(one, ONES) & np.isin(other, ONES)).all()):
+        table = discordance(other, one)
+        error, lower, upper = bonett_price(table, alpha)
+        middle = (table.only_left - table.only_right) / (n + 2)
+        return Bounded(estimate, error, lower, upper, n, n, p=mid_p(table)), middle
+    return difference(estimate, apart - estimate, cluster, alpha), estimate
+
+
+def _add(
+    rows: Rows,
+    part: str,
+    measure: str,
+    found: Bounded,
+    margin: float,
+    center: float | None = None,
+    **keys: Any,
+) -> None:
+    """Add a difference with two one-sided tests of equivalence."""
+    p = np.nan
+    if found.std_error > 0:
+        middle = found.estimate if center is None else center
+        test = two_one_sided(
+            np.array([middle]),
+            np.array([found.std_error]),
+            np.array([found.df]),
+            (-margin, margin),
+            rows.alpha,
+        )
+        p = float(test.p[0])
+    rows.add(part, measure, found, margin=margin, p_equivalence=p, **keys)
+
+
+def _add_ratings(rows: Rows, data: Coded, margin: float) -> None:
+    one, other = data.judged
+    changed = (one != other).astype(float)
+    rows.add(CHANGES, "flips", share(changed, data.cluster, rows.alpha))
+    rows.add(CHANGES, "icc_between", icc(np.stack([one, other], axis=1), data.cluster, rows.alpha, 1))
+    _add_means(rows, RATES, "mean", one, other, data.cluster, margin)
+    people = people_mean(data) if len(data.rated) else np.full(data.n, np.nan)
+    rated = np.isfinite(people)
+    if rated.any():
+        errors = [np.abs(own[rated] - people[rated]) for own in data.judged]
+        _add_means(rows, AGREEMENT, "absolute_error", errors[0], errors[1], data.cluster[rated], margin)
+        for which, own in zip("ab", data.judged, strict=True):
+            values = np.stack([own[rated], people[rated]], axis=1)
+            rows.add(AGREEMENT, f"icc_{which}", icc(values, data.cluster[rated], rows.alpha, 1))
+    for group in data.groups:
+        for level, inside in levels_of(group, np.ones(data.n, dtype=bool)):
+            _add_means(
+                rows, SUBGROUPS, "mean", one[inside], other[inside], data.cluster[inside], margin,
+                by=group.name, level=level, family=f"subgroups {group.name}",
+            )  # fmt: skip
+
+
+def _add_means(
+    rows: Rows,
+    part: str,
+    measure: str,
+    one: Floats,
+    other: Floats,
+    cluster: Codes,
+    margin: float,
+    **keys: Any,
+) -> None:
+    family = keys.pop("family", "")
+    for which, values in (("a", one), ("b", other)):
+        rows.add(part, f"{measure}_{which}", mean_of(values, cluster, rows.alpha), p=np.nan, **keys)
+    found = mean_of(other - one, cluster, rows.alpha)
+    _add(rows, part, f"{measure}_difference", found, margin, family=family, **keys)

@@ -1,0 +1,283 @@
+"""What a validation found, in sentences with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+
+from ...figures.labels import level_of, true_minus
+from .rows import ERRORS, RATES, SUBGROUPS, row_of
+
+IN_WORDS = {
+    "kappa": "kappa",
+    "weighted_kappa": "weighted kappa",
+    "alpha": "alpha",
+    "ac1": "AC1",
+    "icc": "the intraclass correlation",
+    "accuracy": "agreement",
+}
+SHARES = (
+    *("accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "probability", "frequent"),
+    *("accuracy_difference", "rate_difference", "recall_difference"),
+)
+Row = Mapping[str, Any]
+
+
+def is_share(measure: str) -> bool:
+    """Whether a measure is printed in percent."""
+    return measure.removesuffix("_a").removesuffix("_b").endswith(SHARES)
+
+
+def number(value: float, measure: str) -> str:
+    """A value as it is printed: shares in percent, everything else with two decimals."""
+    return true_minus(f"{value:.1%}" if is_share(measure) else f"{value:.2f}")
+
+
+def points(value: float) -> str:
+    """A difference of shares in percentage points, without its sign."""
+    return f"{abs(value) * 100:.1f} points"
+
+
+def interval(row: Row, measure: str) -> str:
+    """The limits of a row as "0.52 to 0.70"; empty where there are none."""
+    if not np.isfinite(row["lower"]):
+        return ""
+    return f"{number(row['lower'], measure)} to {number(row['upper'], measure)}"
+
+
+def verdict_of(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> list[str]:
+    """Sentences on agreement, people, base rates, errors, subgroups, replacement, rates and precision."""
+    parts = (
+        _ratings(frame, settings) if settings["scale"] == "interval" else _agreement(frame, settings),
+        _against_threshold(frame, settings),
+        _people(frame, settings),
+        _rates(frame, settings),
+        _errors(frame),
+        _subgroups(frame, settings),
+        _replacement(frame, settings),
+        _corrected(frame, settings),
+        _precision(extra["precision"], settings),
+    )
+    return [sentence for part in parts for sentence in part]
+
+
+def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    main = settings["main"]
+    accuracy, found = row_of(frame, "accuracy"), row_of(frame, main)
+    baseline = row_of(frame, "always_most_frequent")
+    if accuracy is None or found is None:
+        return
+    limits = interval(accuracy, "accuracy")
+    limits = f" ({level_of(settings)} interval {limits})" if limits else ""
+    people = "people's label" if len(settings["human"]) == 1 else "label of a random person"
+    most = number(baseline["estimate"], "accuracy") if baseline is not None else ""
+    yield (
+        f"The judge gives the {people} in {number(accuracy['estimate'], 'accuracy')} of "
+        f"{counted(int(accuracy['n']), 'row')}{limits}; by chance it would in "
+        f"{number(accuracy['chance'], 'accuracy')}, and the most frequent label alone in {most}."
+    )
+    name = IN_WORDS[main].capitalize()
+    if not np.isfinite(found["estimate"]):
+        yield f"{name} has no value: there is one label only, so agreement cannot be told from chance."
+    elif not np.isfinite(found["lower"]):
+        yield f"{name} is {number(found['estimate'], main)}; one item has no interval."
+    else:
+        estimate, limits = number(found["estimate"], main), interval(found, main)
+        yield f"{name} is {estimate} ({limits}): {_beyond_chance(found)}."
+
+
+def _beyond_chance(row: Row) -> str:
+    if row["lower"] > 0:
+        return "better than chance"
+    return "worse than chance" if row["upper"] < 0 else "not clearly better than chance"
+
+
+def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    found, bias, error = (row_of(frame, name) for name in ("icc", "bias", "absolute_error"))
+    if found is None or bias is None or error is None:
+        return
+    limits = f" ({interval(found, 'icc')})" if interval(found, "icc") else ""
+    if np.isfinite(found["estimate"]):
+        yield (
+            "The intraclass correlation of the judge with people is "
+            f"{number(found['estimate'], 'icc')}{limits} over "
+            f"{counted(int(found['n']), 'row')}; the mean absolute difference is "
+            f"{number(error['estimate'], '')}."
+        )
+    else:
+        yield f"The intraclass correlation has no value over {counted(int(found['n']), 'row')}."
+    higher = "higher" if bias["estimate"] > 0 else "lower"
+    clear = np.isfinite(bias["p"]) and bias["p"] < settings["alpha"]
+    size = f"{number(abs(bias['estimate']), '')} {higher} than people"
+    limits = f" (difference {interval(bias, '')})" if interval(bias, "") else ""
+    yield f"The judge rates {size} on average{limits}" + ("." if clear else ", which is no clear difference.")
+
+
+def _against_threshold(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    threshold, main = settings["threshold"], settings["main"]
+    found = row_of(frame, main)
+    if threshold is None or found is None or not np.isfinite(found["lower"]):
+        return
+    name, value = IN_WORDS[main].capitalize(), number(threshold, main)
+    if found["lower"] > threshold:
+        yield f"{name} is above {value} with confidence."
+    elif found["upper"] < threshold:
+        yield f"{name} is below {value} with confidence."
+    else:
+        yield f"Whether {IN_WORDS[main]} is above {value} is undecided."
+
+
+def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    main = settings["main"]
+    people, apart = row_of(frame, f"people_{main}"), row_of(frame, f"{main}_difference")
+    if people is None or not np.isfinite(people["estimate"]):
+        return
+    limits = f" ({interval(people, main)})" if interval(people, main) else ""
+    text = f"Among people {IN_WORDS[main]} is {number(people['estimate'], main)}{limits}"
+    if apart is None or not np.isfinite(apart["lower"]):
+        yield f"{text}."
+        return
+    lower = "lower" if apart["estimate"] < 0 else "higher"
+    if apart["p"] < settings["alpha"]:
+        yield (
+            f"{text}; on the same items the judge's is {lower} by {number(abs(apart['estimate']), main)} "
+            f"(difference {interval(apart, main)})."
+        )
+    else:
+        yield f"{text}; on the same items the judge's does not clearly differ ({interval(apart, main)})."
+
+
+def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    apart = frame[(frame["part"] == RATES) & (frame["measure"] == "rate_difference")]
+    clear = apart[apart["p_adjusted"] < settings["alpha"]]
+    if apart.empty:
+        return
+    if clear.empty:
+        seen = apart["detectable"].astype(float).max()
+        missed = f"; differences below {points(seen)} could have been missed" if np.isfinite(seen) else ""
+        yield f"The judge gives no class clearly more or less often than people{missed}."
+        return
+    for _, row in clear.head(3).iterrows():
+        own, people = (row_of(frame, f"{name}[{row['class']}]") for name in ("judge_rate", "people_rate"))
+        assert own is not None
+        assert people is not None
+        often = "more" if row["estimate"] > 0 else "less"
+        yield (
+            f"The judge gives {row['class']!r} {often} often than people: "
+            f"{number(own['estimate'], 'rate')} against "
+            f"{number(people['estimate'], 'rate')} (difference {interval(row, 'rate')})."
+        )
+
+
+def _errors(frame: pd.DataFrame) -> Iterator[str]:
+    recalls = frame[(frame["part"] == ERRORS) & (frame["measure"] == "recall") & (frame["n"] >= 1)]
+    if len(recalls) < 2 or not (recalls["estimate"] < 1).any():
+        return
+    worst = recalls.loc[recalls["estimate"].astype(float).idxmin()]
+    yield (
+        f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'row')} that people "
+        "call so, the judge "
+        f"misses {number(1 - worst['estimate'], 'rate')} ({number(1 - worst['upper'], 'rate')} to "
+        f"{number(1 - worst['lower'], 'rate')})."
+        if np.isfinite(worst["lower"])
+        else f"Errors are most frequent on {worst['class']!r}."
+    )
+
+
+def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    names = ("accuracy_difference", "bias_difference")
+    tested = frame[(frame["part"] == SUBGROUPS) & frame["measure"].isin(names)]
+    if tested.empty:
+        return
+    clear = tested[tested["p_adjusted"] < settings["alpha"]]
+    if clear.empty:
+        largest = tested["detectable"].astype(float).max()
+        size = number(largest, tested["measure"].iloc[0])
+        seen = f"; differences below {size} could have been missed" if np.isfinite(largest) else ""
+        yield f"No subgroup clearly differs from the others after Holm's adjustment{seen}."
+    for _, row in clear.head(3).iterrows():
+        what, size = (
+            ("agrees with people", points(row["estimate"]))
+            if row["measure"] == "accuracy_difference"
+            else ("rates, relative to people,", number(abs(row["estimate"]), ""))
+        )
+        how = ("more" if row["estimate"] > 0 else "less") if what.startswith("agrees") else (
+            "higher" if row["estimate"] > 0 else "lower"
+        )  # fmt: skip
+        yield (
+            f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere "
+            f"(difference {interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
+        )
+
+
+def p_text(p: float) -> str:
+    """A p value with three decimals."""
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _replacement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    rate = row_of(frame, "winning_rate")
+    if rate is None or not np.isfinite(rate["estimate"]):
+        return
+    passes = rate["estimate"] >= 0.5
+    yield (
+        f"The judge {'passes' if passes else 'does not pass'} the replacement test at epsilon "
+        f"{settings['epsilon']:g}: it wins against {number(rate['estimate'], 'rate')} of people"
+        f"{'' if passes else ', and needs half'}."
+    )
+
+
+def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    if settings["scale"] != "nominal":
+        found, naive = row_of(frame, "corrected_mean"), row_of(frame, "judge_only_mean")
+        if found is not None and naive is not None and interval(found, ""):
+            yield (
+                f"Over all judged rows people's mean would be {number(found['estimate'], '')} "
+                f"({interval(found, '')}); the "
+                f"judge alone gives {number(naive['estimate'], '')}."
+            )
+        return
+    rows = frame[frame["measure"] == "prediction_powered_rate"]
+    for _, row in rows.head(1).iterrows():
+        naive = row_of(frame, f"judge_only_rate[{row['class']}]")
+        if naive is not None and interval(row, "rate"):
+            yield (
+                f"Over all judged rows people would give {row['class']!r} in "
+                f"{number(row['estimate'], 'rate')} "
+                f"({interval(row, 'rate')}); the judge gives it in {number(naive['estimate'], 'rate')} of "
+                "those without a "
+                "label."
+            )
+
+
+def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    main = table[table["measure"] == settings["main"]]
+    if main.empty:
+        return
+    row, name = main.iloc[0], IN_WORDS[settings["main"]]
+    if np.isfinite(row["detectable"]):
+        yield (
+            f"With these labels a test would miss one time in five a difference of {name} from a fixed "
+            "value of "
+            f"{number(row['detectable'], settings['main'])}, and more often a smaller one."
+        )
+    if np.isfinite(row["n_for_threshold"]) and row["n_for_threshold"] > row["n"]:
+        yield (
+            f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows "
+            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide "
+            f"on which side of {number(row['threshold'], settings['main'])} it is."
+        )
+    if np.isfinite(row["n_for_width"]) and row["n_for_width"] > row["n"]:
+        yield (
+            f"About {row['n_for_width']:,.0f} labelled rows ({row['n_for_width'] - row['n']:,.0f} more) "
+            "would make its interval "
+            f"{number(row['wanted_width'], settings['main'])} wide; it is "
+            f"{number(row['width'], settings['main'])} wide now."
+        )

@@ -1,0 +1,47 @@
+"""Exhibits of a judge next to people, and of two runs on the same items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....figures.labels import Names
+from ....results import Result
+from ...tables import any_table
+from ..registry import figure_and_tables
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+KEYS = ("part", "measure", "class", "by", "level")
+SHOWN = ("estimate", "lower", "upper", "chance", "p", "p_adjusted", "p_equivalence", "n")
+
+
+def _verdict(result: Result, names: Names) -> str:
+    return " ".join(result.settings.get("verdict", ()))
+
+
+@figure_and_tables(
+    "judging",
+    lead="{figure} and {table} compare the judge with people.",
+    figure="Dots: estimates",
+    lines="lines: {level} intervals",
+    reading=_verdict,
+    method=(
+        "Coefficients of agreement have Wilson's interval for the disagreement, with as many trials as give "
+        "the linearised standard error."
+    ),
+)
+@figure_and_tables(
+    "run_comparison",
+    lead="{figure} and {table} compare two runs on the same items.",
+    figure="Dots: differences, the second run minus the first",
+    lines="lines: {level} intervals",
+    reading=_verdict,
+    method=(
+        "Differences of shares of independent pairs have the interval of Bonett and Price and McNemar's "
+        "mid-p, others Student's t; p values of a family are adjusted after Holm."
+    ),
+)
+def estimates(result: Result, names: Names) -> list[GT]:
+    """All estimates by part."""
+    return any_table(result.frame[[name for name in (*KEYS, *SHOWN) if name in result.frame]], names)

@@ -1,0 +1,111 @@
+"""The command ``compare-runs``: two models, prompts or dates on the same items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conjury.inference.errors import InputError
+
+from ...options import Alpha, grouped
+from .judge import By, Human, Labels, Output, finish, split
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which answers are compared, and how they are paired."""
+
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="Column of the judge in both files, or COL_A,COL_B; guessed else."),
+    ] = None
+    human: Human = None
+    by: By = None
+    id: Annotated[
+        str | None, typer.Option("--id", help="Column of items, by which rows are paired; guessed else.")
+    ] = None
+    cluster: Annotated[
+        str | None, typer.Option(help="Column of items that belong together, such as a topic.")
+    ] = None
+    names: Annotated[str | None, typer.Option(help="What the two are called, as old,new.")] = None
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What is tested."""
+
+    margin: Annotated[float, typer.Option(help="Largest difference that does not matter.")] = 0.05
+    alpha: Alpha = 0.05
+
+
+@grouped
+def compare_runs(
+    a: Annotated[Path, typer.Argument(help="File of the first run.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="File of the second run.", show_default=False)],
+    pairing: Pairing,
+    labels: Labels,
+    tested: Tested,
+    output: Output,
+) -> None:
+    """Compare two judges, prompts or dates on the same items: flips, rates, agreement, equivalence.
+
+    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
+    used.
+    """
+    from conjury.analysis.raters.validation.output.report import Report
+    from conjury.analysis.raters.validation.runs import compare_runs as compute
+    from conjury.inference.humans.judged import read_judged
+    from conjury.inference.humans.judged.columns import columns_of, guessed_people, item_column
+
+    gates = output.gates
+    read = (read_judged(a), read_judged(b))
+    judges = split([pairing.judge] if pairing.judge else None)
+    if len(judges) > 2:
+        raise InputError("--judge names more than two columns; write COL, or COL_A,COL_B.")
+    human = split(pairing.human)
+    chosen = [
+        columns_of(one, judges[min(place, len(judges) - 1)] if judges else None, human, needs_human=False)
+        for place, one in enumerate(read)
+    ]
+    if not human:
+        human = guessed_people(read[0], chosen[0].judge) or guessed_people(read[1], chosen[1].judge)
+    item = pairing.id or read[0].id or item_column(read[0].frame)
+    if pairing.id is None and item is not None and item not in read[1].frame:
+        item = None
+    names = split([pairing.names] if pairing.names else None) or _names(a, b)
+    if len(names) != 2:
+        raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")
+    result = compute(
+        read[0].frame,
+        read[1].frame,
+        (chosen[0].judge, chosen[1].judge),
+        human,
+        id=item,
+        cluster=pairing.cluster,
+        by=split(pairing.by),
+        margin=tested.margin,
+        alpha=tested.alpha,
+        names=(names[0], names[1]),
+        **labels.read,
+    )
+    one, other = result.settings["names"]
+    people = ", ".join(f"'{name}'" for name in human) or "none"
+    columns = (
+        f"judges: '{chosen[0].judge}' of {one}, '{chosen[1].judge}' of {other}; people: {people}; items: "
+        f"{repr(item) if item else 'by order of rows'}; scale: {result.settings['scale']}",
+    )
+    title = f"{one} against {other}: {result.settings['n_pairs']:,} pairs"
+    finish(Report(result, title, (str(a), str(b)), columns), gates, output)
+
+
+def _names(a: Path, b: Path) -> tuple[str, str]:
+    """Names of the runs: of the files, else with their folders."""
+    stems = tuple(path.name.partition(".")[0] for path in (a, b))
+    if stems[0] == stems[1]:
+        stems = tuple(
+            f"{path.resolve().parent.name}/{stem}" for path, stem in zip((a, b), stems, strict=True)
+        )
+    return (stems[0], stems[1])

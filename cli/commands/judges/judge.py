@@ -1,0 +1,218 @@
+"""The command ``judge``: a judge's column next to those of people, from any file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError, counted
+
+from ...options import Alpha, grouped, read_pairs
+from ...printing import console
+
+if TYPE_CHECKING:
+    from conjury.analysis.raters.validation.gates import Gate
+    from conjury.analysis.raters.validation.judging import Validation
+    from conjury.analysis.raters.validation.output.report import Report
+
+Human = Annotated[
+    list[str] | None,
+    typer.Option("--human", help="Columns of people, COL[,COL...]; guessed where not named."),
+]
+By = Annotated[
+    list[str] | None, typer.Option("--by", help="Column of subgroups; can be repeated, or COL,COL.")
+]
+Scale = Annotated[
+    str | None, typer.Option(help="nominal, ordinal or interval; by default many numbers are ratings.")
+]
+Classes = Annotated[
+    str | None, typer.Option(help="All labels from the lowest to the highest, as low,middle,high.")
+]
+Positive = Annotated[str | None, typer.Option(help="The class that is reported first.")]
+Relabel = Annotated[
+    list[str] | None, typer.Option(help="The judge's label in people's terms, as yes=1; can be repeated.")
+]
+Under = Annotated[
+    list[str] | None,
+    typer.Option("--fail-under", help="Exit with 1 below a limit, as kappa.lower=0.6; can be repeated."),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option("--fail-over", help="Exit with 1 above a limit, as flips.upper=0.05; can be repeated."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are compared."""
+
+    judge: Annotated[
+        str | None, typer.Option("--judge", help="Column of the judge; guessed where it is not named.")
+    ] = None
+    human: Human = None
+    by: By = None
+    id: Annotated[
+        str | None, typer.Option("--id", help="Column of items that were judged several times.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How answers are read."""
+
+    scale: Scale = None
+    classes: Classes = None
+    positive: Positive = None
+    relabel: Relabel = None
+
+    @property
+    def read(self) -> dict[str, Any]:
+        """As `judge` and `compare_runs` take them."""
+        return {
+            "scale": self.scale,
+            "classes": split([self.classes] if self.classes else None),
+            "positive": self.positive,
+            "relabel": read_pairs("--relabel", self.relabel) or None,
+        }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the verdict is about."""
+
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Value of kappa (of ratings, the ICC) that matters; by default that of --fail-under."
+        ),
+    ] = None
+    width: Annotated[float, typer.Option(help="Width of its interval that would do.")] = 0.1
+    epsilon: Annotated[
+        float, typer.Option(help="Replacement test: 0.1 crowd, 0.15 skilled people, 0.2 experts.")
+    ] = 0.1
+    alpha: Alpha = 0.05
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result goes, and which limits it has to reach."""
+
+    fail_under: Under = None
+    fail_over: Over = None
+    as_json: AsJson = False
+    html: Html = None
+
+    @property
+    def gates(self) -> list[Gate]:
+        """The limits."""
+        from conjury.analysis.raters.validation.gates import gates_of
+
+        return gates_of(self.fail_under or (), self.fail_over or ())
+
+
+@grouped
+def judge(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, Parquet, JSON lines, an Inspect log, lm-eval samples or promptfoo's output.",
+            show_default=False,
+        ),
+    ],
+    columns: Columns,
+    labels: Labels,
+    asked: Asked,
+    output: Output,
+) -> None:
+    """Compare a judge with people: agreement, errors, rates, and how many labels would settle it.
+
+    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
+    be used.
+    """
+    from conjury.analysis.raters.validation.judging import judge as compute
+    from conjury.analysis.raters.validation.output.report import Report
+    from conjury.inference.humans.judged import read_judged
+    from conjury.inference.humans.judged.columns import columns_of
+
+    gates = output.gates
+    read = read_judged(file)
+    chosen = columns_of(read, columns.judge, split(columns.human))
+    result = compute(
+        read.frame,
+        chosen.judge,
+        chosen.human,
+        by=split(columns.by),
+        id=columns.id,
+        threshold=_threshold(asked, gates),
+        width=asked.width,
+        epsilon=asked.epsilon,
+        alpha=asked.alpha,
+        source=read.source,
+        **labels.read,
+    )
+    program = f", {read.program}" if read.program else ""
+    title = f"{file.name}{program}: {counted(len(read.frame), 'row')}"
+    report = Report(result, title, (read.source,), (_columns_in_words(chosen.guessed, result), *read.notes))
+    finish(report, gates, output)
+
+
+def split(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of an option that may be repeated, or have several names separated by commas."""
+    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+
+
+def _threshold(asked: Asked, gates: Sequence[Gate]) -> float | None:
+    """The threshold that is named, else that of the first limit of a main coefficient."""
+    if asked.threshold is not None:
+        return asked.threshold
+    mains = ("kappa", "weighted_kappa", "icc")
+    return next((gate.bound for gate in gates if gate.name in mains and gate.limit != "n"), None)
+
+
+def _columns_in_words(guessed: Sequence[str], result: Validation) -> str:
+    """Which columns were compared, and which of them were guessed."""
+    people = ", ".join(f"'{name}'" for name in result.settings["human"])
+    text = f"judge: '{result.settings['judge']}'; people: {people}; scale: {result.settings['scale']}"
+    return f"{text} (guessed {' and '.join(one.partition(':')[0] for one in guessed)})" if guessed else text
+
+
+def finish(report: Report, gates: Sequence[Gate], output: Output) -> None:
+    """Print a report or its JSON, write its page, and exit with 1 where a limit is not met."""
+    from dataclasses import replace
+
+    from conjury.analysis.raters.validation.gates import outcomes
+
+    report = replace(report, outcomes=outcomes(report.result, gates))
+    if output.html is not None:
+        _write(output.html, report)
+    if output.as_json:
+        from conjury.analysis.raters.validation.output.report import to_json
+
+        sys.stdout.write(to_json(report))
+    else:
+        from conjury.analysis.raters.validation.output.text import lines
+
+        for line in lines(report):
+            console.print(line)
+        if output.html is not None:
+            console.print(f"\nPage with figures: {output.html}")
+    if not all(one.passes for one in report.outcomes):
+        raise typer.Exit(1)
+
+
+def _write(path: Path, report: Report) -> None:
+    from conjury.analysis.raters.validation.output.page import to_page
+    from conjury.inference.tables.writing import whole
+
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--html {path}: name a file that ends in .html.")
+    text = to_page(report)
+    with whole(path) as file:
+        file.write(text.encode("utf-8"))

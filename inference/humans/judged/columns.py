@@ -1,0 +1,151 @@
+"""Which columns of a table are those of a judge, of people and of items, where they are not named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from ...errors import InputError, listed
+from ...tables.columns import plain
+from .table import Judged
+
+JUDGE = (
+    (
+        *("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label"),
+        "judged",
+    ),
+    (
+        *(
+            "prediction",
+            "predicted",
+            "pred",
+            "predicted label",
+            "model",
+            "model verdict",
+            "ai label",
+            "answer",
+        ),
+        "output",
+    ),
+)
+HUMAN = (
+    ("human", "human label", "label", "gold", "gold label", "ground truth", "truth", "expert", "majority"),
+    ("reference", "target", "expected", "annotation", "true label", "y true"),
+)
+WORDS = {
+    "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "grader"),
+    "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd"),
+}  # fmt: skip
+ITEM = ("id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx")
+FEW = 50  # distinct labels of a column that may be one of labels
+PERSON = re.compile(r"^(.*?)[ _.-]*(\d{1,3}|[a-z])$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a judge and of people, and which of them were guessed."""
+
+    judge: str
+    human: tuple[str, ...]
+    guessed: tuple[str, ...]
+
+
+def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_human: bool = True) -> Columns:
+    """The columns that are named, else those that the format or their names determine.
+
+    Raises
+    ------
+    InputError
+        Where no column, or several, could be meant; the sentence names the candidates.
+    """
+    guessed = []
+    if judge is None:
+        taken = {*human, judged.human or ""}
+        judge = judged.judge or _one(judged, "judge", JUDGE, taken)
+        guessed.append(f"judge: column '{judge}'")
+    if not human and needs_human:
+        people = (judged.human,) if judged.human and judged.human != judge else _people(judged, judge)
+        human = [name for name in people if name is not None]
+        guessed.append(f"people: {'column' if len(human) == 1 else 'columns'} {listed(map(repr, human))}")
+    return Columns(judge, tuple(human), tuple(guessed))
+
+
+def guessed_people(judged: Judged, judge: str) -> tuple[str, ...]:
+    """The columns of people, where there are some without doubt; none else."""
+    try:
+        return columns_of(judged, judge, ()).human
+    except InputError:
+        return ()
+
+
+def item_column(frame: pd.DataFrame) -> str | None:
+    """The column that names items, by its name."""
+    named = [str(name) for name in frame if plain(str(name)) in ITEM]
+    return min(named, key=lambda name: ITEM.index(plain(name))) if named else None
+
+
+def _people(judged: Judged, judge: str) -> list[str]:
+    """The columns of people: a family such as rater_1, rater_2, or the one column that is called so."""
+    families: dict[str, list[str]] = {}
+    for name in map(str, judged.frame.columns):
+        found = PERSON.match(name)
+        if found and name != judge and _speaks(found[1], WORDS["human"]) and _is_label(judged.frame[name]):
+            families.setdefault(found[1], []).append(name)
+    several = {stem: names for stem, names in families.items() if len(names) > 1}
+    if len(several) == 1:
+        return next(iter(several.values()))
+    if several:
+        raise InputError(_refusal(judged, "human", [name for names in several.values() for name in names]))
+    return [_one(judged, "human", HUMAN, {judge})]
+
+
+def _one(judged: Judged, role: str, names: Sequence[Sequence[str]], taken: Iterable[str]) -> str:
+    """The one column that may have a role, by the first kind of names that occurs."""
+    free = [
+        str(name)
+        for name in judged.frame.columns
+        if str(name) not in set(taken) and _is_label(judged.frame[name])
+    ]
+    for known in names:
+        found = [name for name in free if plain(name) in known]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(_refusal(judged, role, found))
+    other = WORDS["human" if role == "judge" else "judge"]
+    found = [name for name in free if _speaks(name, WORDS[role]) and not _speaks(name, other)]
+    if len(found) == 1:
+        return found[0]
+    raise InputError(_refusal(judged, role, found or free))
+
+
+def _refusal(judged: Judged, role: str, candidates: Sequence[str]) -> str:
+    if not candidates:
+        return f"{judged.source}: no column looks like labels; name that of the {role} with --{role}."
+    found = "could be" if len(candidates) > 1 else "might be"
+    what = "that of the judge" if role == "judge" else "that of people"
+    return (
+        f"{judged.source}: {listed(candidates)} {found} {what}; name "
+        f"{'it' if role == 'judge' else 'one or more'} with "
+        f"--{role}."
+    )
+
+
+def _speaks(name: str, words: Sequence[str]) -> bool:
+    parts = plain(name).replace(".", " ").split()
+    return any(part.startswith(word) for part in parts for word in words)
+
+
+def _is_label(column: pd.Series) -> bool:  # type: ignore[type-arg]
+    """Whether a column may contain labels or ratings: few values, or numbers."""
+    known = column.dropna()
+    try:
+        if known.empty or known.nunique() <= FEW:
+            return not known.empty
+    except TypeError:  # lists and other nested values
+        return False
+    numbers = pd.to_numeric(known.astype("string"), errors="coerce")
+    return bool(numbers.notna().all()) and known.nunique() < len(known)

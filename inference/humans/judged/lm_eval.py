@@ -1,0 +1,83 @@
+"""Samples of the LM evaluation harness (``lm_eval --log_samples``): answers of a model and their targets.
+
+EleutherAI's harness writes ``samples_TASK_DATE.jsonl`` with a line per document and filter: ``doc_id, doc,
+target, resps, filtered_resps, filter`` and the value of each metric.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ...errors import InputError, listed
+from .table import Judged, flat
+
+ANSWER, TARGET, ITEM, FILTER = "answer", "target", "doc_id", "filter"
+OMITTED = ("arguments", "resps", "filtered_resps", "metrics", "doc_hash", "prompt_hash", "target_hash")
+FIRST = "none"  # what the harness calls the filter of tasks that have none
+
+
+def is_sample(record: Mapping[str, Any]) -> bool:
+    """Whether a record is a sample of the harness."""
+    return {"doc_id", "target"} <= record.keys() and bool({"filtered_resps", "resps"} & record.keys())
+
+
+def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
+    """A row per document: ``answer`` is the filtered response, ``target`` what the task calls right.
+
+    Of multiple choices ``answer`` is the number of the choice with the largest likelihood, as the target is.
+    Where a task has several filters, the last one counts, which is the most lenient of a task.
+    """
+    filters = list(dict.fromkeys(str(record.get(FILTER, FIRST)) for record in records))
+    notes = []
+    if len(filters) > 1:
+        kept = filters[-1]
+        records = [record for record in records if str(record.get(FILTER, FIRST)) == kept]
+        notes.append(f"Filters of the task: {listed(filters)}; the answers of {kept!r} are read.")
+    rows = []
+    for number, record in enumerate(records, 1):
+        if not is_sample(record):
+            raise InputError(f"{source}: sample {number:,} has no doc_id, target or response; log it again.")
+        further = {name: value for name, value in record.items() if name not in OMITTED}
+        rows.append({**flat(further), ANSWER: answer_of(record), TARGET: _text(record["target"])})
+    return Judged(pd.DataFrame(rows), source, "samples of lm-eval", ANSWER, TARGET, ITEM, tuple(notes))
+
+
+def answer_of(record: Mapping[str, Any]) -> str | None:
+    """The answer of a sample as text; None where there is none."""
+    given = record.get("filtered_resps")
+    given = record.get("resps") if given is None else given
+    if not isinstance(given, list):
+        return _text(given)
+    if not given:
+        return None
+    choices = [_likelihood(one) for one in given]
+    if len(given) > 1 and None not in choices:
+        known = [value for value in choices if value is not None]
+        return str(known.index(max(known)))
+    first = given[0]
+    while isinstance(first, list) and first:  # a list of samples of one request
+        first = first[0]
+    return _text(first)
+
+
+def _likelihood(response: Any) -> float | None:
+    """The log likelihood of a choice, which comes as a pair with whether it is the greedy one."""
+    while isinstance(response, list) and len(response) == 1:
+        response = response[0]
+    if isinstance(response, list) and len(response) == 2:
+        value, greedy = response
+        try:
+            return float(value) if str(greedy) in ("True", "False", "true", "false") else None
+        except (TypeError, ValueError):
+            return None
+    return None
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value == []:
+        return None
+    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,106 @@
+"""Output of promptfoo (``promptfoo eval --output FILE.json`` or ``.jsonl``): grades by models, and by people.
+
+A result has ``testIdx, promptIdx, provider, vars, success, score`` and ``gradingResult``, whose
+``componentResults`` have one entry per assertion. People rate outputs in promptfoo's viewer; such a rating is
+a component with an assertion of type ``human``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ...errors import InputError
+from .table import Judged, flat
+
+HUMAN = "human"
+GRADED = (
+    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval",
+    "answer-relevance",
+    "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance",
+    "search-rubric", "pi",
+    "agent-rubric", "trajectory:goal-success",
+)  # fmt: skip
+PASS, FAIL = "pass", "fail"
+
+
+def results_of(content: Mapping[str, Any]) -> list[Any]:
+    """The results of an output file of version 3, of an older one, or of a table exported by the viewer."""
+    inner = content.get("results", content)
+    found = inner.get("results") if isinstance(inner, Mapping) else inner
+    if isinstance(found, list):
+        return found
+    raise InputError(
+        "This JSON file is neither a list of rows nor the output of promptfoo; write one object a row."
+    )
+
+
+def is_result(record: Mapping[str, Any]) -> bool:
+    """Whether a record is a result of promptfoo."""
+    return "gradingResult" in record or {"testIdx", "promptIdx"} <= record.keys()
+
+
+def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
+    """A row per output: a column for each kind of assertion (pass or fail), ``human`` for ratings by people.
+
+    ``passed`` is the verdict of all assertions together, ``score`` their score; ``vars.NAME`` and
+    ``metadata.NAME`` are the variables and metadata of a test, ``named.NAME`` named scores.
+    """
+    rows = [_row(record) for record in records]
+    frame = pd.DataFrame(rows)
+    graded = [name for name in frame if str(name).partition(" ")[0].removeprefix("not-") in GRADED]
+    return Judged(
+        frame,
+        source,
+        "output of promptfoo",
+        graded[0] if len(graded) == 1 else None if graded else "passed",
+        HUMAN if HUMAN in frame else None,
+        "test" if frame["test"].notna().all() else None,
+    )
+
+
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+    provider, prompt, response = (record.get(name) for name in ("provider", "prompt", "response"))
+    test = _of(record.get("testCase"))
+    row: dict[str, Any] = {
+        "test": record.get("testIdx", record.get("description")),
+        "provider": _of(provider).get("label") or _of(provider).get("id") or provider,
+        "prompt": _of(prompt).get("label") or record.get("promptIdx"),
+        "output": _of(response).get("output"),
+        "passed": _verdict(record.get("success")),
+        "score": record.get("score"),
+    }
+    row = {name: _plain(value) for name, value in row.items()}
+    counts: dict[str, int] = {}
+    for kind, passed in _components(_of(record.get("gradingResult"))):
+        counts[kind] = counts.get(kind, 0) + 1
+        row[kind if counts[kind] == 1 else f"{kind} {counts[kind]}"] = _verdict(passed)
+    row |= flat(_of(record.get("namedScores")), "named.")
+    row |= flat(_of(record.get("vars")) or _of(test.get("vars")), "vars.")
+    return row | flat(_of(test.get("metadata")), "metadata.")
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _of(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _components(graded: Mapping[str, Any], deep: int = 3) -> Iterator[tuple[str, Any]]:
+    """The type of each assertion, with whether it passed; sets of assertions are opened."""
+    components = graded.get("componentResults")
+    for part in components if isinstance(components, list) else ():
+        part = _of(part)
+        kind = _of(part.get("assertion")).get("type")
+        if isinstance(kind, str):
+            yield kind, part.get("pass")
+        elif deep > 1:
+            yield from _components(part, deep - 1)
+
+
+def _verdict(passed: Any) -> str | None:
+    return {True: PASS, False: FAIL}.get(passed) if isinstance(passed, bool) else None

@@ -1,0 +1,361 @@
+"""A judge next to people: estimates against other packages and hand counts; degenerate tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
+from statsmodels.stats.proportion import proportion_confint
+
+from conjury.analysis.correction import rates
+from conjury.analysis.raters import agreement, alt_test
+from conjury.analysis.raters.validation import Validation, judge
+from conjury.inference.errors import InputError
+
+CLASSES = ("ok", "spam", "scam")
+
+
+def table(n: int = 150, people: int = 1, seed: int = 1, classes: Sequence[str] = CLASSES) -> pd.DataFrame:
+    """Labels of a judge and of people, who are right in some items and guess in the others."""
+    random = np.random.default_rng(seed)
+    truth = random.choice(classes, n)
+
+    def answers(right: float) -> np.ndarray:
+        return np.where(random.random(n) < right, truth, random.choice(classes, n))
+
+    columns = {f"p{k}": answers(0.8) for k in range(people)}
+    return pd.DataFrame({"judge": answers(0.7), **columns, "by": random.choice(["x", "y"], n)})
+
+
+def numbers(result: Validation) -> pd.DataFrame:
+    return result.frame.set_index("name")
+
+
+def row(result: Validation, name: str) -> Any:
+    return numbers(result).loc[name]
+
+
+def test_kappa_and_alpha_are_those_of_other_packages() -> None:
+    data = table()
+    found = judge(data, "judge", "p0")
+    crossed = pd.crosstab(data["judge"], data["p0"]).to_numpy()
+    assert row(found, "kappa")["estimate"] == pytest.approx(cohens_kappa(crossed, return_results=False))
+    codes = [pd.Categorical(data[name], categories=CLASSES).codes for name in ("judge", "p0")]
+    other = krippendorff.alpha(reliability_data=codes, level_of_measurement="nominal")
+    assert row(found, "alpha")["estimate"] == pytest.approx(other)
+    assert row(found, "accuracy")["estimate"] == pytest.approx((data["judge"] == data["p0"]).mean())
+    shares = [data[name].value_counts(normalize=True) for name in ("judge", "p0")]
+    assert row(found, "accuracy")["chance"] == pytest.approx((shares[0] * shares[1]).sum())
+
+
+def test_ordered_labels_have_quadratic_kappa_and_ordinal_alpha() -> None:
+    data = table(classes=("1", "2", "4"))
+    found = judge(data, "judge", "p0", scale="ordinal")
+    codes = [data[name].astype(float) for name in ("judge", "p0")]
+    other = krippendorff.alpha(reliability_data=codes, level_of_measurement="ordinal")
+    assert row(found, "alpha")["estimate"] == pytest.approx(other)
+    x, y = codes
+    apart, chance = ((x - y) ** 2).mean(), np.subtract.outer(x.to_numpy(), y.to_numpy()) ** 2
+    assert row(found, "weighted_kappa")["estimate"] == pytest.approx(1 - apart / chance.mean())
+
+
+def test_agreement_with_several_people_is_that_with_one_of_them_at_random() -> None:
+    data = table(people=3)
+    found = judge(data, "judge", ["p0", "p1", "p2"])
+    each = [(data["judge"] == data[name]).mean() for name in ("p0", "p1", "p2")]
+    assert row(found, "accuracy")["estimate"] == pytest.approx(np.mean(each))
+    counts = np.stack([(data[["p0", "p1", "p2"]] == name).sum(axis=1) for name in CLASSES], axis=1)
+    known = agreement(long(data, 3), ["conger"], draws=0).frame
+    same = known[(known["among"] == "human") & known["against"].isna()].iloc[0]
+    assert row(found, "people_kappa")["estimate"] == pytest.approx(same["estimate"])
+    assert row(found, "people_kappa")["std_error"] == pytest.approx(same["std_error"])
+    assert row(found, "people_alpha")["estimate"] == pytest.approx(
+        1 - (1 - fleiss_kappa(counts)) * (1 - 1 / (3 * len(data)))
+    )
+    apart = row(found, "kappa")["estimate"] - row(found, "people_kappa")["estimate"]
+    assert row(found, "kappa_difference")["estimate"] == pytest.approx(apart)
+
+
+def long(data: pd.DataFrame, people: int) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame({"judge_id": name, "judge_kind": kind, "item_id": data.index, "value": data[name]})
+        for name, kind in [("judge", "model"), *((f"p{k}", "human") for k in range(people))]
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_the_replacement_test_is_that_of_judgments_in_long_form() -> None:
+    data = table(people=3)
+    found = judge(data, "judge", ["p0", "p1", "p2"])
+    known = alt_test(long(data, 3), "judge", draws=1000)
+    for name in ("winning_rate", "advantage_probability", "smallest_epsilon"):
+        assert row(found, name)["estimate"] == pytest.approx(known.frame[name].iloc[0])
+    assert row(found, "advantage_probability")["lower"] == pytest.approx(
+        known.frame["advantage_probability_lower"].iloc[0]
+    )
+    assert set(found.extra["annotators"]["annotator"]) == {"p0", "p1", "p2"}
+
+
+def test_shares_of_independent_items_have_wilsons_interval() -> None:
+    data = table()
+    found = judge(data, "judge", "p0")
+    gold = data["p0"] == "scam"
+    hits = int((data["judge"][gold] == "scam").sum())
+    expected = proportion_confint(hits, int(gold.sum()), method="wilson")
+    recall = row(found, "recall[scam]")
+    assert (recall["lower"], recall["upper"]) == pytest.approx(expected)
+    assert recall["n"] == gold.sum()
+
+
+def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
+    data = table(people=3, seed=3)
+    found = judge(data, "judge", ["p0", "p1", "p2"])
+    votes = data[["p0", "p1", "p2"]].mode(axis=1)
+    gold = votes[0].where(votes.get(1, pd.Series(index=data.index, dtype=object)).isna())
+    for name in CLASSES:
+        right = int(((gold == name) & (data["judge"] == name)).sum())
+        given = int(((data["judge"] == name) & gold.notna()).sum())
+        recall, precision = right / (gold == name).sum(), right / given
+        assert row(found, f"recall[{name}]")["estimate"] == pytest.approx(recall)
+        assert row(found, f"precision[{name}]")["estimate"] == pytest.approx(precision)
+        f1 = 2 * recall * precision / (recall + precision)
+        assert row(found, f"f1[{name}]")["estimate"] == pytest.approx(f1)
+    crossed = found.extra["confusion"].pivot(index="people", columns="judge", values="n")
+    known = pd.crosstab(gold[gold.notna()], data["judge"][gold.notna()])
+    assert crossed.loc[list(CLASSES), list(CLASSES)].equals(
+        known.loc[list(CLASSES), list(CLASSES)].astype(int)
+    )
+
+
+def test_two_people_count_with_each_of_their_labels_so_that_no_item_is_excluded() -> None:
+    data = table(people=2)
+    found = judge(data, "judge", ["p0", "p1"])
+    stacked = pd.concat([data["p0"], data["p1"]])
+    twice = pd.concat([data["judge"], data["judge"]])
+    gold = stacked == "spam"
+    assert row(found, "recall[spam]")["estimate"] == pytest.approx((twice[gold] == "spam").mean())
+    assert row(found, "recall[spam]")["n"] == gold.sum()
+    assert row(found, "recall[spam]")["clusters"] == len(set(stacked.index[gold]))
+
+
+def test_corrected_rates_are_those_of_the_correction() -> None:
+    data = table(300)
+    data.loc[120:, "p0"] = None
+    found = judge(data, "judge", "p0")
+    known = rates(data.rename(columns={"p0": "label", "judge": "judged"})).frame.set_index(
+        ["class", "method"]
+    )
+    pairs = {"prediction_powered": "efficient", "rogan_gladen": "rogan_gladen", "people_only": "human"}
+    for measure, method in pairs.items():
+        for column in ("estimate", "lower", "upper"):
+            own = row(found, f"{measure}_rate[spam]")[column]
+            assert own == pytest.approx(known.loc[("spam", method), column])
+
+
+def test_rows_of_one_item_are_a_cluster() -> None:
+    data = table(60)
+    twice = pd.concat([data, data], ignore_index=True)
+    twice["id"] = [*range(60), *range(60)]
+    once, clustered = judge(data, "judge", "p0"), judge(twice, "judge", "p0", id="id")
+    naive = judge(twice, "judge", "p0")
+    kappa = [row(one, "kappa") for one in (once, clustered, naive)]
+    assert kappa[1]["estimate"] == pytest.approx(kappa[0]["estimate"])
+    assert kappa[1]["std_error"] == pytest.approx(kappa[0]["std_error"])
+    assert kappa[1]["lower"] == pytest.approx(kappa[0]["lower"])
+    assert kappa[2]["std_error"] < 0.75 * kappa[0]["std_error"]
+    assert any("60 items" in note for note in clustered.notes)
+
+
+def test_a_subgroup_is_compared_with_the_others_and_adjusted() -> None:
+    data = table(400, seed=5)
+    bad = data["by"] == "x"
+    data.loc[bad, "judge"] = np.random.default_rng(1).choice(CLASSES, bad.sum())
+    found = judge(data, "judge", "p0", by="by")
+    right = data["judge"] == data["p0"]
+    apart = right[bad].mean() - right[~bad].mean()
+    difference = row(found, "accuracy_difference[by=x]")
+    assert difference["estimate"] == pytest.approx(apart)
+    variance = sum(right[g].var(ddof=0) / g.sum() for g in (bad, ~bad)) * 400 / 399
+    assert difference["std_error"] == pytest.approx(np.sqrt(variance))
+    assert difference["p_adjusted"] < 0.001
+    assert any("For by 'x'" in sentence and "less" in sentence for sentence in found.verdict)
+
+
+def test_ratings_have_the_intraclass_correlation_of_pingouin_and_a_bias() -> None:
+    pingouin = pytest.importorskip("pingouin")
+    random = np.random.default_rng(4)
+    quality = random.normal(50, 10, 120)
+    data = pd.DataFrame(
+        {"judge": quality + random.normal(3, 5, 120), "h": quality + random.normal(0, 5, 120)}
+    )
+    data = data.round(1)
+    found = judge(data, "judge", "h")
+    stacked = data.reset_index().melt("index", var_name="rater")
+    known = pingouin.intraclass_corr(stacked, targets="index", raters="rater", ratings="value")
+    known = known.set_index("Type")
+    absolute = known.loc["ICC2"] if "ICC2" in known.index else known.iloc[1]
+    assert row(found, "icc")["estimate"] == pytest.approx(absolute["ICC"])
+    apart = data["judge"] - data["h"]
+    assert row(found, "bias")["estimate"] == pytest.approx(apart.mean())
+    assert row(found, "bias")["std_error"] == pytest.approx(apart.std(ddof=1) / np.sqrt(120))
+    assert row(found, "pearson")["estimate"] == pytest.approx(data.corr().iloc[0, 1])
+    assert found.settings["scale"] == "interval"
+    assert any("higher than people" in sentence for sentence in found.verdict)
+
+
+def test_the_corrected_mean_of_ratings_lies_where_people_would_rate() -> None:
+    random = np.random.default_rng(6)
+    quality = random.normal(5, 1, 4000)
+    judged = quality + 1 + random.normal(0, 0.4, 4000)
+    people = np.where(np.arange(4000) < 300, quality + random.normal(0, 0.4, 4000), np.nan)
+    found = numbers(judge(pd.DataFrame({"judge": judged, "h": people}), "judge", "h"))
+    assert found.loc["corrected_mean", "lower"] < quality.mean() < found.loc["corrected_mean", "upper"]
+    assert found.loc["judge_only_mean", "lower"] > quality.mean() + 0.5
+    widths = found["upper"] - found["lower"]
+    assert widths["corrected_mean"] < 0.7 * widths["people_only_mean"]
+
+
+def test_more_labels_decide_where_the_interval_would_end_at_the_threshold() -> None:
+    data = table(200)
+    found = judge(data, "judge", "p0", threshold=0.45, width=0.1)
+    plan = found.extra["precision"].iloc[0]
+    factor = round(plan["n_for_threshold"] / 200, 1)
+    assert plan["n_for_threshold"] > 200
+    repeated = pd.concat([data] * int(np.ceil(factor)), ignore_index=True)
+    many = judge(repeated, "judge", "p0")
+    kappa = row(many, "kappa")
+    assert kappa["lower"] > 0.45 or kappa["upper"] < 0.45
+    times = int(np.ceil(plan["n_for_width"] / 200))
+    wide = row(judge(pd.concat([data] * times, ignore_index=True), "judge", "p0"), "kappa")
+    assert wide["upper"] - wide["lower"] <= 0.1
+    fewer = row(judge(pd.concat([data] * (times - 1), ignore_index=True), "judge", "p0"), "kappa")
+    assert fewer["upper"] - fewer["lower"] > 0.1
+
+
+def test_detectable_differences_are_2_8_standard_errors() -> None:
+    kappa = row(judge(table(1000), "judge", "p0"), "kappa")
+    assert kappa["detectable"] / kappa["std_error"] == pytest.approx(2.8016, abs=0.01)
+
+
+# Tables in which something does not vary or is missing.
+
+
+def few(judged: Sequence[Any], people: Sequence[Any], **options: Any) -> Validation:
+    return judge(pd.DataFrame({"judge": judged, "human": people}), "judge", "human", **options)
+
+
+def test_one_item_has_estimates_and_no_interval_of_kappa() -> None:
+    found = few(["a"], ["a"])
+    assert row(found, "accuracy")["estimate"] == 1.0
+    assert np.isnan(row(found, "kappa")["estimate"])
+    assert any("no value" in sentence for sentence in found.verdict)
+
+
+def test_five_items_in_full_agreement_have_a_wide_interval() -> None:
+    kappa = row(few(list("aabba"), list("aabba")), "kappa")
+    assert kappa["estimate"] == 1.0
+    assert kappa["upper"] == 1.0
+    assert kappa["lower"] < 0.1
+
+
+def test_one_class_alone_has_no_kappa() -> None:
+    found = few(["a"] * 30, ["a"] * 30)
+    assert np.isnan(row(found, "kappa")["estimate"])
+    assert row(found, "accuracy")["lower"] == pytest.approx(proportion_confint(30, 30, method="wilson")[0])
+
+
+def test_a_constant_judge_is_at_chance() -> None:
+    found = few(["a"] * 40, ["a", "b"] * 20)
+    kappa = row(found, "kappa")
+    assert kappa["estimate"] == pytest.approx(0.0)
+    assert kappa["lower"] <= 0.0 <= kappa["upper"]
+    assert any("not clearly better than chance" in sentence for sentence in found.verdict)
+
+
+@pytest.mark.parametrize(
+    ("judged", "people", "problem"),
+    [
+        (["a", "b"], [None, None], "'human' has no answer"),
+        ([None, None], ["a", "b"], "column 'judge' has no answer"),
+        (["a", None], [None, "a"], "no row has answers of both"),
+        (["yes", "no"], ["1", "0"], "no label in common"),
+        ([], [], "no rows"),
+    ],
+)
+def test_tables_without_anything_to_compare_are_refused(
+    judged: list[Any], people: list[Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        few(judged, people)
+
+
+def test_missing_answers_are_excluded_and_counted() -> None:
+    found = few(["a", "b", None, "a", ""], ["a", "b", "b", None, "a"])
+    assert row(found, "accuracy")["n"] == 2
+    assert row(found, "answered")["estimate"] == pytest.approx(0.6)
+    assert found.notes[0].startswith("2 rows without an answer")
+
+
+def test_spellings_of_one_label_count_as_one() -> None:
+    found = few(["Spam ", "OK", "spam", "1.0"], ["spam", "ok", "SPAM", "1"])
+    assert row(found, "accuracy")["estimate"] == 1.0
+    assert any("OK and ok" in note for note in found.notes)
+
+
+def test_labels_can_be_renamed_and_classes_ordered() -> None:
+    found = few(["yes", "no"] * 5, [1, 0] * 5, relabel={"yes": "1", "no": "0"}, positive="1")
+    assert row(found, "accuracy")["estimate"] == 1.0
+    ordered = few(["low", "high"] * 5, ["low", "mid"] * 5, scale="ordinal", classes=["low", "mid", "high"])
+    assert 0 < row(ordered, "weighted_kappa")["estimate"] < 1
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"by": "lang"}, "no column 'lang'"),
+        ({"scale": "ordnal"}, "did you mean 'ordinal'"),
+        ({"scale": "ordinal"}, "these labels have no order"),
+        ({"scale": "interval"}, "contains 'a' in row 1"),
+        ({"positive": "c"}, "the positive class 'c' does not occur"),
+        ({"classes": ["a", "c"]}, "contains 'b' in row 2"),
+        ({"id": "human"}, "cannot name items"),
+        ({"width": 0}, "width is 0"),
+        ({"alpha": 2}, "alpha is 2"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        few(["a", "b"], ["a", "b"], **options)
+
+
+def test_texts_and_many_subgroups_are_refused() -> None:
+    data = pd.DataFrame({"judge": [f"text {k}" for k in range(99)], "human": ["a"] * 99, "by": range(99)})
+    with pytest.raises(InputError, match="99 different labels"):
+        judge(data, "judge", "human")
+    with pytest.raises(InputError, match="99 subgroups"):
+        judge(data.assign(judge="a"), "judge", "human", by="by")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [10, 20, 60])
+@pytest.mark.parametrize(("rate", "right"), [(0.5, 0.9), (0.2, 0.95), (0.5, 0.75)])
+def test_intervals_of_kappa_cover_at_small_sizes(n: int, rate: float, right: float) -> None:
+    random = np.random.default_rng(n)
+    cells = np.array([(1 - rate) * right, (1 - rate) * (1 - right), rate * (1 - right), rate * right])
+    square = cells.reshape(2, 2)
+    chance = square.sum(axis=0) @ square.sum(axis=1)
+    true = (np.trace(square) - chance) / (1 - chance)
+    inside = []
+    for _ in range(400):
+        cell = random.choice(4, n, p=cells)
+        kappa = row(
+            few(np.array(["a", "b"])[cell % 2], np.array(["a", "b"])[cell // 2], classes=["a", "b"]), "kappa"
+        )
+        if np.isfinite(kappa["estimate"]):
+            inside.append(kappa["lower"] <= true <= kappa["upper"])
+    assert np.mean(inside) > 0.9

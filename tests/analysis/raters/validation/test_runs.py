@@ -1,0 +1,199 @@
+"""Two runs on the same items: differences against other packages and hand counts, pairing, limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
+
+from conjury.analysis.numerics.significance import bonett_price, discordance
+from conjury.analysis.raters.validation import Validation, compare_runs, judge
+from conjury.analysis.raters.validation.gates import gates_of, outcomes
+from conjury.inference.errors import InputError
+
+
+def runs(n: int = 200, seed: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Two runs, the second better; people with the first."""
+    random = np.random.default_rng(seed)
+    truth = random.choice(["ok", "spam"], n, p=[0.7, 0.3])
+
+    def answers(right: float) -> np.ndarray:
+        return np.where(random.random(n) < right, truth, random.choice(["ok", "spam"], n))
+
+    first = pd.DataFrame(
+        {"id": range(n), "verdict": answers(0.6), "label": truth, "by": random.choice(["x", "y", "z"], n)}
+    )
+    return first, pd.DataFrame({"id": range(n), "verdict": answers(0.8)})
+
+
+def row(result: Validation, name: str) -> Any:
+    return result.frame.set_index("name").loc[name]
+
+
+def test_flips_and_changes_are_counted() -> None:
+    first, second = runs()
+    found = compare_runs(first, second, "verdict", id="id")
+    changed = first["verdict"] != second["verdict"]
+    assert row(found, "flips")["estimate"] == pytest.approx(changed.mean())
+    crossed = pd.crosstab(first["verdict"], second["verdict"])
+    for _, one in found.extra["changes"].iterrows():
+        assert one["n"] == crossed.loc[one["a"], one["b"]]
+    assert row(found, "kappa_between")["estimate"] == pytest.approx(
+        cohens_kappa(crossed.to_numpy(), return_results=False)
+    )
+
+
+def test_a_difference_in_agreement_has_mcnemars_mid_p_and_the_interval_of_bonett_and_price() -> None:
+    first, second = runs()
+    found = row(compare_runs(first, second, "verdict", "label", id="id"), "accuracy_difference")
+    right = [one["verdict"] == first["label"] for one in (first, second)]
+    only = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
+    exact = mcnemar([[0, only[0]], [only[1], 0]], exact=True).pvalue
+    assert found["p"] < exact < found["p"] + 0.1
+    assert found["estimate"] == pytest.approx((only[1] - only[0]) / 200)
+    _, lower, upper = bonett_price(discordance(right[1].to_numpy(), right[0].to_numpy()), 0.05)
+    assert (found["lower"], found["upper"]) == pytest.approx((lower, upper))
+
+
+def test_kappas_of_both_runs_are_those_of_each_alone_and_their_difference_is_paired() -> None:
+    first, second = runs()
+    found = compare_runs(first, second, "verdict", "label", id="id")
+    each = [judge(one.assign(label=first["label"]), "verdict", "label") for one in (first, second)]
+    for name, one in zip(("kappa_a", "kappa_b"), each, strict=True):
+        assert row(found, name)["estimate"] == pytest.approx(row(one, "kappa")["estimate"])
+        assert row(found, name)["lower"] == pytest.approx(row(one, "kappa")["lower"])
+    difference = row(found, "kappa_difference")
+    gold, *given = (one == "spam" for one in (first["label"], first["verdict"], second["verdict"]))
+    rows = np.random.default_rng(1).integers(0, 200, (600, 200))
+    drawn = [kappas(one.to_numpy()[rows], gold.to_numpy()[rows]) for one in given]
+    assert difference["std_error"] == pytest.approx(np.std(drawn[1] - drawn[0], ddof=1), rel=0.1)
+
+
+def kappas(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Kappa of flags, a sample per row."""
+    chance = x.mean(axis=1) * y.mean(axis=1) + (1 - x.mean(axis=1)) * (1 - y.mean(axis=1))
+    return np.asarray(((x == y).mean(axis=1) - chance) / (1 - chance))
+
+
+def test_levels_of_a_subgroup_are_adjusted_after_holm() -> None:
+    first, second = runs(300)
+    found = compare_runs(first, second, "verdict", "label", id="id", by="by").frame
+    tested = found[found["name"].str.match(r"accuracy_difference\[by=")]
+    assert len(tested) == 3
+    known = multipletests(tested["p"].astype(float), method="holm")[1]
+    assert tested["p_adjusted"].astype(float).tolist() == pytest.approx(known.tolist())
+
+
+def test_equivalence_of_ratings_is_that_of_two_one_sided_tests() -> None:
+    random = np.random.default_rng(3)
+    first = pd.DataFrame({"score": random.normal(50, 9, 80).round(1)})
+    second = first + random.normal(0.2, 2, (80, 1)).round(1)
+    found = row(compare_runs(first, second, "score", margin=1.0), "mean_difference")
+    known = ttost_paired(second["score"].to_numpy(), first["score"].to_numpy(), -1.0, 1.0)[0]
+    assert found["p_equivalence"] == pytest.approx(known)
+    assert found["margin"] == 1.0
+
+
+def test_the_same_answers_twice_are_equivalent_and_never_different() -> None:
+    first, _ = runs()
+    found = compare_runs(first, first, "verdict", "label", id="id")
+    assert row(found, "flips")["estimate"] == 0.0
+    assert row(found, "accuracy_difference")["estimate"] == 0.0
+    assert row(found, "accuracy_difference")["p"] == 1.0
+    assert row(found, "accuracy_difference")["p_equivalence"] < 0.001
+    assert "equivalent within 5.0%" in " ".join(found.verdict)
+
+
+def test_items_are_paired_by_id_and_repeats_in_their_order() -> None:
+    first = pd.DataFrame({"id": ["a", "a", "b", "c"], "v": ["x", "y", "x", "y"]})
+    second = pd.DataFrame({"id": ["d", "b", "a", "a"], "v": ["y", "x", "x", "x"]})
+    found = compare_runs(first, second, "v", id="id")
+    assert row(found, "flips")["n"] == 3
+    assert row(found, "flips")["estimate"] == pytest.approx(1 / 3)
+    assert row(found, "flips")["clusters"] == 2
+    assert "1 row of A without a partner: excluded." in found.notes
+    assert "1 row of B without a partner: excluded." in found.notes
+
+
+def test_clusters_widen_intervals() -> None:
+    first, second = runs(100)
+    repeated = {"id": range(400), "text": [*range(100)] * 4}
+    many = [pd.concat([one] * 4, ignore_index=True).assign(**repeated) for one in (first, second)]
+    once = row(compare_runs(first, second, "verdict", "label", id="id"), "kappa_difference")
+    clustered = row(compare_runs(*many, "verdict", "label", id="id", cluster="text"), "kappa_difference")
+    naive = row(compare_runs(*many, "verdict", "label", id="id"), "kappa_difference")
+    assert clustered["std_error"] == pytest.approx(once["std_error"])
+    assert naive["std_error"] < 0.6 * once["std_error"]
+
+
+@pytest.mark.parametrize(
+    ("second", "options", "problem"),
+    [
+        ({"id": ["q"], "verdict": ["ok"]}, {"id": "id"}, "no item of column 'id' in common"),
+        ({"verdict": ["ok"]}, {"id": "id"}, "no column 'id'"),
+        ({"verdict": ["ok"]}, {}, "cannot be paired by their order"),
+        ({"id": [0], "answer": ["ok"]}, {"id": "id"}, "no column 'verdict'"),
+        ({"id": [None], "verdict": ["ok"]}, {"id": "id"}, "empty in row 1"),
+        ({"id": [0], "verdict": ["ok"]}, {"id": "id", "margin": 0.0}, "margin is 0"),
+        ({"id": [0], "verdict": ["ok"]}, {"id": "id", "by": "bay"}, "did you mean 'by'"),
+        ({"id": [0], "verdict": [None]}, {"id": "id"}, "no item that both answered"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(
+    second: dict[str, Any], options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        compare_runs(runs(20)[0], pd.DataFrame(second), "verdict", **options)
+
+
+def test_a_single_pair_has_no_verdict_on_differences() -> None:
+    one = pd.DataFrame({"id": [1], "verdict": ["a"], "label": ["a"]})
+    found = compare_runs(one, one, "verdict", "label", id="id")
+    assert row(found, "flips")["estimate"] == 0.0
+    assert len(found.verdict) >= 2
+
+
+# Limits for continuous integration.
+
+
+def test_limits_are_met_or_not_by_any_number_of_the_page() -> None:
+    first, _ = runs()
+    found = judge(first, "verdict", "label", by="by")
+    kappa = row(found, "kappa")
+    gates = gates_of(
+        ["kappa.lower=0.9", f"kappa={kappa['estimate']}", "recall[spam].n=5", "accuracy[by=x].upper=0.1"],
+        ["kappa.upper=0.95", "accuracy.std_error=0.001"],
+    )
+    assert [one.passes for one in outcomes(found, gates)] == [False, True, True, True, True, False]
+    assert "FAILS: kappa.lower" in str(outcomes(found, gates)[0])
+
+
+def test_a_limit_without_a_value_fails() -> None:
+    found = judge(pd.DataFrame({"a": ["x"], "b": ["x"]}), "a", "b")
+    assert [one.passes for one in outcomes(found, gates_of(["kappa.lower=0"], ["kappa.upper=1"]))] == [
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("kapa.lower=0.6", "did you mean 'kappa'"),
+        ("kappa.lowr=0.6", "did you mean 'lower'"),
+        ("kappa.lower", "is no limit"),
+        ("kappa.lower=high", "is no limit"),
+        ("=0.5", "is no limit"),
+        ("kappa.p_equivalence=0.5", "has no p_equivalence"),
+    ],
+)
+def test_unknown_limits_are_refused(text: str, problem: str) -> None:
+    found = judge(runs()[0], "verdict", "label")
+    with pytest.raises(InputError, match=problem):
+        outcomes(found, gates_of([text], []))

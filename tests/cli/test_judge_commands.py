@@ -1,0 +1,119 @@
+"""``conjury judge`` and ``conjury compare-runs``: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from conjury.inference.tables.files import EXAMPLES
+
+Run = Callable[..., Any]
+HOSTILE = "<script>alert(1)</script>\x1b[31m"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for file in (EXAMPLES / "judge").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    frame = pd.DataFrame({"verdict": [HOSTILE, "ok"] * 20, "label": [HOSTILE, "ok"] * 15 + ["ok"] * 10})
+    frame.to_csv(tmp_path / "hostile.csv", index=False)
+    return tmp_path
+
+
+def test_a_judge_is_compared_with_people_in_one_page(place: Path, conjury: Run) -> None:
+    ended = conjury("judge comments.csv --human ann,ben,eva --by language", cwd=place)
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert lines[0] == "comments.csv: 240 rows"
+    assert lines[1] == ("  judge: 'verdict'; people: 'ann', 'ben', 'eva'; scale: nominal (guessed judge)")
+    for heading in ("Agreement with people", "Subgroups", "Replacement test", "How many labels"):
+        assert any(line.startswith(heading) for line in lines)
+    assert any("passes the replacement test" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("--fail-under kappa.lower=0.4", 0),
+        ("--fail-under kappa.lower=0.6", 1),
+        ("--fail-under kappa.lower=0.4 --fail-under accuracy.lower=0.9", 1),
+        ("--fail-over rate_difference[toxic].upper=0.2", 0),
+        ("--fail-over rate_difference[toxic]=0.01", 1),
+    ],
+)
+def test_a_limit_that_is_not_met_ends_with_1(place: Path, conjury: Run, arguments: str, code: int) -> None:
+    ended = conjury(f"judge comments.csv --human ann,ben,eva {arguments}", cwd=place)
+    assert ended.code == code
+    assert ("FAILS" in ended.out) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (
+            "judge comments.csv",
+            "language, ann, ben, eva could be that of people; name one or more with --human",
+        ),
+        ("judge comments.csv --human anne", "there is no column 'anne' (did you mean 'ann'?)"),
+        (
+            "judge comments.csv --human ann --fail-under kapa=1",
+            "there is no estimate 'kapa' (did you mean 'kappa'?)",
+        ),
+        ("judge comments.csv --human ann --html page.pdf", "name a file that ends in .html"),
+        ("judge coments.csv --human ann", "did you mean 'comments.csv'?"),
+        ("judge comments.csv --human ann --judge comment", "different labels"),
+        (
+            "compare-runs comments.csv new_prompt.csv --id ids",
+            "there is no column 'ids' (did you mean 'id'?)",
+        ),
+        ("compare-runs comments.csv new_prompt.csv --names one", "give two names"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_ends_with_2(
+    place: Path, conjury: Run, arguments: str, problem: str
+) -> None:
+    ended = conjury(arguments, cwd=place)
+    assert ended.code == 2
+    assert problem in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_json_has_every_number_of_the_page(place: Path, conjury: Run) -> None:
+    ended = conjury("judge comments.csv --human ann --json --fail-under kappa.lower=0.9", cwd=place)
+    assert ended.code == 1
+    record = json.loads(ended.out)
+    kappa = next(one for one in record["estimates"] if one["name"] == "kappa")
+    assert kappa["lower"] < kappa["estimate"] < kappa["upper"]
+    assert record["gates"][0]["passes"] is False
+    assert record["verdict"][0].startswith("The judge gives the people's label in ")
+    assert {one["measure"] for one in record["precision"]} == {"kappa", "accuracy"}
+
+
+def test_two_runs_are_compared_by_item(place: Path, conjury: Run) -> None:
+    ended = conjury("compare-runs comments.csv new_prompt.csv --human ann,ben,eva --by language", cwd=place)
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert lines[0] == "comments against new_prompt: 240 pairs"
+    assert "items: 'id'" in lines[1]
+    assert any("neither different nor equivalent" in line for line in lines)
+    gated = conjury("compare-runs comments.csv new_prompt.csv --fail-over flips.upper=0.05", cwd=place)
+    assert gated.code == 1
+
+
+def test_what_a_file_contains_neither_runs_nor_moves_the_cursor(place: Path, conjury: Run) -> None:
+    ended = conjury("judge hostile.csv --html page.html", cwd=place)
+    assert ended.code == 0
+    assert "\x1b" not in ended.out
+    page = (place / "page.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "&lt;script&gt;" in page
+    assert "<svg" in page
+    again = conjury("compare-runs hostile.csv hostile.csv --html runs.html", cwd=place)
+    assert again.code == 0
+    assert "<script" not in (place / "runs.html").read_text(encoding="utf-8")

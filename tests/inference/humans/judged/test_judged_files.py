@@ -1,0 +1,240 @@
+"""Files of judged items: what other programs write, columns that are guessed, hostile content."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.humans.judged import Judged, read_judged
+from conjury.inference.humans.judged.columns import columns_of, item_column
+
+SAMPLE = {
+    "doc_id": 0,
+    "doc": {"question": "Is it spam?", "meta": {"lang": "en"}},
+    "target": "spam",
+    "arguments": {"gen_args_0": {"arg_0": "Is it spam?", "arg_1": {"until": ["\n"]}}},
+    "resps": [["It is spam."]],
+    "filtered_resps": [" spam\n"],
+    "filter": "none",
+    "metrics": ["exact_match"],
+    "doc_hash": "1",
+    "prompt_hash": "2",
+    "target_hash": "3",
+    "exact_match": 1.0,
+}
+COMPONENTS = [
+    {"pass": True, "score": 1, "reason": "", "assertion": {"type": "llm-rubric", "value": "polite"}},
+    {"pass": False, "score": 0, "reason": "Manual result", "assertion": {"type": "human"}},
+    {
+        "pass": True,
+        "score": 1,
+        "reason": "",
+        "componentResults": [{"pass": True, "assertion": {"type": "contains"}}],
+    },
+]
+RESULT = {
+    "promptIdx": 0,
+    "testIdx": 3,
+    "testCase": {"vars": {"text": "hi"}, "metadata": {"lang": "en"}},
+    "provider": {"id": "openai:gpt-5-mini", "label": ""},
+    "prompt": {"raw": "Answer {{text}}", "label": "short"},
+    "vars": {"text": "hi"},
+    "response": {"output": "Hello."},
+    "failureReason": 0,
+    "success": False,
+    "score": 0.5,
+    "namedScores": {"tone": 0.7},
+    "gradingResult": {"pass": False, "score": 0.5, "reason": "", "componentResults": COMPONENTS},
+}
+
+
+def lines(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return path
+
+
+def test_samples_of_lm_eval_have_answers_and_targets(tmp_path: Path) -> None:
+    samples = [SAMPLE, {**SAMPLE, "doc_id": 1, "filtered_resps": [], "target": "ok"}]
+    found = read_judged(lines(tmp_path / "samples_spam_2026.jsonl", samples))
+    assert (found.judge, found.human, found.id, found.program) == (
+        "answer",
+        "target",
+        "doc_id",
+        "samples of lm-eval",
+    )
+    assert found.frame["answer"].fillna("none").tolist() == ["spam", "none"]
+    assert found.frame["target"].tolist() == ["spam", "ok"]
+    assert found.frame["doc.meta.lang"].tolist() == ["en", "en"]
+    assert found.frame["exact_match"].tolist() == [1.0, 1.0]
+
+
+def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path: Path) -> None:
+    likely = [[-3.5, False], [-0.5, True], [-9.0, False]]
+    as_text = [[["-0.1", "True"]], [["-0.5", "False"]]]
+    samples = [
+        {**SAMPLE, "filtered_resps": likely, "target": "1"},
+        {**SAMPLE, "filtered_resps": as_text, "target": "0"},
+    ]
+    assert read_judged(lines(tmp_path / "s.jsonl", samples)).frame["answer"].tolist() == ["1", "0"]
+
+
+def test_of_several_filters_of_lm_eval_the_last_is_read(tmp_path: Path) -> None:
+    samples = [
+        {**SAMPLE, "filter": name, "filtered_resps": [text]}
+        for name, text in (("strict-match", "[invalid]"), ("flexible-extract", "spam"))
+    ]
+    found = read_judged(lines(tmp_path / "s.jsonl", samples))
+    assert found.frame["answer"].tolist() == ["spam"]
+    assert "strict-match, flexible-extract" in found.notes[0]
+
+
+@pytest.mark.parametrize("form", ["json", "older", "jsonl"])
+def test_output_of_promptfoo_has_grades_by_models_and_people(tmp_path: Path, form: str) -> None:
+    if form == "jsonl":
+        path = lines(tmp_path / "output.jsonl", [RESULT])
+    else:
+        inner = {"version": 3, "prompts": [], "results": [RESULT], "stats": {}}
+        content = {"evalId": "x", "results": inner, "config": {}} if form == "json" else inner
+        path = tmp_path / "output.json"
+        path.write_text(json.dumps(content), encoding="utf-8")
+    found = read_judged(path)
+    row = found.frame.iloc[0]
+    assert (found.judge, found.human, found.id) == ("llm-rubric", "human", "test")
+    assert (row["llm-rubric"], row["human"], row["contains"], row["passed"]) == (
+        "pass",
+        "fail",
+        "pass",
+        "fail",
+    )
+    assert (row["vars.text"], row["metadata.lang"], row["named.tone"]) == ("hi", "en", 0.7)
+    assert (row["provider"], row["prompt"], row["test"]) == ("openai:gpt-5-mini", "short", 3)
+
+
+def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"verdict": ["a", "b"], "label": ["a", None]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with gzip.open(tmp_path / "t.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(one) + "\n" for one in frame.to_dict("records"))
+    (tmp_path / "t.json").write_text(json.dumps(frame.to_dict("records")), encoding="utf-8")
+    for name in ("t.parquet", "t.csv", "t.jsonl.gz", "t.json"):
+        found = read_judged(tmp_path / name).frame
+        assert found["verdict"].tolist() == ["a", "b"]
+        assert found["label"].isna().tolist() == [False, True]
+
+
+@pytest.mark.long
+def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
+    inspect_ai = pytest.importorskip("inspect_ai")
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import match, model_graded_qa
+
+    def canned(name: str, text: str) -> Any:
+        answer = ModelOutput.from_content(f"mockllm/{name}", text)
+        answer.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return get_model(f"mockllm/{name}", custom_outputs=[answer] * 9)
+
+    samples = [Sample(id=k, input="Say x.", target="x", metadata={"human": "C"}) for k in range(3)]
+    scorers = [match(), model_graded_qa(model=canned("judge", "GRADE: C"))]
+    task = inspect_ai.Task(dataset=samples, scorer=scorers)
+    inspect_ai.eval(task, model=canned("writer", "x"), log_dir=str(tmp_path), display="none")
+    found = read_judged(tmp_path)
+    assert len(found.frame) == 3
+    assert (found.judge, found.id) == ("score_model_graded_qa", "id")
+    assert columns_of(found, None, ()).human == ("metadata_human",)
+    assert found.frame["score_match"].tolist() == ["C"] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.txt", "x", "end in .csv"),
+        ("a.csv", "", "the file is empty"),
+        ("a.csv", "verdict;label\na;b\n", "not separated by commas"),
+        ("a.csv", "a,a\n1,2\n", "occurs twice"),
+        ("a.jsonl", "", "no rows"),
+        ("a.jsonl", "{\n", "line 1 is not valid JSON"),
+        ("a.jsonl", "[1]\n", "row 1 is no JSON object"),
+        ("a.jsonl", "[" * 500 + "]" * 500, "nested more than 100"),
+        ("a.json", "3", "no list of rows"),
+        ("a.json", '{"a": 1}', "neither a list of rows nor the output of promptfoo"),
+        ("a.json", '{"results": {"results": [4]}}', "row 1 is no JSON object"),
+        ("a.jsonl", '{"doc_id": 1, "target": "a", "resps": []}\n{"doc_id": 2}', "sample 2 has no"),
+    ],
+)
+def test_damaged_files_are_refused_in_one_sentence(
+    tmp_path: Path, name: str, content: str, problem: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=problem):
+        read_judged(tmp_path / name)
+
+
+def test_other_encodings_and_missing_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_judged(tmp_path / "a.jsonl")
+    (tmp_path / "verdicts.csv").write_text("a\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"did you mean 'verdicts\.csv'"):
+        read_judged(tmp_path / "verdict.csv")
+
+
+def guessed(*names: str, **given: Any) -> Any:
+    frame = pd.DataFrame({name: ["a", "b", "a"] for name in names})
+    return columns_of(Judged(frame, "t.csv"), given.get("judge"), given.get("human", ()))
+
+
+@pytest.mark.parametrize(
+    ("names", "judge", "human"),
+    [
+        (("id", "verdict", "label"), "verdict", ("label",)),
+        (
+            ("text", "llm_judge", "human_1", "human_2", "human_3"),
+            "llm_judge",
+            ("human_1", "human_2", "human_3"),
+        ),
+        (("Judge", "Gold Label", "lang"), "Judge", ("Gold Label",)),
+        (("gpt-5-mini", "expert"), "gpt-5-mini", ("expert",)),
+        (("prediction", "annotator_a", "annotator_b"), "prediction", ("annotator_a", "annotator_b")),
+    ],
+)
+def test_columns_are_guessed_by_their_names(
+    names: tuple[str, ...], judge: str, human: tuple[str, ...]
+) -> None:
+    found = guessed(*names)
+    assert (found.judge, found.human) == (judge, human)
+    assert len(found.guessed) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "problem"),
+    [
+        (("verdict", "judge", "label"), {}, "verdict, judge could be that of the judge"),
+        (("verdict", "label", "gold"), {}, "label, gold could be that of people"),
+        (("a", "b"), {}, "a, b could be that of the judge; name it with --judge"),
+        (("a", "b"), {"judge": "a"}, "b might be that of people"),
+        (("gpt_a", "claude_b", "label"), {}, "gpt_a, claude_b could be"),
+        (("verdict", "rater_1", "rater_2", "expert_1", "expert_2"), {}, "could be that of people"),
+    ],
+)
+def test_columns_that_could_be_several_are_refused_with_the_candidates(
+    names: tuple[str, ...], given: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        guessed(*names, **given)
+
+
+def test_texts_are_no_labels_and_items_are_named_by_id() -> None:
+    frame = pd.DataFrame(
+        {"item_id": range(99), "judge": [f"a long text {k}" for k in range(99)], "label": ["a"] * 99}
+    )
+    assert item_column(frame) == "item_id"
+    with pytest.raises(InputError, match=r"label might be that of the judge"):
+        columns_of(Judged(frame, "t.csv"), None, ())
