@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from conjury.analysis.conjoint import power as power
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
+    from conjury.analysis.raters.validation import compare_runs as compare_runs
+    from conjury.analysis.raters.validation import judge as judge
     from conjury.inference.collecting import collect as collect
     from conjury.inference.study import load_any_study as load_any_study
 
@@ -29,6 +31,7 @@ ROOMS = {
     "analysis.checks": ("check_collected", "diagnose"),
     "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "mm", "mm_diffs", "power"),
     "analysis.raters": ("agreement", "alt_test"),
+    "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),
 }

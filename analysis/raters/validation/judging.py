@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted
+from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
 from ...results import Result
@@ -40,6 +41,7 @@ class Validation(Result):
         return tuple(self.settings["verdict"])
 
 
+@any_frame
 def judge(
     table: pd.DataFrame,
     judge: str,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
 from ...numerics.significance import bonett_price, discordance, mid_p, two_one_sided
@@ -27,6 +28,7 @@ FURTHER = ("margin", "p_equivalence")
 ONES = (0.0, 1.0)
 
 
+@any_frame
 def compare_runs(
     first: pd.DataFrame,
     second: pd.DataFrame,

@@ -73,7 +73,7 @@ class Served:
         int | None,
         typer.Option(
             min=1,
-            help=f"Participations that are wanted; else the run's or study's, of a demonstration up to {DEMO}.",
+            help=f"People wanted; else the run's or study's, of a demonstration up to {DEMO}.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None

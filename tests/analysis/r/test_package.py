@@ -1,4 +1,4 @@
-"""The R package in R/: it installs, passes R's own check, its pages are those of its sources, and its guide runs."""
+"""The R package in R/: it installs, passes the check of R, its pages follow its sources, its guide runs."""
 
 from __future__ import annotations
 
