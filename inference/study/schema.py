@@ -68,6 +68,7 @@ def study_schema() -> dict[str, Any]:
     return tidy
 
 
+@cache
 def schema_text() -> str:
     """Return the schema as the text of its file."""
     return json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"

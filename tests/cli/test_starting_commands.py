@@ -24,6 +24,11 @@ NAMES = ["minimal", "hiring", "product", "moderation", "ratings", "labels", "pre
 SCREEN = (40, 130)  # lines, and characters of a line
 
 
+def further(name: str) -> list[pytest.MarkDecorator]:
+    """Templates of a kind that another one tries by default are tried in the long lane."""
+    return [] if name in ("ratings", "labels") else [pytest.mark.long]
+
+
 def test_init_alone_lists_the_templates(done, tmp_path):
     listing = done("init", cwd=tmp_path).splitlines()
     assert [line.partition(":")[0] for line in listing[:-1]] == NAMES
@@ -31,7 +36,9 @@ def test_init_alone_lists_the_templates(done, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [*NAMES[:1], *(pytest.param(name, marks=further(name)) for name in NAMES[1:])]
+)
 def test_a_template_is_a_study_without_problems_beside_a_schema_and_a_readme_of_one_screen(
     conjury, done, tmp_path, name
 ):
