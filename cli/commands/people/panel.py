@@ -73,7 +73,7 @@ class Served:
         int | None,
         typer.Option(
             min=1,
-            help=f"Participations that are wanted; else the run's or study's, of a demonstration up to {DEMO}.",
+            help=f"Participations that are wanted; else those of the run or study, at most {DEMO} with --demo.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
