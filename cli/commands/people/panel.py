@@ -73,7 +73,7 @@ class Served:
         int | None,
         typer.Option(
             min=1,
-            help=f"Participations that are wanted; else those of the run or study, at most {DEMO} with --demo.",
+            help=f"Participations wanted; else those of the run or study, with --demo at most {DEMO}.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
