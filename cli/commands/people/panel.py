@@ -73,7 +73,7 @@ class Served:
         int | None,
         typer.Option(
             min=1,
-            help=f"People wanted; else the run's or study's, of a demonstration up to {DEMO}.",
+            help=f"Participations wanted; else those of the run or study, with --demo at most {DEMO}.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
