@@ -7,14 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from .answered import ACTIVE, FINISHED, LEFT
 from .plan import PanelPlan, panel_name_of
 from .storage.reading import Stored
-
-FINISHED, ACTIVE, LEFT = "finished", "active", "left"
-STATES = (
-    *(FINISHED, ACTIVE, LEFT),
-    *("timed_out", "failed_checks", "screened_out", "full", "declined"),
-)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from ..steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
 from .languages import Catalogue, accepted, load_catalogues
-from .pages import STATIC, Answered, Page, pair_layout, render, render_step
+from .pages import Answered, Page, render, render_step
 from .researcher import Researcher
 from .security import (
     BodyLimit,
@@ -36,6 +36,7 @@ from .security import (
     is_form_token,
     new_session,
 )
+from .templates import STATIC, pair_layout
 
 COOKIE = "conjury_panel"
 COOKIE_AGE = 30 * 24 * 60 * 60  # seconds
