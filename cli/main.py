@@ -28,6 +28,7 @@ from .commands.runs import ledger, parse, retry, status
 from .commands.simulate import simulate
 from .commands.starting.installed import doctor, example
 from .commands.trial import trial
+from .commands.view import view
 from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb
@@ -58,6 +59,7 @@ app.command()(export)
 app.command()(perturb)
 app.command()(render)
 app.command()(gallery)
+app.command()(view)
 app.command()(design)
 app.command()(collect)
 app.command()(status)

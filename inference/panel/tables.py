@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 
 from ..design.profiles import factor
 from ..study.models import Study
+from ..tables.columns import as_text
 from ..tables.files import write_table
 from ..tables.schema import JUDGE_KINDS, validate
 from .answered import (
@@ -176,7 +178,7 @@ def ratings_agree(judgments: pd.DataFrame) -> pd.DataFrame:
     keys = ["judge_id", "item_id", "dimension"]
     first, again = (judgments.loc[judgments["sample"] == n, [*keys, "value"]] for n in (1, 2))
     both = again.merge(first, on=keys, suffixes=("", "_first"))
-    same = astext_column(both["value"]) == astext_column(both["value_first"])
+    same = as_text(both["value"]) == as_text(both["value_first"])
     return pd.DataFrame({"judge_id": both["judge_id"], "same": same.to_numpy(dtype=bool)})
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..tables.schema import POSITIONS
+from ...tables.schema import POSITIONS
 from .answers import PUT, Answers
 
 Mask = npt.NDArray[np.bool_]
@@ -104,10 +104,8 @@ def flips(rows: pd.DataFrame, tasks: Mapping[int, pd.DataFrame], options: Sequen
         second = (own["value"] == options[1]).to_numpy(dtype=bool)
         profile = pd.Series(np.where(second, which["B"], which["A"]), index=own.index)
         keys = ["judge_id", "prompt_id", "sample", *[name for name in _put(own) if name != "option_order"]]
-        group = own.assign(pair=which["original"].to_numpy()).groupby(
-            ["pair", *keys], sort=False, dropna=False
-        )
-        numbers = group.ngroup().to_numpy()
+        paired = own.assign(pair=which["original"].to_numpy())
+        numbers = paired.groupby(["pair", *keys], sort=False, dropna=False).ngroup().to_numpy()
         if len(numbers):
             marked[at] = _several(numbers, profile) & _several(numbers, own["subject"])
     return marked

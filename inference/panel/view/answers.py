@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..tables.columns import as_text
-from ..tables.schema import STATUSES
+from ...tables.columns import as_text
+from ...tables.schema import STATUSES
 from .sources import Run, Tables
 
 Mask = npt.NDArray[np.bool_]

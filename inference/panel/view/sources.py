@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..collecting.runs import RunFolder, check_study, study_facts
-from ..design.drawn import DrawnDesign
-from ..errors import InputError
-from ..ledger import Ledger
-from ..panel.answered import FOLDER as PEOPLE
-from ..study.load import list_studies, load_any_study
-from ..study.models import AnyStudy, ItemStudy, Study
-from ..tables.files import read_table
-from ..tables.schema import fields_of, require_columns
+from ...collecting.runs import RunFolder, check_study, study_facts
+from ...design.drawn import DrawnDesign
+from ...errors import InputError
+from ...ledger import Ledger
+from ...study.load import list_studies, load_any_study
+from ...study.models import AnyStudy, ItemStudy, Study
+from ...tables.files import read_table
+from ...tables.schema import fields_of, require_columns
+from ..answered import FOLDER as PEOPLE
 
 LABELS = "labels"  # folder of a run with a folder for each person who labelled in `conjury view`
 ANSWERS = ("responses", "judgments")
