@@ -94,7 +94,7 @@ def flips(rows: pd.DataFrame, tasks: Mapping[int, pd.DataFrame], options: Sequen
     """
     marked = np.zeros(len(rows), dtype=bool)
     choice = (rows["dimension"] == "choice").to_numpy(dtype=bool, na_value=False)
-    choice &= rows["value"].isin(list(options)).to_numpy()
+    choice = choice & rows["value"].isin(list(options)).to_numpy(dtype=bool)
     for run, table in tasks.items():
         pairs = _pairs(table)
         at = np.flatnonzero(choice & (rows["run"] == run).to_numpy())
