@@ -136,5 +136,5 @@ def _fired(folder: Path, named: bool) -> Iterator[Fired]:
         for record in read_table(battery).to_dict("records"):
             path = battery.with_name(f"{CHECKED}{record['name']}{EVIDENCE}.parquet")
             if path.is_file():
-                texts = (str(record[name]) for name in ("code", "title", "finding"))
-                yield Fired(*texts, read_table(path))
+                code, title, finding = (str(record[name]) for name in ("code", "title", "finding"))
+                yield Fired(code, title, finding, read_table(path))

@@ -1,4 +1,4 @@
-"""Runs to be viewed: answers of every kind, hostile texts, people's answers, pictures; browsers of their pages."""
+"""Runs to be viewed: answers of every kind, people's answers, pictures; and browsers of their pages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import uvicorn
 from fakes.studies import RATINGS, items, requests_of, towns, write_study
@@ -25,8 +26,7 @@ from conjury.inference.ledger.exchanges import Outcome
 from conjury.inference.panel.view.answers import gather
 from conjury.inference.panel.view.app import make_app
 from conjury.inference.panel.view.filters import Collection, Fired
-from conjury.inference.panel.view.labels import Event, label_tables
-from conjury.inference.panel.view.labels import Pairs
+from conjury.inference.panel.view.labels import Event, Pairs, label_tables
 from conjury.inference.panel.view.sources import open_sources
 from conjury.inference.panel.web.serving import opened
 from conjury.inference.study import load_any_study
@@ -34,7 +34,14 @@ from conjury.inference.tables import write_table
 
 SECRET = b"s" * 32
 HERE = {"base_url": "http://127.0.0.1"}
-TEXTS = ["A", "B", '{"choice": "A"}', "I'm sorry, but I can't help with that.", "", "Neither of them, I think."]
+TEXTS = [
+    "A",
+    "B",
+    '{"choice": "A"}',
+    "I'm sorry, but I can't help with that.",
+    "",
+    "Neither of them, I think.",
+]
 
 
 def completion(text: str) -> bytes:
@@ -152,3 +159,31 @@ def send_label(client: TestClient, fields: dict[str, str], **changed: str) -> An
     html = client.get("/label").text
     own = {"token": hidden(html, "token"), "step": hidden(html, "step")}
     return client.post("/label", data={**own, **{f"a.{k}": v for k, v in fields.items()}, **changed})
+
+
+def many_answers(folder: Path, n: int) -> tuple[Path, Path]:
+    """Write a run with so many answers of two judges under two prompts, without a ledger."""
+    content = towns()
+    study, run = write_study(folder / "towns", content), folder / "runs" / "towns"
+    known = load_any_study(study)
+    design = RunFolder(run).draw(known, n // 4, 0.0, None)  # type: ignore[arg-type]
+    tasks = design.tasks["task_id"].iloc[::2].to_numpy()
+    rng = np.random.default_rng(1)
+    text = rng.choice(["A", "B", "I would choose B, since it is large.", ""], n, p=[0.45, 0.45, 0.05, 0.05])
+    value = pd.Series(text).map({"A": "A", "B": "B", "I would choose B, since it is large.": "B"})
+    asked = pd.DataFrame(
+        {
+            "judge_id": np.repeat(["judge", "other"], n // 2),
+            "judge_kind": "model",
+            "task_id": np.tile(np.repeat(tasks, 2), 2),
+            "prompt_id": np.tile(["plain", "strict"], n // 2),
+            "sample": 1,
+            "request_key": [f"{number:032x}" for number in range(n)],
+        }
+    )
+    created = pd.Timestamp("2026-01-01", tz="UTC")
+    write_table(asked.assign(study="towns", text=text, created=created), run / "responses.parquet")
+    status = pd.Series(np.where(value.isna(), "empty", "ok"))
+    judged = asked.assign(dimension="choice", value=value, status=status, rule="choice/lenient@1")
+    write_table(judged, run / "judgments.parquet")
+    return study, run

@@ -76,8 +76,8 @@ class Answers:
     @cached_property
     def by_task(self) -> dict[str, Numbers]:
         """Numbers of the answers to each task."""
-        groups: dict[str, Numbers] = self.frame.groupby("task", sort=False).indices
-        return groups
+        groups = self.frame.groupby("task", sort=False).indices
+        return {str(task): np.asarray(numbers, dtype=np.int64) for task, numbers in groups.items()}
 
 
 def gather(runs: Sequence[Run]) -> Answers:

@@ -170,7 +170,7 @@ class Pages:
         numbers, hidden = self._numbers(request, query)
         pages = max(-(-len(numbers) // PAGE), 1)
         page = min(_number(request.query_params.get("page", "1")) or 1, pages)
-        rows = self.renderer.rows(numbers[(page - 1) * PAGE : page * PAGE])
+        rows = self.renderer.rows(numbers[(page - 1) * PAGE : page * PAGE].tolist())
         html = self.renderer.page(
             "list.html.j2",
             query=query,

@@ -122,7 +122,8 @@ class Contents:
         return dict(zip(names, map(tuple, sides.tolist()), strict=True))
 
     def _rows_of_profiles(self, run: int, table: str) -> pd.Index[Any]:
-        return pd.Index(getattr(self._runs[run].design, table)["profile_id"].astype(int))
+        rows: pd.DataFrame = getattr(self._runs[run].design, table)
+        return pd.Index(rows["profile_id"].astype("int64").to_numpy())
 
     def _levels(self, run: int, numbers: Sequence[int]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Attributes and their levels in words, one for each profile."""

@@ -26,6 +26,7 @@ from .sources import Sources
 NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text")
 KINDS = {"people": "human", "models": "model"}  # judges as a group
 ORDERS = ("asked", "judge", "task", "value", "length", "seconds")
+APART = "\x1f"
 FEW = 30  # values of a column of items that can be chosen
 Filter = tuple[str, str]
 
@@ -126,7 +127,7 @@ class Collection:
             return np.asarray((frame["prompt_id"] == value).to_numpy(dtype=bool, na_value=False))
         if name == "status":
             bit = STATUSES.index(value) if value in STATUSES else len(STATUSES)
-            return (self.answers.statuses >> bit) & 1 == 1
+            return np.asarray((self.answers.statuses >> bit) & 1 == 1)
         if name == "mark":
             return self.marks.get(value, np.zeros(len(frame), dtype=bool))
         if name == "check":
@@ -247,8 +248,9 @@ def _texts(answers: Answers, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
     return {name: as_text(answers.frame[name]) for name in names}
 
 
-def _joined(columns: Sequence[pd.Series[Any]]) -> Any:
-    return columns[0].str.cat(list(columns[1:]), sep="\x1f", na_rep="")
+def _joined(columns: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
+    """Values of columns side by side as one text per row."""
+    return pd.Series([APART.join(row) for row in zip(*(one.fillna("") for one in columns), strict=True)])
 
 
 def read_filters(texts: Iterable[str], collection: Collection) -> tuple[Filter, ...]:

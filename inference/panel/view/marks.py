@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ...tables.schema import POSITIONS
-from .answers import PUT, Answers
+from .answers import PUT, Answers, Mask, Numbers
 
-Mask = npt.NDArray[np.bool_]
 MARKS = {
     "judges": "Judges disagree",
     "people": "Most people answered otherwise",
@@ -60,11 +59,16 @@ def differs(rows: pd.DataFrame, within: list[str], between: str) -> Mask:
     """
     if rows.empty:
         return np.zeros(0, dtype=bool)
-    group = rows.groupby(within, sort=False, dropna=False).ngroup().to_numpy()
+    group = _groups(rows, within)
     return _several(group, rows["value"]) & _several(group, rows[between])
 
 
-def _several(group: npt.NDArray[np.int64], values: pd.Series) -> Mask:  # type: ignore[type-arg]
+def _groups(rows: pd.DataFrame, keys: list[str]) -> Numbers:
+    """Number of the group of each row, shape (rows,)."""
+    return np.asarray(rows.groupby(keys, sort=False, dropna=False).ngroup().to_numpy(), dtype=np.int64)
+
+
+def _several(group: Numbers, values: pd.Series[Any]) -> Mask:
     """Whether the group of a row has several distinct values, shape (rows,)."""
     codes = pd.factorize(values, use_na_sentinel=False)[0]
     top = np.full(group.max() + 1, -1, dtype=np.int64)
@@ -80,8 +84,7 @@ def most_people_differ(rows: pd.DataFrame) -> Mask:
         return np.zeros(0, dtype=bool)
     human = (rows["judge_kind"] == "human").to_numpy(dtype=bool, na_value=False)
     keys = ["task", "dimension"]
-    thing = rows.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()
-    same = rows.groupby([*keys, "value"], sort=False, dropna=False).ngroup().to_numpy()
+    thing, same = _groups(rows, keys), _groups(rows, [*keys, "value"])
     people = np.bincount(thing, weights=human)[thing]
     agreeing = np.bincount(same, weights=human)[same]
     return np.asarray(people - agreeing > people / 2)
@@ -105,7 +108,7 @@ def flips(rows: pd.DataFrame, tasks: Mapping[int, pd.DataFrame], options: Sequen
         profile = pd.Series(np.where(second, which["B"], which["A"]), index=own.index)
         keys = ["judge_id", "prompt_id", "sample", *[name for name in _put(own) if name != "option_order"]]
         paired = own.assign(pair=which["original"].to_numpy())
-        numbers = paired.groupby(["pair", *keys], sort=False, dropna=False).ngroup().to_numpy()
+        numbers = _groups(paired, ["pair", *keys])
         if len(numbers):
             marked[at] = _several(numbers, profile) & _several(numbers, own["subject"])
     return marked

@@ -28,7 +28,7 @@ class Embedded:
     """Pictures and clips as addresses that contain them, each read once, up to a number of bytes in all."""
 
     transcripts: Transcripts
-    left: int = MEDIA
+    left: int
     omitted: set[str] = field(default_factory=set)
     _known: dict[str, str] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ def write_file(collection: Collection, path: Path, query: Query | None = None, m
     """
     numbers = collection.numbers(query or Query())
     transcripts = Transcripts(collection)
-    media = Embedded(transcripts)
+    media = Embedded(transcripts, MEDIA)
     renderer = Renderer(transcripts, view_environment(lambda name: name, media.address))
     shown = {int(number) for number in numbers[:most]}
     articles = [_article(renderer, int(number), shown) for number in numbers[:most]]

@@ -243,7 +243,7 @@ class Transcripts:
     def _judgments(self, judged: pd.DataFrame) -> Iterator[dict[str, str]]:
         """Judgments as the tables have them."""
         for record in judged.to_dict("records"):
-            words = {name: "" if pd.isna(value) else str(value) for name, value in record.items()}
+            words = {str(name): "" if pd.isna(value) else str(value) for name, value in record.items()}
             words["value"] = self._word(words["value"]) if words["value"] else ""
             for name in ("probability", "outside", "expected"):
                 words[name] = "" if pd.isna(record[name]) else f"{record[name]:.3f}"
@@ -278,7 +278,7 @@ class Transcripts:
     def _others(self, number: int, task: str) -> tuple[tuple[Tally, ...], tuple[Listed, ...], int]:
         """Counts of people's answers to a task, and other answers to it, those of models first."""
         answers = self.collection.answers
-        same = answers.by_task.get(task, [])
+        same = answers.by_task[task]
         human = [int(one) for one in same if answers.frame["judge_kind"].iat[one] == "human"]
         models = [int(one) for one in same if answers.frame["judge_kind"].iat[one] != "human"]
         counts: dict[str, Counter[str]] = {}

@@ -179,7 +179,9 @@ def test_runs_with_different_designs_keep_their_tasks_apart(town_files, tmp_path
         assert both.answers.frame["run"].iloc[numbers].nunique() == 1, task
 
 
-def test_a_run_without_its_study_file_shows_its_design_and_requests(town_files, tmp_path, monkeypatch) -> None:
+def test_a_run_without_its_study_file_shows_its_design_and_requests(
+    town_files, tmp_path, monkeypatch
+) -> None:
     run = tmp_path / "deep" / "down" / "run"
     shutil.copytree(town_files[1], run)
     monkeypatch.chdir(tmp_path)
