@@ -24,7 +24,7 @@ MOST = 10_000
 Runs = Annotated[
     list[str],
     typer.Argument(
-        metavar="RUN...",
+        metavar="RUN",
         help="Folder of a run, or of people's tables; or a study, which means runs/STUDY. Several are shown "
         "together.",
     ),

@@ -68,7 +68,7 @@ if (alone) {
     });
     count.textContent = `${n.toLocaleString("en")} of ${articles.length.toLocaleString("en")} shown`;
   };
-  alone.addEventListener("input", filter);
+  for (const kind of ["input", "change"]) alone.addEventListener(kind, filter);
   alone.addEventListener("submit", event => event.preventDefault());
   alone.hidden = false;
   filter();

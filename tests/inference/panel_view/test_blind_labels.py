@@ -25,6 +25,7 @@ from conjury.inference.panel.view.labels import (
     next_task,
     read_journal,
 )
+from conjury.inference.readers.judgments import load_judgments, stack_judgments
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import read_table
 
@@ -303,3 +304,25 @@ def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(t
     client = client_of(again, label="anna")
     assert "All tasks are labelled" in client.get("/").text
     client.app.state.pages.close()
+
+
+def test_ratings_of_items_are_judgments_on_every_scale_beside_those_of_the_model(
+    picture_files, tmp_path
+) -> None:
+    study, folder = picture_files[0], tmp_path / "run"
+    shutil.copytree(picture_files[1], folder)
+    client = client_of(collection_of(study, folder), label="anna")
+    client.get("/")
+    assert send_label(client, {"threat": "9", "hate": "3"}).status_code == 422
+    for threat in "012":
+        assert 'src="/media/' in client.get("/label").text
+        send_label(client, {"threat": threat, "hate": "7"})
+    client.app.state.pages.close()
+    known = load_any_study(study)
+    files = (folder / "judgments.parquet", folder / "labels" / "anna" / "judgments.parquet")
+    judgments = stack_judgments({str(file): load_judgments(file, study=known) for file in files})
+    own = judgments[judgments["judge_id"] == "anna"]
+    assert set(own["judge_kind"]) == {"human"}
+    assert sorted(own.loc[own["dimension"] == "threat", "value"].astype(int)) == [0, 1, 2]
+    assert set(own.loc[own["dimension"] == "hate", "value"].astype(int)) == {7}
+    assert not (folder / "labels" / "anna" / "choices.parquet").exists()
