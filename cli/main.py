@@ -33,6 +33,7 @@ from .commands.starting.convert import convert
 from .commands.starting.installed import doctor, example
 from .commands.starting.validate import validate
 from .commands.trial import trial
+from .commands.view import view
 from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb
@@ -67,6 +68,7 @@ app.command()(export)
 app.command()(perturb)
 app.command()(render)
 app.command()(gallery)
+app.command()(view)
 app.command()(design)
 app.command()(collect)
 app.command()(status)

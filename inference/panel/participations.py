@@ -7,14 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from .answered import ACTIVE, FINISHED, LEFT
 from .plan import PanelPlan, panel_name_of
 from .storage.reading import Stored
-
-FINISHED, ACTIVE, LEFT, FAILED = "finished", "active", "left", "failed_checks"
-STATES = (
-    *(FINISHED, ACTIVE, LEFT),
-    *("timed_out", FAILED, "screened_out", "full", "declined"),
-)
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,6 @@ def shown_profiles(
     missing = sorted(numbers - set(posts["profile_id"].astype(int)))
     if missing:
         posts = pd.concat([posts, _practice_posts(study, missing, int(design.drawn["seed"]))])
-    names = [str(name) for name in posts if name not in UNSHOWN]
-    if study.collect.fields is not None:
-        wanted = study.collect.fields
-        if study.content is None:
-            wanted = [study.feature_labels.get(name, name) for name in wanted]
-        names = [name for name in wanted if name in names]
     media: Mapping[Any, str] = {}
     root = study.folder
     if images:
@@ -79,6 +73,20 @@ def shown_profiles(
             study, design, [Prompt(id="people", label="People")], pictures, tasks="panel", run=run
         )
         media, root = found.media["both"].dropna().to_dict(), found.root
+    return shown_posts(study, posts, media, root)
+
+
+def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, str], root: Path) -> ShownItems:
+    """What posts show: the picture of a profile that has one in ``media``, else fields.
+
+    These are the fields of the study file, or all where there is none.
+    """
+    names = [str(name) for name in posts if name not in UNSHOWN]
+    if study is not None and study.collect.fields is not None:
+        wanted = study.collect.fields
+        if study.content is None:
+            wanted = [study.feature_labels.get(name, name) for name in wanted]
+        names = [name for name in wanted if name in names]
     files: dict[str, tuple[Path, str]] = {}
     shown = {}
     for row in posts.to_dict("records"):

@@ -14,7 +14,8 @@ from ..study.models import ItemStudy, Study
 from ..tables.columns import as_text
 from ..tables.files import read_table
 from ..tables.schema import POSITIONS
-from .participations import ACTIVE, FINISHED, LEFT, Participations, participations_of
+from .answered import ACTIVE, FINISHED, LEFT
+from .participations import Participations, participations_of
 from .plan import PanelPlan
 from .storage.reading import Stored
 from .tables import PanelTables, ratings_agree, repeats_agree, straight_lines, tables_of

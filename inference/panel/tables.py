@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..collecting.run_tables import choices_from_judgments
 from ..design.profiles import factor
-from ..study.asking import Choice, Label, LineLabels, Ratings
-from ..study.models import ItemStudy, Study
+from ..study.models import Study
 from ..study.panel import AFTER_ANSWERS, RESPONDENT_COLUMNS
 from ..tables.columns import as_text
 from ..tables.files import write_table
-from ..tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
-from .participations import FINISHED, STATES, Participations, participations_of
+from ..tables.schema import JUDGE_KINDS, validate
+from .answered import (
+    FINISHED,
+    MS,
+    answered_tasks,
+    choices_of,
+    judgments_of,
+    responses_of,
+    state_column,
+    text_column,
+)
+from .participations import Participations, participations_of
 from .plan import PanelPlan, panel_name_of
-from .reading_answers import line_field
 from .storage.reading import Stored
-
-FOLDER = "people"  # of the folder of a run: models have tables of the same names beside it
-CHOICE = "choice"
-MS = 1000.0
-PERSONAL = ("seconds", "focus_lost", "focus_lost_seconds")  # measurements of an answer in all tables
 
 
 @dataclass(frozen=True)
@@ -64,126 +65,24 @@ class PanelTables:
 def tables_of(plan: PanelPlan, stored: Stored, now: float, origin: str | None = None) -> PanelTables:
     """Make the tables of one state of the database; ``origin`` is "simulated" for simulated people."""
     known = participations_of(plan, stored, now)
-    answered = _answered(plan, known.tasks(), origin)
-    judgments = _judgments(plan, answered[(answered["state"] == FINISHED).to_numpy()])
+    answered = answered_tasks(plan.study, known.tasks(), origin)
+    judgments = judgments_of(plan.study, answered[(answered["state"] == FINISHED).to_numpy()])
     choices = None
     if isinstance(plan.study, Study):
         choices = _choices(plan, plan.study, judgments, known)
     return PanelTables(
-        _responses(plan, answered),
+        responses_of(plan.study, answered),
         validate(judgments, "judgments", "judgments of the panel"),
         _respondents(plan, known, choices, judgments, origin),
         choices,
     )
 
 
-def _answered(plan: PanelPlan, tasks: pd.DataFrame, origin: str | None) -> pd.DataFrame:
-    """Columns that responses and judgments share, one row per answered task."""
-    everywhere = np.zeros(len(tasks), dtype=np.int64)
-    conjoint = isinstance(plan.study, Study)
-    subject = "task_id" if conjoint else "item_id"
-    keys = [
-        hashlib.sha256(f"{plan.study.name}/{visit}/{page}".encode()).hexdigest()
-        for visit, page in zip(tasks["visit"], tasks["page"], strict=True)
-    ]
-    before = tasks.groupby(["visit", "name"], sort=False).cumcount().to_numpy(dtype=np.int64)
-    columns: dict[str, Any] = {
-        "judge_id": tasks["judge_id"].astype("string"),
-        "judge_kind": factor(everywhere + JUDGE_KINDS.index("human"), JUDGE_KINDS),
-        subject: tasks["name"].astype("string"),
-        "prompt_id": _text(None, len(tasks)),
-        "sample": pd.array(before + 1, dtype="Int64"),
-        "task": tasks["task"].astype("Int64"),
-        "seconds": tasks["response_ms"].to_numpy(dtype=float, na_value=np.nan) / MS,
-        "focus_lost": tasks["focus_lost"].astype("Int64"),
-        "focus_lost_seconds": tasks["focus_lost_ms"].to_numpy(dtype=float, na_value=np.nan) / MS,
-        "request_key": pd.array(keys, dtype="string"),
-        "panel": _text(panel_name_of(plan.study), len(tasks)),
-        "origin": _text(origin, len(tasks)),
-    }
-    if not conjoint:
-        columns["repeat"] = pd.array(before > 0, dtype="boolean")
-    kept = {name: tasks[name] for name in ("state", "fields", "at", "first_input_ms")}
-    return pd.DataFrame({**columns, **kept}).reset_index(drop=True)
-
-
-def _text(value: str | None, rows: int) -> Any:
-    return pd.array([value], dtype="string").take(np.zeros(rows, dtype=np.int64))
-
-
-def _responses(plan: PanelPlan, answered: pd.DataFrame) -> pd.DataFrame:
-    frame = answered.assign(
-        study=_text(plan.study.name, len(answered)),
-        text=pd.array([_raw(plan.study, one) for one in answered["fields"]], dtype="string"),
-        latency=answered["seconds"],
-        first_input_seconds=answered["first_input_ms"].to_numpy(dtype=float, na_value=np.nan) / MS,
-        created=pd.to_datetime(answered["at"], unit="s", utc=True),
-        state=_state(answered["state"]),
-    )
-    rest = frame.columns.difference(["study", "fields", "at", "first_input_ms"], sort=False)
-    return validate(frame[["study", *rest]], "responses", "responses of the panel")
-
-
-def _raw(study: Study | ItemStudy, fields: dict[str, str]) -> str:
-    """An answer as a text, in the form that is asked of models."""
-    response = study.response
-    if isinstance(response, Choice):
-        return response.options[POSITIONS.index(fields[CHOICE])]
-    if isinstance(response, Label):
-        return fields["label"]
-    if isinstance(response, LineLabels):
-        return json.dumps([fields[name] for name in sorted(fields)])
-    return json.dumps({name: int(value) for name, value in fields.items()})
-
-
-def _judgments(plan: PanelPlan, answered: pd.DataFrame) -> pd.DataFrame:
-    """One row per answer and dimension."""
-    values = [_by_dimension(plan, fields) for fields in answered["fields"]]
-    counts = [len(of) for of in values]
-    dimension = [name for of in values for name in of]
-    value: list[Any] = [one for of in values for one in of.values()]
-    long = answered.drop(columns=["fields", "at", "first_input_ms", "state"])
-    long = long.iloc[np.repeat(np.arange(len(long)), counts)].reset_index(drop=True)
-    ok = np.zeros(len(long), dtype=np.int64) + STATUSES.index("ok")
-    kind: Any = "Int64" if isinstance(plan.study.response, Ratings) else "string"
-    further = {
-        "dimension": pd.array(dimension, dtype="string"),
-        "value": pd.array(value, dtype=kind),
-        "status": factor(ok, STATUSES),
-        "rule": _text("page", len(long)),
-    }
-    long = long.assign(**further)
-    first = ["judge_id", "judge_kind", "task_id", "item_id", "prompt_id", "dimension", "sample", *further]
-    first = [name for name in dict.fromkeys(first) if name in long]
-    return long[[*first, *long.columns.difference(first, sort=False)]]
-
-
-def _by_dimension(plan: PanelPlan, fields: dict[str, str]) -> dict[str, str | int]:
-    """Values of one answer by dimension."""
-    response = plan.study.response
-    if isinstance(response, Choice):
-        return {CHOICE: response.options[POSITIONS.index(fields[CHOICE])]}
-    if isinstance(response, Label):
-        return {response.id: fields["label"]}
-    if isinstance(response, LineLabels):
-        return {f"line_{at}": fields[line_field(at)] for at in range(1, len(fields) + 1)}
-    assert isinstance(response, Ratings)
-    return {scale.id: int(fields[scale.id]) for scale in response.scales}
-
-
 def _choices(plan: PanelPlan, study: Study, judgments: pd.DataFrame, known: Participations) -> pd.DataFrame:
-    design, response = plan.design, study.response
-    assert design is not None
-    assert design.panel is not None
-    assert isinstance(response, Choice)
-    tasks = design.panel.tasks.drop_duplicates(["task_id", "position"])
-    if tasks[SAMPLING].isna().all():
-        tasks = tasks.drop(columns=SAMPLING)
-    asked = judgments.assign(probability=np.nan)
-    choices = choices_from_judgments(asked, tasks, design.profiles, response.options)
-    keys = ["judge_id", "task_id"]
-    measured = asked[[*keys, "task", *PERSONAL, "panel"]].rename(columns={"task_id": "pair_id"})
-    choices = choices.merge(measured, on=["judge_id", "pair_id"], how="left", sort=False)
+    assert plan.design is not None
+    assert plan.design.panel is not None
+    tasks = plan.design.panel.tasks.drop_duplicates(["task_id", "position"])
+    choices = choices_of(study, tasks, plan.design.profiles, judgments)
     if plan.section.attention:
         failed = known.people.set_index("judge_id")["checks_failed"]
         passed = choices["judge_id"].map(failed).eq(0).astype("boolean")
@@ -208,9 +107,9 @@ def _respondents(
     columns: dict[str, Any] = {
         "judge_id": people["judge_id"],
         "judge_kind": factor(np.zeros(len(people), dtype=np.int64), JUDGE_KINDS),
-        "panel": _text(panel_name_of(plan.study), len(people)),
+        "panel": text_column(panel_name_of(plan.study), len(people)),
         "slot": people["slot_name"],
-        "state": _state(people["state"]),
+        "state": state_column(people["state"]),
         "language": people["language"].astype("string"),
         "started": pd.to_datetime(people["started"], unit="s", utc=True),
         "finished": pd.to_datetime(people["last"].where(finished), unit="s", utc=True),
@@ -227,14 +126,10 @@ def _respondents(
         "attention_failed": people["checks_failed"].astype("Int64"),
         "consistent": people["judge_id"].map(_consistency(choices, judgments)).astype(float),
         "straight": people["number"].map(straight_lines(tasks)["share"]).astype(float),
-        "origin": _text(origin, len(people)),
+        "origin": text_column(origin, len(people)),
     }
     answers = _answers_to_questions(plan, known, people["number"])
     return pd.DataFrame(columns | answers)[[*RESPONDENT_COLUMNS, *answers, *AFTER_ANSWERS]]
-
-
-def _state(values: pd.Series[Any]) -> Any:
-    return pd.Categorical(values, categories=list(STATES))
 
 
 def _answers_to_questions(

@@ -250,7 +250,7 @@ def _opened(study: str, out: Path | None, database: str | None) -> tuple[Any, Pa
 
 
 def _write(plan: PanelPlan, tables: PanelTables, to: Path | None) -> None:
-    from conjury.inference.panel.tables import FOLDER
+    from conjury.inference.panel.answered import FOLDER
 
     folder = plan.folder / FOLDER if to is None else to
     rows = {f"{name}.parquet": len(table) for name, table in vars(tables).items() if table is not None}

@@ -77,7 +77,7 @@ function runStep(form) {
     clearTimeout(slow);
     if (answer && answer.type === "opaqueredirect") {
       store(sessionStorage, PENDING, null);
-      location.replace("/visit");
+      location.replace(form.action);
     } else if (answer && answer.status < 500 && answer.status !== 429) {
       store(sessionStorage, PENDING, null);
       sendPlainly(form, body);  // the browser shows the page of the refusal
@@ -242,6 +242,7 @@ function answerByKeys(form, ready) {
       typed = "";
       const following = groups.slice(groups.indexOf(group) + 1).find(one => !one.querySelector(":checked"));
       if (following) radios(following)[0]?.focus();
+      else if ("atOnce" in form.dataset && !open()) form.requestSubmit(document.getElementById("go-on"));
     };
     if (typed) timer = setTimeout(move, TWO_DIGITS); else move();
   });

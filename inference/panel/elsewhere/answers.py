@@ -17,7 +17,7 @@ from ...humans.rules import counts
 from ...study.asking import Choice, Ratings
 from ...study.panel import FIELDED_COLUMNS, PanelSection
 from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
-from ..participations import FAILED, FINISHED, LEFT, STATES
+from ..answered import FAILED, FINISHED, LEFT, STATES
 from ..plan import PanelPlan, PlannedTask, Slot, panel_name_of
 from ..tables import ratings_agree, repeats_agree
 from .asked import Answer, answers_of, options_of, plan_name

@@ -23,7 +23,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from ..steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
 from .languages import Catalogue, accepted, load_catalogues
-from .pages import STATIC, Answered, Page, pair_layout, render, render_step
+from .pages import Answered, Page, render, render_step
 from .researcher import Researcher
 from .security import (
     BodyLimit,
@@ -38,6 +38,7 @@ from .security import (
     read_form,
     visit_name,
 )
+from .templates import STATIC, pair_layout
 
 COOKIE_AGE = 30 * 24 * 60 * 60  # seconds
 ANSWER, PARAMETER = "a.", "p."  # what begins the names of answers and of parameters in forms

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import NOUNS, ItemStudy, Study
 from ...study.panel import Question
-from ...tables.files import ROOT
 from ...tables.schema import POSITIONS
 from ..reading_answers import LONGEST, line_field
-from ..shown import Shown
 from ..steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
 from .languages import Catalogue
+from .templates import templates
 
-PANEL = ROOT / "data" / "panel"
-STATIC = PANEL / "static"
-LONG = 120  # characters of a field from which profiles are texts side by side and no rows of a table
 BUTTONS = 11  # ratings of a scale that are shown as buttons; a number is typed where there are more
-MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$")  # a date with a time
 MENU = 9  # options of a question that are shown as buttons; they are a menu where there are more
 
 
@@ -66,12 +58,18 @@ class Answered:
 
 @dataclass(frozen=True)
 class Page:
-    """What every page needs: the language, the token of its form, and other languages to choose from."""
+    """What every page needs: the language, the token of its form, and other languages to choose from.
+
+    ``action`` is the address to which answers are sent, ``at_once`` whether a key that answers the last
+    question sends them.
+    """
 
     text: Catalogue
     token: str = ""
     languages: Sequence[Catalogue] = ()
     layout: str = "table"  # of pairs
+    action: str = "/visit"
+    at_once: bool = False
 
 
 def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answered | None = None) -> str:
@@ -85,15 +83,8 @@ def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answ
         title = page.text(f"{step.kind}.title")
         return render("text.html.j2", page, title=title, html=html, headed="<h1>" in html, **common)
     if isinstance(step, TaskStep):
-        title = page.text("task.practice")
-        if not step.practice:
-            title = page.text("task.title", index=step.index, tasks=step.tasks)
-        if isinstance(study.response, Choice):
-            pair = {"noun": study.collect.noun or NOUNS[study.kind], "positions": POSITIONS}
-            return render("pair.html.j2", page, title=title, **pair, **common)
-        fields = task_fields(study, step, page.text)
-        one = {"one": step.shown[0], "fields": fields, "named": len(step.shown[0].fields) > 1}
-        return render("item.html.j2", page, title=title, **one, **common)
+        template, values = task_page(study, step, page.text)
+        return render(template, page, **values, **common)
     if isinstance(step, AttentionStep):
         check = Field("answer", step.check.text, "options", options_of(step.check.options))
         title = page.text("attention.title")
@@ -103,14 +94,17 @@ def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answ
     return render("questions.html.j2", page, title=page.text("questions.title"), fields=fields, **common)
 
 
-def pair_layout(shown: Collection[Shown]) -> str:
-    """How all pairs of a study are shown: as pictures, as rows of a table, or as texts side by side."""
-    if any(one.media_name is not None for one in shown):
-        return "pictures"
-    names = {tuple(name for name, _ in one.fields) for one in shown}
-    values = [value for one in shown for _, value in one.fields]
-    short = all(len(value) <= LONG and "\n" not in value for value in values)
-    return "table" if len(names) == 1 and short else "texts"
+def task_page(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> tuple[str, dict[str, Any]]:
+    """Return the template of a task, and what it shows besides step, study and answers."""
+    title = text("task.practice")
+    if not step.practice:
+        title = text("task.title", index=step.index, tasks=step.tasks)
+    if isinstance(study.response, Choice):
+        noun = study.collect.noun or NOUNS[study.kind]
+        return "pair.html.j2", {"title": title, "noun": noun, "positions": POSITIONS}
+    fields = task_fields(study, step, text)
+    one = step.shown[0]
+    return "item.html.j2", {"title": title, "one": one, "fields": fields, "named": len(one.fields) > 1}
 
 
 def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> list[Field]:
@@ -173,12 +167,6 @@ def options_of(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
     )
 
 
-def field_label(name: str) -> str:
-    """Name of a field in words: labels as they are, names of columns without underscores."""
-    plain = name.replace("_", " ")
-    return plain[:1].upper() + plain[1:] if name == name.lower() and " " not in name else name
-
-
 def markdown(text: str) -> Markup:
     """Return Markdown as HTML, without raw HTML, pictures, or links that could run something."""
     return Markup(_markdown().render(text))  # raw HTML is off, so everything else is escaped
@@ -200,27 +188,3 @@ def _markdown() -> MarkdownIt:
 def render(template: str, page: Page, **values: Any) -> str:
     """Fill a template; values are escaped unless they are Markup."""
     return templates().get_template(template).render(t=page.text, page=page, **values)
-
-
-@cache
-def templates() -> Environment:
-    """Templates of the pages."""
-    environment = Environment(
-        loader=FileSystemLoader(PANEL / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    environment.globals["static"] = static_address
-    environment.filters["field_label"] = field_label
-    environment.filters["value"] = lambda text: MOMENT.sub(r"\1 \2", text)
-    return environment
-
-
-@cache
-def static_address(name: str) -> str:
-    """Address of a stylesheet or script, which changes with its content."""
-    version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
-    return f"/static/{name}?{version}"

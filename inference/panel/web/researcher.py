@@ -17,8 +17,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ..status import PanelFigures
 from ..visits import Visits
 from .languages import Catalogue, accepted, load_catalogues
-from .pages import Page, field_label, render
+from .pages import Page, render
 from .security import Buckets, Limits, address_of, form_token, new_session, read_form
+from .templates import field_label
 
 LANGUAGES = ("en", "es")
 SECONDS = 15  # between two looks at the figures

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
 
 from ...errors import InputError
 from ..visits import Visits
@@ -62,17 +63,22 @@ def serve(
     with opened(host, port) as listening:
         for line in addresses(visits, listening, host, secure):
             say(line)
-        # Requests are not logged: their addresses name people.
-        config = uvicorn.Config(
-            app,
-            access_log=False,
-            log_level="warning",
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=WAITS,
-        )
-        with suppress(KeyboardInterrupt):  # uvicorn has ended all requests by then
-            uvicorn.Server(config).run(sockets=[listening])
+        run_server(app, listening)
+
+
+def run_server(app: Starlette, listening: socket.socket) -> None:
+    """Serve an application on an open socket until it is stopped."""
+    # Requests are not logged: their addresses name people.
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=WAITS,
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn has ended all requests by then
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def addresses(visits: Visits, listening: socket.socket, host: str, secure: bool) -> list[str]:

@@ -1,0 +1,140 @@
+"""The command ``conjury view``: transcripts of runs in the browser or as one file, and blind labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, MissingDependency, counted
+
+from ..options import at_most, grouped
+from ..printing import console
+
+if TYPE_CHECKING:
+    from conjury.inference.panel.view.filters import Fired
+
+EVIDENCE = "_evidence"
+CHECKED = "checked_"  # begins the names of tables of `conjury check --out`
+MOST = 10_000
+
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN",
+        help="Folder of a run, or of people's tables; or a study, which means runs/STUDY. Several are shown "
+        "together.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Viewing:
+    """What is shown, and where."""
+
+    study: Annotated[
+        str | None, typer.Option(help="Study that ships, or a study.yaml, where it is not found by itself.")
+    ] = None
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only answers with this: judges, people, flips, prompts or samples (what sets them apart), "
+            "a status, judge=..., prompt=..., task=..., text=..., check=CODE, or an attribute or field, such "
+            "as topic=sport. Can be repeated."
+        ),
+    ] = None
+    checks: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Results folder of `conjury check --out`; by default one that lies in the folder of a run."
+        ),
+    ] = None
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write one HTML file instead of serving pages.")
+    ] = None
+    most: Annotated[
+        int, typer.Option(min=1, help="With --html: most transcripts.", callback=at_most(MOST))
+    ] = 1_000
+    label: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Label blind under this name; goes on where it ended.")
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which tasks are labelled.")] = 1
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for one that is free.")] = 0
+
+
+@grouped
+def view(runs: Runs, viewing: Viewing) -> None:
+    """Show transcripts of a run in the browser, filter them, and label tasks blind."""
+    if viewing.html is not None and viewing.label is not None:
+        raise InputError("--html writes a file, and labelling needs pages; omit --html or --label.")
+    if viewing.html is None:
+        _require()
+    from conjury.inference.panel.view.answers import gather
+    from conjury.inference.panel.view.filters import Collection, Query, read_filters
+    from conjury.inference.panel.view.sources import open_sources
+
+    sources = open_sources(runs, viewing.study)
+    try:
+        folders = viewing.checks or [run.root for run in sources.runs]
+        fired = tuple(one for folder in folders for one in _fired(folder, named=bool(viewing.checks)))
+        collection = Collection(sources, gather(sources.runs), fired)
+        filters = read_filters(viewing.filter or (), collection)
+        if viewing.html is not None:
+            from conjury.inference.panel.view.one_file import sentence, write_file
+
+            written = write_file(collection, viewing.html, Query(filters), viewing.most)
+            console.print(sentence(written, viewing.html, runs))
+            for note in sources.notes:
+                console.print(f"  Note: {note}")
+            return
+        from conjury.inference.panel.view.serving import serve
+
+        if fired:
+            console.print(f"{counted(len(fired), 'check')} with evidence can be chosen as a filter.")
+        serve(
+            collection,
+            viewing.port,
+            filters=filters,
+            label=viewing.label,
+            seed=viewing.seed,
+            say=console.print,
+        )
+    finally:
+        sources.close()
+
+
+def _require() -> None:
+    """Refuse to serve without the extra."""
+    from importlib.util import find_spec
+
+    needed = ("starlette", "uvicorn", "itsdangerous", "markdown_it", "multipart")
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        raise MissingDependency(
+            f"conjury view needs {missing[0]} to serve pages, which is not installed; run `pip install "
+            "'conjury[panel]'`, or write a file with --html FILE."
+        )
+
+
+def _fired(folder: Path, named: bool) -> Iterator[Fired]:
+    """Yield the checks with evidence in a results folder, or in one below the folder of a run."""
+    from conjury.inference.panel.view.filters import Fired
+    from conjury.inference.tables.files import read_table
+
+    places = [folder] if named else [folder, *sorted(path for path in folder.glob("*/") if path.is_dir())]
+    batteries = [place / "tables" / "battery.parquet" for place in places]
+    there = [battery for battery in batteries if battery.is_file()]
+    if named and not there:
+        raise InputError(
+            f"--checks {folder}: there are no checks in it (tables/battery.parquet); write them with "
+            f"`conjury check RUN --out {folder}`."
+        )
+    for battery in there:
+        for record in read_table(battery).to_dict("records"):
+            path = battery.with_name(f"{CHECKED}{record['name']}{EVIDENCE}.parquet")
+            if path.is_file():
+                code, title, finding = (str(record[name]) for name in ("code", "title", "finding"))
+                yield Fired(code, title, finding, read_table(path))

@@ -1,0 +1,50 @@
+"""Pages served on this machine alone, until they are stopped."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from ..web.serving import SECRET_BYTES, opened, run_server
+from .app import HOSTS, make_app
+from .filters import Collection, Filter
+
+
+def serve(
+    collection: Collection,
+    port: int = 0,
+    *,
+    filters: Sequence[Filter] = (),
+    label: str | None = None,
+    seed: int = 1,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve transcripts on 127.0.0.1 until Ctrl-C.
+
+    Parameters
+    ----------
+    collection : Collection
+    port : int
+        0 for one that is free.
+    filters, label, seed
+        As of `make_app`.
+    say : callable
+        Prints a line.
+
+    Raises
+    ------
+    InputError
+        Where the port is taken, or ``label`` cannot label the tasks of the run.
+    """
+    with opened(HOSTS[0], port) as listening:
+        number = listening.getsockname()[1]
+        secret = secrets.token_bytes(SECRET_BYTES)
+        app = make_app(collection, secret=secret, port=number, filters=filters, label=label, seed=seed)
+        say(f"{len(collection.answers):,} answers of {collection.sources.title}")
+        for note in collection.sources.notes:
+            say(f"  Note: {note}")
+        say(f"They are shown at http://{HOSTS[0]}:{number}/, on this machine alone. Ctrl-C stops it.")
+        try:
+            run_server(app, listening)
+        finally:
+            app.state.pages.close()

@@ -1,0 +1,241 @@
+"""What is viewed: the tables, design and ledger of each run, people's answers in it, and the study."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from ...collecting.runs import RunFolder, check_study, study_facts
+from ...design.drawn import DrawnDesign
+from ...errors import InputError
+from ...ledger import Ledger
+from ...study.load import list_studies, load_any_study
+from ...study.models import AnyStudy, ItemStudy, Study
+from ...tables.files import read_table
+from ...tables.schema import fields_of, require_columns
+from ..answered import FOLDER as PEOPLE
+
+LABELS = "labels"  # folder of a run with a folder for each person who labelled in `conjury view`
+ANSWERS = ("responses", "judgments")
+UNREAD = ("logprobs", "system_fingerprint")  # columns that no page shows
+STUDY_FILE = "study.yaml"
+PAIRS = ("task_id", "position", "profile_id", "repeat", "repeat_of")  # columns of a design
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Responses and judgments of one folder, either of which may be absent."""
+
+    responses: pd.DataFrame | None
+    judgments: pd.DataFrame | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its folder, the tables in it and below it, and its ledger where it has one.
+
+    Attributes
+    ----------
+    root : Path
+        Folder that contains the design; that of the run also where its folder of people is named alone.
+    tables : tuple of Tables
+        Those of the folder itself, of its folder ``people``, and of each person below ``labels``.
+    """
+
+    name: str
+    root: Path
+    tables: tuple[Tables, ...]
+    ledger: Ledger | None = None
+
+    @cached_property
+    def design(self) -> DrawnDesign | None:
+        """The design of a conjoint, if there is one."""
+        return RunFolder(self.root).design
+
+    @cached_property
+    def design_tasks(self) -> pd.DataFrame | None:
+        """Pairs of models and people in the design, two rows each; None where there is no design."""
+        files = [self.root / "design" / f"{name}.parquet" for name in ("tasks", "panel_tasks")]
+        found = [read_table(path) for path in files if path.is_file()]
+        names = [name for name in PAIRS if all(name in table for table in found)]
+        pairs = [table[names].astype({"position": "string"}) for table in found]
+        return pd.concat(pairs, ignore_index=True).drop_duplicates(["task_id", "position"]) if pairs else None
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash by which two runs are recognised as having the same tasks; empty where there is no design."""
+        path = self.root / "design" / "tasks.parquet"
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Runs that are viewed together, their study where it is known, and notes about what was read."""
+
+    runs: tuple[Run, ...]
+    study: Study | ItemStudy | None
+    notes: tuple[str, ...] = field(default=())
+
+    def close(self) -> None:
+        """Close all ledgers."""
+        for run in self.runs:
+            if run.ledger is not None:
+                run.ledger.close()
+
+    @property
+    def title(self) -> str:
+        """Title of the study, or the names of the runs."""
+        return self.study.title if self.study is not None else ", ".join(run.name for run in self.runs)
+
+
+def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
+    """Open runs and find their study.
+
+    Parameters
+    ----------
+    named : sequence of str
+        Folders of runs or of people's tables; or a study (its name or file), which means its usual run.
+    study : str, optional
+        The study. By default the one that a run names, if it ships, or a ``study.yaml`` of this name in the
+        present folder, in that of the run, or in the two above it.
+
+    Raises
+    ------
+    InputError
+        Where a folder contains no answers, a table is damaged, or runs belong to different studies.
+    """
+    known = None if study is None else _two_kinds(load_any_study(study))
+    folders: list[Path] = []
+    for name in named:
+        folder, meant = _folder(name)
+        if meant is not None:
+            known = _same(known, meant)
+        if folder.resolve() not in [one.resolve() for one in folders]:
+            folders.append(folder)
+    runs, notes = [], []
+    for folder in folders:
+        run, told = _run(folder)
+        runs.append(run)
+        facts = {} if run.ledger is None else (run.ledger.get("inputs") or {})
+        own = str(facts.get("study") or told or "")
+        if known is None and own:
+            known = _find_study(own, run.root)
+            if known is None:
+                notes.append(
+                    f"The study file of {own} was not found, so tasks are shown as requests contain them; "
+                    "name it with --study."
+                )
+        if known is not None and own and known.name != own:
+            raise InputError(
+                f"{folder}: this run belongs to the study {own}, not to {known.name}; name runs of one study."
+            )
+        notes += _changes(facts, known, run)
+    return Sources(tuple(runs), known, tuple(dict.fromkeys(notes)))
+
+
+def _folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
+    """Return the folder that an argument names; a study means its usual run."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if (path / STUDY_FILE).is_file() and not _has_answers(path):
+            path = path / STUDY_FILE
+        else:
+            return path, None
+    if path.suffix.lower() in (".yaml", ".yml") or (name in list_studies() and not path.exists()):
+        study = _two_kinds(load_any_study(path if path.is_file() else name))
+        return Path("runs") / study.name, study
+    raise InputError(
+        f"{name}: there is no such folder or study; name the folder of a run, such as runs/STUDY."
+    )
+
+
+def _has_answers(folder: Path) -> bool:
+    return any((folder / f"{name}.parquet").is_file() for name in ANSWERS)
+
+
+def _two_kinds(study: AnyStudy) -> Study | ItemStudy:
+    assert isinstance(study, Study | ItemStudy)
+    return study
+
+
+def _same(before: Study | ItemStudy | None, study: Study | ItemStudy) -> Study | ItemStudy:
+    if before is not None and before.name != study.name:
+        raise InputError(f"{before.name} and {study.name} are two studies; name runs of one study.")
+    return study
+
+
+def _run(folder: Path) -> tuple[Run, str]:
+    """Open one run; return also the name of the study that its answers state."""
+    places = [folder, folder / PEOPLE, *sorted((folder / LABELS).glob("*/"))]
+    tables = [read_answers(place) for place in places if _has_answers(place)]
+    file = folder / "ledger.sqlite"
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; `conjury collect` begins a run.")
+    if not tables:
+        advice = "`conjury parse` writes them" if file.is_file() else "name the folder of a run"
+        raise InputError(
+            f"{folder}: this folder contains no answers (responses.parquet, judgments.parquet); {advice}."
+        )
+    root = next((one for one in (folder, *folder.parents[:2]) if (one / "design").is_dir()), folder)
+    responses = (one.responses for one in tables if one.responses is not None)
+    stated = next((str(one["study"].iloc[0]) for one in responses if "study" in one and len(one)), "")
+    ledger = Ledger.open(file, write=False) if file.is_file() else None
+    return Run(str(folder), root, tuple(tables), ledger), stated
+
+
+def read_answers(folder: Path) -> Tables:
+    """Read responses and judgments of one folder, as far as they are there."""
+    found: dict[str, pd.DataFrame | None] = dict.fromkeys(ANSWERS)
+    for name in ANSWERS:
+        path = folder / f"{name}.parquet"
+        if path.is_file():
+            frame = read_table(path)
+            needed = [column for column, one in fields_of(name).items() if one.required]
+            require_columns(frame, needed, str(path))
+            found[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
+    return Tables(found["responses"], found["judgments"])
+
+
+def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
+    """Find the study file of a run: one that ships, or near the run."""
+    if name in list_studies():
+        return _two_kinds(load_any_study(name))
+    for path in _candidates(root):
+        try:
+            study = load_any_study(path)
+        except InputError:
+            continue
+        if study.name == name:
+            return _two_kinds(study)
+    return None
+
+
+def _candidates(root: Path) -> Iterator[Path]:
+    here = root.resolve()
+    for folder in dict.fromkeys([Path.cwd(), here, *here.parents[:2]]):
+        if (folder / STUDY_FILE).is_file():
+            yield folder / STUDY_FILE
+
+
+def _changes(facts: dict[str, object], study: Study | ItemStudy | None, run: Run) -> Iterator[str]:
+    """Yield a sentence where the study file says something else now than when the run was begun."""
+    if study is None or not facts:
+        return
+    now = {name: value for name, value in study_facts(study, {}).items() if name != "subjects"}
+    try:
+        check_study(dict(facts), now, run.root)
+    except InputError:
+        yield (
+            f"{run.name}: the study file has changed since the run was begun, so what is shown beside the "
+            "requests may differ from what judges saw."
+        )
+    if isinstance(study, ItemStudy):
+        subjects, file = facts.get("subjects"), study.folder / study.items
+        before = subjects.get("items") if isinstance(subjects, dict) else None
+        if before and file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() != before:
+            yield f"{run.name}: the items of the study have changed since the run was begun."

@@ -1,0 +1,406 @@
+"""One transcript: what was shown and sent, the raw answer, how each rule reads it, other judges' answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from ...errors import InputError
+from ...ledger.exchanges import MEDIA, Body
+from ...parsing import Answer, read_completion, rules
+from ...parsing.rules import AnswerReader, explain
+from ...study.asking import Label, LineLabels
+from ...tables.limits import parse_json, whole_text
+from ...tables.schema import POSITIONS
+from ..shown import Shown
+from .contents import Content, Contents
+from .filters import Collection
+
+LONGEST = 100_000  # characters of a text that are shown
+MOST_PEOPLE = 40  # people who are listed one by one
+SHA256 = re.compile(r"[0-9a-f]{64}")
+PICTURED = re.compile(r"(?:Image|Video)(?: ([AB]))?(?:,|$)")  # the words before a picture in a request
+FACTS = {  # columns of responses, and what they are called
+    "model_returned": "Model that answered",
+    "finish_reason": "Finish reason",
+    "error": "Error",
+    "error_kind": "Kind of error",
+    "refusal": "Refusal stated by the provider",
+    "prompt_tokens": "Tokens in",
+    "completion_tokens": "Tokens out",
+    "cost": "Cost",
+    "latency": "Seconds",
+    "seconds": "Seconds",
+    "focus_lost": "Times the page lost the focus",
+    "attempts": "Attempts",
+    "round": "Round",
+    "batch": "Batch",
+    "state": "State of the person",
+    "origin": "Origin",
+    "occasion": "Occasion",
+    "option_order": "Order of options",
+    "option_labels": "Names of options",
+    "scale_direction": "Direction of scales",
+    "created": "Recorded",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a message: a text, or a medium by its name on a page."""
+
+    kind: str  # text, image, video, audio or absent
+    text: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a request."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class RuleReading:
+    """What one parsing rule reads in the answer, for one dimension; ``stored`` if the tables have it so."""
+
+    rule: str
+    sentence: str
+    dimension: str
+    value: str
+    status: str
+    note: str
+    stored: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An answer as a row of a list."""
+
+    number: int
+    judge: str
+    kind: str
+    prompt: str
+    task: str
+    sample: int
+    value: str
+    status: str
+    text: str
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many people gave a value, and their share."""
+
+    dimension: str
+    value: str
+    n: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """Everything about one answer, as a page shows it."""
+
+    row: Listed
+    content: Content
+    chosen: tuple[str, ...]  # positions that were chosen
+    text: str
+    facts: tuple[tuple[str, str], ...]
+    judgments: tuple[dict[str, str], ...]
+    readings: tuple[RuleReading, ...]
+    messages: tuple[Message, ...]
+    settings: tuple[tuple[str, str], ...]
+    earlier: tuple[str, ...]
+    people: tuple[Tally, ...]
+    others: tuple[Listed, ...]
+    unlisted: int  # people who are counted and not listed
+    checks: tuple[tuple[str, str, str], ...]  # code, title, finding
+    note: str = ""
+
+
+class Transcripts:
+    """Transcripts of a collection by the number of the answer."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection, study = collection, collection.study
+        self.contents = Contents(collection.sources.runs, study)
+        self._judges = {} if study is None else study.judge_labels
+        self._prompts = {} if study is None else study.prompt_labels
+        self._words: dict[str, str] = {}
+        for response in [] if study is None else study.responses:
+            if isinstance(response, Label | LineLabels):
+                self._words |= {label.id: label.label for label in response.labels}
+        self._readers: dict[str, AnswerReader] = {}
+
+    def listed(self, number: int) -> Listed:
+        """One answer as a row of a list."""
+        answers = self.collection.answers
+        row, judged = answers.frame.iloc[number], answers.judgments(number)
+        value, status = self._value(judged)
+        marks = tuple(name for name, mask in self.collection.marks.items() if mask[number])
+        judge, prompt = str(row["judge_id"]), str(row["prompt_id"])
+        return Listed(
+            number,
+            self._judges.get(judge, judge),
+            str(row["judge_kind"]),
+            self._prompts.get(prompt, prompt),
+            whole_text(str(row["task"])),
+            int(row["sample"]),
+            value,
+            status,
+            _short(row.get("text")),
+            marks,
+        )
+
+    def _value(self, judged: pd.DataFrame) -> tuple[str, str]:
+        """The values of an answer in words, and its status: the first that is not ok."""
+        if judged.empty:
+            return "", ""
+        first = judged[~judged["dimension"].duplicated().to_numpy()]
+        alone = len(first) == 1
+        values = [
+            self._word(value) if alone else f"{dimension} {self._word(value)}"
+            for dimension, value in zip(first["dimension"], first["value"], strict=True)
+            if not pd.isna(value)
+        ]
+        statuses = [str(status) for status in judged["status"] if status != "ok"]
+        return "; ".join(values)[:200], statuses[0] if statuses else "ok"
+
+    def _word(self, value: Any) -> str:
+        return self._words.get(str(value), whole_text(str(value)))
+
+    def of(self, number: int) -> Transcript:
+        """Everything about one answer."""
+        answers, collection = self.collection.answers, self.collection
+        row = answers.frame.iloc[number]
+        judged = answers.judgments(number)
+        run = int(row["run"])
+        content = self.contents.of(run, str(row["subject"]))
+        body, note = self._body(run, str(row["key"]))
+        messages = tuple(_messages(body, run)) if body is not None else ()
+        answer, text, earlier = self._answer(run, row)
+        people, others, unlisted = self._others(number, str(row["task"]))
+        return Transcript(
+            self.listed(number),
+            _with_pictures(content, messages),
+            _chosen(judged, collection),
+            _cut(text),
+            _facts(row),
+            tuple(self._judgments(judged)),
+            tuple(self._readings(row, content, answer, judged)) if row["judge_kind"] == "model" else (),
+            messages,
+            tuple(_settings(body)) if body is not None else (),
+            earlier,
+            people,
+            others,
+            unlisted,
+            tuple(
+                (one.code, one.title, one.finding)
+                for one in collection.fired
+                if one.code in collection.checks and collection.checks[one.code][number]
+            ),
+            note,
+        )
+
+    def _body(self, run: int, key: str) -> tuple[Body | None, str]:
+        ledger = self.collection.sources.runs[run].ledger
+        if ledger is None:
+            return None, ""
+        try:
+            return (ledger.request_body(key), "") if ledger.knows(key) else (None, "")
+        except InputError as error:
+            return None, str(error)
+
+    def _answer(self, run: int, row: pd.Series[Any]) -> tuple[Answer, str, tuple[str, ...]]:
+        """The answer that counts, its text as it was received, and earlier answers to the same request."""
+        text, ledger = _text(row, "text"), self.collection.sources.runs[run].ledger
+        refusal, reason = _text(row, "refusal"), _text(row, "finish_reason")
+        plain = Answer(text, refusal, reason, error="" if text else _text(row, "error"))
+        key = str(row["key"])
+        try:
+            if ledger is None or not ledger.knows(key):
+                return plain, text, ()
+            received = [parse_json(body.decode("utf-8")) for body in ledger.answer_bodies(key)]
+        except (InputError, ValueError):
+            return plain, text, ()
+        read = [read_completion(body) for body in received]
+        if not read:
+            return plain, text, ()
+        at = next((n for n in reversed(range(len(read))) if read[n].text == text), len(read) - 1)
+        texts = [_received(body, one) for body, one in zip(received, read, strict=True)]
+        return read[at], texts[at], tuple(_cut(one) for n, one in enumerate(texts) if n != at)
+
+    def _judgments(self, judged: pd.DataFrame) -> Iterator[dict[str, str]]:
+        """Judgments as the tables have them."""
+        for record in judged.to_dict("records"):
+            words = {str(name): "" if pd.isna(value) else str(value) for name, value in record.items()}
+            words["value"] = self._word(words["value"]) if words["value"] else ""
+            for name in ("probability", "outside", "expected"):
+                words[name] = "" if pd.isna(record[name]) else f"{record[name]:.3f}"
+            yield words
+
+    def _readings(
+        self, row: pd.Series[Any], content: Content, answer: Answer, judged: pd.DataFrame
+    ) -> Iterator[RuleReading]:
+        """What each rule for this form of answer reads, whichever rule wrote the tables."""
+        study, prompt = self.collection.study, str(row["prompt_id"])
+        if study is None:
+            return
+        stored = set(judged["rule"].dropna())
+        arrangement = _arrangement(row)
+        for rule in rules(study.response_of(prompt).form):
+            if rule not in self._readers:
+                self._readers[rule] = AnswerReader(study, rule, self.contents.lines)
+            _, read = self._readers[rule].parse(
+                prompt, str(row["subject"]), answer, content.texts, arrangement
+            )
+            for dimension, one in read:
+                yield RuleReading(
+                    rule,
+                    explain(rule),
+                    dimension,
+                    "" if one.value is None else self._word(one.value)[:500],
+                    one.status,
+                    whole_text(one.note)[:500],
+                    rule in stored,
+                )
+
+    def _others(self, number: int, task: str) -> tuple[tuple[Tally, ...], tuple[Listed, ...], int]:
+        """Counts of people's answers to a task, and other answers to it, those of models first."""
+        answers = self.collection.answers
+        same = answers.by_task[task]
+        human = [int(one) for one in same if answers.frame["judge_kind"].iat[one] == "human"]
+        models = [int(one) for one in same if answers.frame["judge_kind"].iat[one] != "human"]
+        counts: dict[str, Counter[str]] = {}
+        for one in human:
+            judged = answers.judgments(one)
+            for dimension, value in zip(judged["dimension"], judged["value"], strict=True):
+                if not pd.isna(value):
+                    counts.setdefault(str(dimension), Counter())[str(value)] += 1
+        tallies = tuple(
+            Tally(dimension, self._word(value), n, counter.total())
+            for dimension, counter in counts.items()
+            for value, n in sorted(counter.items())
+        )
+        wanted = [one for one in (*models, *human[:MOST_PEOPLE]) if one != number]
+        unlisted = max(len(human) - MOST_PEOPLE, 0)
+        return tallies, tuple(self.listed(one) for one in wanted), unlisted
+
+
+def _received(body: Any, read: Answer) -> str:
+    """Text of an answer with the reasoning before it, which parsing rules do not see."""
+    try:
+        message = body["choices"][0]["message"]
+    except (LookupError, TypeError):
+        return read.text
+    content = message.get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, str) else read.text
+
+
+def _chosen(judged: pd.DataFrame, collection: Collection) -> tuple[str, ...]:
+    """Positions that an answer chose."""
+    options: Sequence[str] = getattr(getattr(collection.study, "response", None), "options", POSITIONS)
+    choices = judged["value"][(judged["dimension"] == "choice").to_numpy(dtype=bool, na_value=False)]
+    return tuple(
+        position for position, option in zip(POSITIONS, options, strict=True) if option in set(choices)
+    )
+
+
+def _facts(row: pd.Series[Any]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for name, label in FACTS.items():
+        value = row.get(name)
+        if value is None or pd.isna(value) or value == "":
+            continue
+        if isinstance(value, pd.Timestamp):
+            value = value.strftime("%Y-%m-%d %H:%M:%S UTC")
+        elif isinstance(value, float):
+            value = f"{value:,.4g}"
+        found[label] = whole_text(str(value))[:2000]
+    return tuple(found.items())
+
+
+def _settings(body: Body) -> Iterator[tuple[str, str]]:
+    for name, value in body.items():
+        if name != "messages":
+            yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:2000]
+
+
+def _messages(body: Body, run: int) -> Iterator[Message]:
+    for message in body.get("messages") or []:
+        content = message.get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        yield Message(str(message.get("role", "")), tuple(_part(part, run) for part in parts))
+
+
+def _part(part: Mapping[str, Any], run: int) -> Part:
+    """One part of a message; of an address, only its text is shown, since nothing is fetched."""
+    kind = str(part.get("type", ""))
+    if kind == "text":
+        return Part("text", _cut(str(part.get("text", ""))))
+    named = part.get(kind)
+    place = str(named.get("url") or named.get("data") or "") if isinstance(named, dict) else ""
+    sha256 = place.removeprefix(MEDIA)
+    if place.startswith(MEDIA) and SHA256.fullmatch(sha256):
+        shape = {"image_url": "image", "video_url": "video", "input_audio": "audio"}.get(kind, "absent")
+        return Part(shape, "", f"{run}-{sha256}")
+    return Part("absent", _cut(f"{kind}: {place}" if place else kind))
+
+
+def _with_pictures(content: Content, messages: Sequence[Message]) -> Content:
+    """Put the pictures that a request contains in the place of fields, as the judge saw them."""
+    parts = [part for message in messages for part in message.parts]
+    pictures: dict[str, list[Part]] = {}
+    position = None
+    for part in parts:
+        if part.kind == "text":
+            match = PICTURED.match(part.text)
+            position = None if match is None else match[1] or ""
+        elif part.kind in ("image", "video") and position is not None:
+            pictures.setdefault(position, []).append(part)
+    shown = []
+    for place, one in enumerate(content.shown):
+        own = pictures.get(POSITIONS[place] if len(content.shown) == len(POSITIONS) else "", [])
+        if one.media_name is None and len(own) == 1:
+            alt = "; ".join(f"{name}: {value}" for name, value in one.fields)
+            one = Shown((), own[0].name, own[0].kind, alt)
+        shown.append(one)
+    return replace(content, shown=tuple(shown))
+
+
+def _arrangement(row: pd.Series[Any]) -> dict[str, Any]:
+    text = _text(row, "arrangement")
+    try:
+        drawn = parse_json(text) if text else {}
+    except ValueError:
+        return {}
+    return drawn if isinstance(drawn, dict) else {}
+
+
+def _text(row: pd.Series[Any], name: str) -> str:
+    value = row.get(name)
+    return "" if value is None or pd.isna(value) else str(value)
+
+
+def _cut(text: str) -> str:
+    text = whole_text(text)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are not shown]"
+
+
+def _short(text: Any) -> str:
+    if text is None or pd.isna(text):
+        return ""
+    line = " ".join(whole_text(str(text)[:400]).split())
+    return line if len(line) <= 120 else f"{line[:117]}..."

@@ -1,0 +1,119 @@
+"""``conjury view``: a file, pages until Ctrl-C, filters and checks, labels that ``conjury fit`` reads."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from http.cookiejar import CookieJar
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pandas as pd
+import pytest
+from made_up_view import hidden, town_run
+
+from conjury.inference.tables import write_table
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return town_run(tmp_path_factory.mktemp("viewed"))
+
+
+def test_a_file_of_filtered_transcripts_is_written(ran, files) -> None:
+    study, run = files
+    named = ("--study", str(study / "study.yaml"), "--filter", "refused")
+    out = ran("view", str(run), *named, "--html", "some.html")
+    assert "transcripts in some.html" in out
+    html = Path("some.html").read_text(encoding="utf-8")
+    assert "can&#39;t help" in html
+    assert int(re.match(r"(\d+) transcripts", out)[1]) == html.count("<article")
+
+
+def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files, tmp_path) -> None:
+    study, run = files
+    named = ("--study", str(study / "study.yaml"), "--html", "x.html")
+    tables = run / "checked" / "tables"
+    judgments = pd.read_parquet(run / "judgments.parquet").query("status == 'unparsed'")
+    rows = judgments[["judge_id", "task_id", "prompt_id"]]
+    battery = {"code": "CJ317", "name": "error_texts", "title": "Error texts", "finding": "Some."}
+    write_table(pd.DataFrame([battery]), tables / "battery.parquet")
+    write_table(rows.reset_index(drop=True), tables / "checked_error_texts_evidence.parquet")
+    assert f"{len(rows)} transcripts" in ran("view", str(run), *named, "--filter", "check=CJ317")
+    assert "CJ317 Error texts." in Path("x.html").read_text(encoding="utf-8")
+    ran("view", str(run), *named, "--checks", str(run / "checked"), "--filter", "check=CJ317")
+    assert "there are no checks in it" in refused("view", str(run), *named, "--checks", str(tmp_path))
+
+
+def test_bad_input_is_one_sentence(refused, files) -> None:
+    study, run = files
+    named = ("--study", str(study / "study.yaml"))
+    for arguments, reason in (
+        (("view", "nowhere"), "there is no such folder or study"),
+        (("view", str(study), *named), "contains no answers"),
+        (("view", str(run), *named, "--filter", "judge=x", "--html", "y.html"), "no answer has this judge"),
+        (("view", str(run), *named, "--html", "y.html", "--label", "a"), "omit --html or --label"),
+        (("view", str(run), *named, "--label", "a/b"), "a name begins with a letter"),
+        (("view", str(run), *named, "--label", "judge"), "the run has a judge of this name"),
+        (("view", str(run), *named, "--html", "y.html", "--most", "20000"), "the limit is 10,000"),
+    ):
+        assert reason in refused(*arguments)
+    assert not Path("y.html").exists()
+
+
+class Browser:
+    """A browser without scripts, with cookies."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+
+    def get(self, path: str = "/") -> str:
+        return self._opener.open(self.address + path, timeout=30).read().decode()
+
+    def label(self, position: str) -> None:
+        html = self.get("/label")
+        fields = {name: hidden(html, name) for name in ("token", "step")} | {"a.choice": position}
+        self._opener.open(self.address + "/label", urlencode(fields).encode(), timeout=30).read()
+
+
+def started(run: Path, study: Path) -> tuple[subprocess.Popen[str], Browser]:
+    script = "from conjury.cli.main import main; main()"
+    command = [sys.executable, "-u", "-c", script, "view", str(run), "--study", str(study / "study.yaml")]
+    process = subprocess.Popen([*command, "--label", "anna"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if match := re.search(r"http://127\.0\.0\.1:\d+", line):
+            return process, Browser(match[0])
+    raise AssertionError(f"it ended with {process.wait()}")
+
+
+@pytest.mark.long
+def test_a_session_that_is_killed_goes_on_and_fit_reads_its_labels(ran, tmp_path) -> None:
+    study, run = town_run(tmp_path)
+    journal = run / "labels" / "anna" / "labels.jsonl"
+    done = 0
+    for kill in (True, True, False):
+        process, browser = started(run, study)
+        try:
+            assert f"{done} of 12 labelled" in browser.get("/")
+            for position in "ABAB":
+                browser.label(position)
+                done += 1
+                assert len(journal.read_text().splitlines()) == done
+            process.send_signal(signal.SIGKILL if kill else signal.SIGINT)
+            assert (process.wait(timeout=20) == 0) != kill
+        finally:
+            process.kill()
+            process.wait()
+    tasks = [json.loads(line)["task"] for line in journal.read_text().splitlines()]
+    assert len(set(tasks)) == 12
+    labels = run / "labels" / "anna" / "choices.parquet"
+    assert len(pd.read_parquet(labels)) == 24
+    data = ("--data", str(run / "choices.parquet"), "--data", str(labels))
+    out = ran("fit", str(study / "study.yaml"), *data, "--draws", "20", "--out", "results")
+    assert "anna/choices.parquet: 24 rows, of human" in out

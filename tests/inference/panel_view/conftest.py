@@ -1,0 +1,30 @@
+"""One run of a conjoint and one of pictures for all tests that only read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_up_view import collection_of, picture_run, town_run
+
+from conjury.inference.panel.view.filters import Collection
+
+
+@pytest.fixture(scope="session")
+def town_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return town_run(tmp_path_factory.mktemp("view"))
+
+
+@pytest.fixture(scope="session")
+def picture_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return picture_run(tmp_path_factory.mktemp("view"))
+
+
+@pytest.fixture(scope="session")
+def town_collection(town_files: tuple[Path, Path]) -> Collection:
+    return collection_of(*town_files)
+
+
+@pytest.fixture(scope="session")
+def picture_collection(picture_files: tuple[Path, Path]) -> Collection:
+    return collection_of(*picture_files)

@@ -1,0 +1,328 @@
+"""Blind labelling: order, history, tables as a panel's, processes that are killed, and what stays hidden."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_view import client_of, collection_of, hidden, send_label, town_run
+
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.errors import InputError
+from conjury.inference.panel.view.labels import (
+    JOURNAL,
+    Event,
+    Labelling,
+    active_labels,
+    in_seeded_order,
+    next_task,
+    read_journal,
+)
+from conjury.inference.readers.judgments import load_judgments, stack_judgments
+from conjury.inference.study import load_any_study
+from conjury.inference.tables import read_table
+
+FORK = multiprocessing.get_context("fork")
+NO_TIMES: dict[str, float | None] = {"response_ms": 1200.0, "focus_lost": 0}
+
+
+@pytest.fixture
+def run(town_files, tmp_path):
+    """A copy of the run that can be written to, with its study."""
+    folder = tmp_path / "run"
+    shutil.copytree(town_files[1], folder)
+    return town_files[0], folder
+
+
+def opened(study, folder, name: str = "anna", seed: int = 1, tasks: int = 10, **options) -> Labelling:
+    design = RunFolder(folder).design
+    names = sorted(design.tasks["task_id"][~design.tasks["repeat"].astype(bool)].unique())[:tasks]
+    return Labelling.open(folder, name, load_any_study(study), names, seed, design, **options)
+
+
+def label(labelling: Labelling, position: str = "A") -> str:
+    progress = labelling.progress
+    assert progress.task is not None
+    assert labelling.label(progress.step, {"choice": position}, NO_TIMES)
+    return progress.task
+
+
+def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run) -> None:
+    first = opened(*run)
+    order, seen = list(first.order), [label(first) for _ in range(4)]
+    first.close()
+    again = opened(*run)
+    seen += [label(again) for _ in range(6)]
+    assert seen == order
+    assert again.progress.task is None
+    again.close()
+    assert in_seeded_order(order, 2) != order
+    assert sorted(in_seeded_order(order, 2)) == sorted(order)
+
+
+def test_labels_are_rows_of_judgments_and_choices_of_a_person_at_once(run) -> None:
+    study, folder = run
+    labelling = opened(study, folder)
+    given = {}
+    for position in "ABA":
+        given[label(labelling, position)] = position
+        own = folder / "labels" / "anna"
+        judgments = read_table(own / "judgments.parquet", "judgments")
+        assert dict(zip(judgments["task_id"], judgments["value"], strict=True)) == given
+    labelling.close()
+    people = pd.read_parquet(folder / "people" / "judgments.parquet")
+    assert list(judgments.columns) == list(people.columns)
+    assert set(judgments["judge_kind"]) == {"human"}
+    assert set(judgments["judge_id"]) == {"anna"}
+    assert judgments["seconds"].tolist() == [1.2] * 3
+    choices = read_table(own / "choices.parquet", "choices")
+    design = RunFolder(folder).design.tasks.set_index(["task_id", "position"])["profile_id"]
+    for row in choices.to_dict("records"):
+        assert row["profile_id"] == design[row["pair_id"], row["position"]]
+        assert row["chosen"] == (given[row["pair_id"]] == row["position"])
+    assert set(read_table(own / "responses.parquet", "responses")["text"]) == {"A", "B"}
+
+
+def test_an_undo_takes_a_label_out_of_the_tables_and_both_stay_in_the_journal(run) -> None:
+    _, folder = run
+    labelling = opened(*run)
+    first, second = label(labelling, "A"), label(labelling, "B")
+    assert labelling.undo(labelling.progress.step)
+    assert labelling.progress.task == second
+    assert labelling.labelled == {first}
+    label(labelling, "A")
+    labelling.close()
+    lines = (folder / "labels" / "anna" / JOURNAL).read_text().splitlines()
+    kinds = [(e["kind"], e["task"], e["fields"].get("choice")) for e in map(json.loads, lines)]
+    assert kinds == [
+        ("label", first, "A"),
+        ("label", second, "B"),
+        ("undo", second, None),
+        ("label", second, "A"),
+    ]
+    assert json.loads(lines[2])["of"] == 2
+    judgments = read_table(folder / "labels" / "anna" / "judgments.parquet", "judgments")
+    assert judgments.set_index("task_id")["value"].to_dict() == {first: "A", second: "A"}
+
+
+def test_undoing_the_only_label_leaves_no_table_and_nothing_to_undo(run) -> None:
+    labelling = opened(*run)
+    label(labelling)
+    labelling.undo(labelling.progress.step)
+    assert not labelling.undo(labelling.progress.step)
+    assert not list((run[1] / "labels" / "anna").glob("*.parquet"))
+    labelling.close()
+
+
+def test_skipped_tasks_come_last_in_the_order_of_skipping() -> None:
+    events = [Event(1, "skip", "b", 0.0, 1), Event(2, "skip", "a", 0.0, 1)]
+    assert next_task(["b", "a", "c"], events) == "c"
+    assert next_task(["b", "a"], events) == "b"
+    assert next_task([], events) is None
+    assert active_labels(events) == {}
+
+
+def test_a_step_that_has_passed_changes_nothing(run) -> None:
+    labelling = opened(*run)
+    step = labelling.progress.step
+    assert labelling.label(step, {"choice": "A"}, {})
+    assert not labelling.label(step, {"choice": "B"}, {})
+    assert not labelling.undo(step)
+    assert len(labelling.events) == 1
+    labelling.close()
+
+
+def test_names_that_are_none_or_taken_and_a_second_process_are_refused(run) -> None:
+    for name in ("", "../x", "a b", "1st", "x" * 41, "ännä"):
+        with pytest.raises(InputError, match="a name begins with a letter"):
+            opened(*run, name=name)
+    with pytest.raises(InputError, match="the run has a judge of this name"):
+        opened(*run, name="judge", others={"judge"})
+    labelling = opened(*run)
+    with pytest.raises(InputError, match="is labelling under this name"):
+        opened(*run)
+    labelling.close()
+    opened(*run).close()
+
+
+def test_a_line_cut_off_by_a_loss_of_power_is_dropped_and_any_other_damage_refused(run) -> None:
+    labelling = opened(*run)
+    first, second = label(labelling), label(labelling, "B")
+    labelling.close()
+    journal = run[1] / "labels" / "anna" / JOURNAL
+    whole = journal.read_bytes()
+    for cut in range(whole.index(b"\n") + 1, len(whole)):
+        journal.write_bytes(whole[:cut])
+        assert list(active_labels(read_journal(journal))) == [first]
+        assert journal.read_bytes().endswith(b"\n")
+    again = opened(*run)
+    assert label(again, "A") == second
+    again.close()
+    lines = whole.splitlines(keepends=True)
+    for damaged, reason in (
+        (lines[1], "line 1 is event 2"),
+        (b"[]\n" + lines[1], "line 1 is no event"),
+        (b'{"number": 1}\n', "line 1 is no event"),
+        (b"\xff\xfe\n", "line 1 is no event"),
+    ):
+        journal.write_bytes(damaged)
+        with pytest.raises(InputError, match=reason):
+            read_journal(journal)
+
+
+def label_until_killed(study, folder, accepted) -> None:
+    labelling = opened(study, folder, tasks=10)
+    while (progress := labelling.progress).task is not None:
+        position = "AB"[len(progress.task) % 2]
+        labelling.label(progress.step, {"choice": position}, NO_TIMES)
+        accepted.send((progress.step, progress.task, position))
+    accepted.send(None)
+    os._exit(0)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
+def test_kills_lose_no_accepted_label_and_count_none_twice(run) -> None:
+    study, folder = run
+    rng, reported, kills = np.random.default_rng(7), [], 0
+    ended = False
+    while not ended:
+        mine, theirs = FORK.Pipe(duplex=False)
+        process = FORK.Process(target=label_until_killed, args=(study, folder, theirs))
+        process.start()
+        theirs.close()
+        left = int(rng.integers(1, 4)) if kills < 5 else -1
+        try:
+            while (message := mine.recv()) is not None:
+                reported.append(message)
+                left -= 1
+                if not left:
+                    time.sleep(float(rng.uniform(0, 0.01)))
+                    os.kill(process.pid, signal.SIGKILL)
+                    kills += 1
+            ended = True
+        except EOFError:
+            pass
+        process.join()
+    labelling = opened(study, folder)
+    assert labelling.progress.task is None
+    events = {(event.number, event.task, event.fields["choice"]) for event in labelling.events}
+    assert set(reported) <= events
+    judgments = read_table(folder / "labels" / "anna" / "judgments.parquet", "judgments")
+    assert judgments["task_id"].is_unique
+    assert set(judgments["task_id"]) == set(labelling.order)
+    assert len(labelling.events) == 10
+    labelling.close()
+
+
+# ---- on pages ----
+
+
+def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run) -> None:
+    study, folder = run
+    collection = collection_of(study, folder)
+    client = client_of(collection, label="anna")
+    page = client.get("/")
+    assert page.url.path == "/label"
+    for _ in range(3):
+        html = client.get("/label").text
+        for word in ("chosen", "GPT", "Neither of them", "human_000", "Judge"):
+            assert word not in html.replace("Answers of judges", "")
+        assert send_label(client, {"choice": "A"}).status_code == 200
+    labelling = client.app.state.pages.labelling("anna")
+    frame = collection.answers.frame
+    for number in range(len(frame)):
+        seen = client.get(f"/answer/{number}").status_code == 200
+        assert seen == (frame["task"].iat[number] in labelling.labelled)
+    number = int(np.flatnonzero(frame["task"].isin(labelling.labelled))[0])
+    assert "Your label: choice A" in client.get(f"/answer/{number}").text
+    listed = client.get("/?order=judge").text
+    assert listed.count("data-row") == frame["task"].isin(labelling.labelled).sum()
+    client.app.state.pages.close()
+
+
+def test_undo_later_stop_and_refused_answers_on_pages(run) -> None:
+    client = client_of(collection_of(*run), label="anna")
+    client.get("/")
+    assert send_label(client, {"choice": "C"}).status_code == 422
+    assert send_label(client, {}).status_code == 422
+    send_label(client, {"choice": "B"})
+    assert "Undo the last label" in client.get("/label").text
+    send_label(client, {}, do="undo")
+    assert hidden(client.get("/label").text, "step") == "3"
+    send_label(client, {}, do="skip")
+    kinds = [event.kind for event in client.app.state.pages.labelling("anna").events]
+    assert kinds == ["label", "undo", "skip"]
+    token = hidden(client.get("/?order=judge").text, "token")
+    stopped = client.post("/labelling", data={"token": token, "stop": "yes"})
+    assert "has not labelled are hidden" not in stopped.text
+    assert stopped.text.count("data-row") > 40
+    assert client.get("/label").url.path == "/"
+    client.app.state.pages.close()
+
+
+def test_labelling_begins_from_a_button_under_a_name_that_is_free(run) -> None:
+    client = client_of(collection_of(*run))
+    token = hidden(client.get("/").text, "token")
+    refused = client.post("/labelling", data={"token": token, "name": "judge"})
+    assert refused.status_code == 422
+    assert "has a judge of this name" in refused.text
+    begun = client.post("/labelling", data={"token": token, "name": "bea"})
+    assert begun.url.path == "/label"
+    assert "as bea" in begun.text
+    client.app.state.pages.close()
+
+
+def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(run) -> None:
+    study, folder = run
+    collection = collection_of(study, folder)
+    client = client_of(collection, label="anna", filters=(("level", "size=large"),))
+    order = set(client.app.state.pages.labelling("anna").order)
+    design = RunFolder(folder).design
+    large = set(design.profiles["profile_id"][design.profiles["size"] == "large"])
+    first = design.tasks[~design.tasks["repeat"].astype(bool)]
+    assert order == set(first["task_id"][first["profile_id"].isin(large)])
+    client.app.state.pages.close()
+
+
+def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(tmp_path) -> None:
+    study, folder = town_run(tmp_path, pairs=3)
+    client = client_of(collection_of(study, folder), label="anna")
+    client.get("/")
+    while "step" in (html := client.get("/label").text) and "a.choice" in html:
+        send_label(client, {"choice": "B"})
+    assert "All tasks are labelled" in html
+    client.app.state.pages.close()
+    again = collection_of(study, folder)
+    assert "anna" in set(again.answers.frame["judge_id"])
+    client = client_of(again, label="anna")
+    assert "All tasks are labelled" in client.get("/").text
+    client.app.state.pages.close()
+
+
+def test_ratings_of_items_are_judgments_on_every_scale_beside_those_of_the_model(
+    picture_files, tmp_path
+) -> None:
+    study, folder = picture_files[0], tmp_path / "run"
+    shutil.copytree(picture_files[1], folder)
+    client = client_of(collection_of(study, folder), label="anna")
+    client.get("/")
+    assert send_label(client, {"threat": "9", "hate": "3"}).status_code == 422
+    for threat in "012":
+        assert 'src="/media/' in client.get("/label").text
+        send_label(client, {"threat": threat, "hate": "7"})
+    client.app.state.pages.close()
+    known = load_any_study(study)
+    files = (folder / "judgments.parquet", folder / "labels" / "anna" / "judgments.parquet")
+    judgments = stack_judgments({str(file): load_judgments(file, study=known) for file in files})
+    own = judgments[judgments["judge_id"] == "anna"]
+    assert set(own["judge_kind"]) == {"human"}
+    assert sorted(own.loc[own["dimension"] == "threat", "value"].astype(int)) == [0, 1, 2]
+    assert set(own.loc[own["dimension"] == "hate", "value"].astype(int)) == {7}
+    assert not (folder / "labels" / "anna" / "choices.parquet").exists()

@@ -1,0 +1,168 @@
+"""Attacks on the pages of transcripts, each of which is tried and fails."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html import unescape
+
+import pytest
+from hostile import TAKEN, in_lines, payloads
+from made_up_view import HERE, SECRET, client_of, collection_of, hidden, town_run
+from starlette.testclient import TestClient
+
+from conjury.inference.panel.view.app import COOKIE, make_app
+from conjury.inference.panel.view.one_file import write_file
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A run whose answers and levels are hostile texts."""
+    folder = tmp_path_factory.mktemp("hostile")
+    texts = payloads(folder)
+    answers = [*texts.values(), in_lines(texts), "A\ud7ff\u202e\x00\x1b[31mB"]
+    return texts, town_run(folder, answers, texts["script"], pairs=6)
+
+
+def tags(html: str) -> set[str]:
+    return set(re.findall(r"<([a-z0-9]+)", html))
+
+
+def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tmp_path) -> None:
+    texts, files = hostile
+    collection = collection_of(*files)
+    client = client_of(collection)
+    write_file(collection, tmp_path / "all.html")
+    pages = [client.get("/").text, (tmp_path / "all.html").read_text(encoding="utf-8")]
+    pages += [client.get(f"/answer/{number}").text for number in range(0, 40, 2)]
+    plain = client_of(collection).get("/?text=nothing+has+this").text
+    words = "table thead tbody tr th td pre dl div dt dd section details summary abbr svg rect article style"
+    allowed = tags(plain) | {*words.split(), "b", "span", "caption", "nav", "h2", "strong", "ul", "li"}
+    for html in pages:
+        own = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
+        assert tags(own) <= allowed
+        assert not re.search(r"<[^>]*\son[a-z]+=", own.replace("&lt;", ""))
+    found = unescape("".join(pages))
+    for name in ("script", "image", "svg", "attribute", "link"):
+        assert texts[name] in found
+
+
+def test_hostile_filters_and_numbers_of_an_address_are_answered_without_an_error(hostile) -> None:
+    client = client_of(collection_of(*hostile[1]))
+    for text in hostile[0].values():
+        names = ("judge", "level", "mark", "status", "check", "prompt", "order", "page", "task")
+        for given in ({"text": text}, dict.fromkeys(names, text)):
+            answer = client.get("/", params=given)
+            assert answer.status_code == 200
+            assert f"<script>document.title='{TAKEN}'" not in answer.text
+    for number in ("-1", "99999999", "1e3", "%00", "..%2f..%2fetc%2fpasswd", "9" * 400, "٣"):
+        assert client.get(f"/answer/{number}").status_code == 404
+    assert client.get("/?page=999999999").status_code == 200
+
+
+def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_collection) -> None:
+    client = client_of(town_collection)
+    for path in ("/", "/answer/0", "/nothing", "/media/x.png", "/view/view.css"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'")
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert client.get("/").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1]", "10.0.0.1"]
+)
+def test_a_host_of_another_name_is_refused_against_rebinding(town_collection, host: str) -> None:
+    client = client_of(town_collection)
+    for path in ("/", "/answer/0", "/media/x.png"):
+        answer = client.get(path, headers={"Host": host})
+        assert answer.status_code == 400
+        assert "Town" not in answer.text
+    assert client.get("/", headers={"Host": "localhost:8000"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../study.yaml", "..%2f..%2fstudy.yaml", "%2e%2e%2fstudy.yaml", "/etc/passwd", "%2fetc%2fpasswd",
+        "picture_0.png", "study.yaml", "0-" + "0" * 64, "9-" + "a" * 64, "0-" + "g" * 64, "0-../x",
+        "x" * 5000, "%00",
+    ],
+)  # fmt: skip
+def test_no_name_of_a_request_leads_to_a_file_outside_the_media(picture_collection, name: str) -> None:
+    client = client_of(picture_collection)
+    client.get("/answer/0")
+    assert client.get(f"/media/{name}").status_code == 404
+
+
+def test_pictures_that_a_transcript_shows_are_sent_with_their_type(picture_collection) -> None:
+    client = client_of(picture_collection)
+    html = client.get("/answer/0").text
+    names = set(re.findall(r'src="/media/([^"]+)"', html))
+    assert len(names) == 2  # that of the study, and that of the request
+    for name in names:
+        answer = client.get(f"/media/{name}")
+        assert answer.headers["content-type"] == "image/png"
+        assert answer.content.startswith(b"\x89PNG")
+
+
+def test_a_stored_medium_of_another_type_is_not_sent(town_files, tmp_path) -> None:
+    import hashlib
+
+    from conjury.inference.ledger import Ledger
+
+    run = tmp_path / "run"
+    shutil.copytree(town_files[1], run)
+    page = b"<script>1</script>"
+    name = hashlib.sha256(page).hexdigest()
+    with Ledger.open(run / "ledger.sqlite") as ledger:
+        ledger.put_media(name, "text/html", page)
+    client = client_of(collection_of(town_files[0], run))
+    assert client.get(f"/media/0-{name}").status_code == 404
+
+
+@pytest.mark.parametrize("token", ["", "0" * 64, "é"])
+def test_a_label_without_the_token_of_its_session_is_not_written(town_files, tmp_path, token: str) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(town_files[1], run)
+    client = client_of(collection_of(town_files[0], run), label="anna")
+    html = client.get("/").text
+    data = {"step": hidden(html, "step"), "a.choice": "A"}
+    assert client.post("/label", data=data | {"token": token}).status_code == 403
+    other = TestClient(client.app, raise_server_exceptions=False, **HERE)
+    theirs = hidden(other.get("/").text, "token")
+    assert client.post("/label", data=data | {"token": theirs}).status_code == 403
+    crossed = {"Sec-Fetch-Site": "cross-site"}
+    own = data | {"token": hidden(html, "token")}
+    assert client.post("/label", data=own, headers=crossed).status_code == 403
+    assert client.app.state.pages.labelling("anna").events == []
+    assert client.post("/label", data=own).status_code == 200
+    assert len(client.app.state.pages.labelling("anna").events) == 1
+    client.app.state.pages.close()
+
+
+def test_get_changes_nothing_and_a_large_form_is_refused(town_files, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(town_files[1], run)
+    client = client_of(collection_of(town_files[0], run), label="anna")
+    client.get("/")
+    client.get("/label?step=1&a.choice=A&do=undo")
+    assert client.get("/labelling?name=x").status_code == 405
+    assert client.app.state.pages.labelling("anna").events == []
+    assert client.post("/label", data={"token": "x" * 300_000}).status_code == 413
+    client.app.state.pages.close()
+
+
+def test_the_cookie_is_for_this_port_this_site_and_no_script(town_collection) -> None:
+    app = make_app(town_collection, secret=SECRET, port=4321)
+    cookie = TestClient(app, **HERE).get("/").headers["set-cookie"]
+    assert cookie.startswith(COOKIE.format(port=4321) + "=")
+    assert "httponly" in cookie.lower()
+    assert "samesite=strict" in cookie.lower()
+    with pytest.raises(ValueError, match="fewer than 16 bytes"):
+        make_app(town_collection, secret=b"short")

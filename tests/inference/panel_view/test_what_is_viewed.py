@@ -1,0 +1,231 @@
+"""Runs are read into one table, filters select what they say, and transcripts show what was sent and read."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_view import TEXTS, collection_of
+
+from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
+from conjury.inference.panel.view.filters import Fired, Query, evidence_mask, read_filters
+from conjury.inference.panel.view.sources import open_sources
+from conjury.inference.panel.view.transcripts import Transcripts
+
+
+def selected(collection, *filters: str, order: str = "asked", descending: bool = False) -> pd.DataFrame:
+    numbers = collection.numbers(Query(read_filters(filters, collection), order, descending))
+    return collection.answers.frame.iloc[numbers]
+
+
+def test_every_answer_of_models_and_people_is_there_once(town_files, town_collection) -> None:
+    _, run = town_files
+    tables = [pd.read_parquet(folder / "responses.parquet") for folder in (run, run / "people")]
+    frame = town_collection.answers.frame
+    assert len(frame) == sum(map(len, tables))
+    assert frame["key"].is_unique
+    judged = pd.concat([pd.read_parquet(f / "judgments.parquet") for f in (run, run / "people")])
+    assert len(town_collection.answers.judged) == len(judged)
+    for number in range(0, len(frame), 7):
+        own = judged[judged["request_key"] == frame["key"].iat[number]]
+        assert town_collection.answers.judgments(number)["status"].tolist() == own["status"].tolist()
+
+
+def test_filters_select_what_a_loop_over_the_tables_selects(town_files, town_collection) -> None:
+    _, run = town_files
+    frame = town_collection.answers.frame
+    assert set(selected(town_collection, "judge=other")["judge_id"]) == {"other"}
+    assert set(selected(town_collection, "judge=people")["judge_kind"]) == {"human"}
+    assert set(selected(town_collection, "prompt=strict")["prompt_id"]) == {"strict"}
+    for status in ("refused", "empty", "unparsed"):
+        rows = [n for n in range(len(frame)) if status in set(town_collection.answers.judgments(n)["status"])]
+        assert selected(town_collection, status).index.tolist() == rows != []
+    choices = pd.read_parquet(run / "choices.parquet")
+    pairs = set(choices["pair_id"][choices["size"] == "large"])
+    models = frame["judge_kind"] == "model"
+    wanted = frame.index[models & frame["subject"].isin(pairs)]
+    assert selected(town_collection, "size=large", "judge=models").index.tolist() == wanted.tolist() != []
+    assert 0 < len(selected(town_collection, "flips")) < len(frame)
+    assert len(selected(town_collection, "judges")) > 0
+
+
+def test_a_search_finds_texts_of_answers_tasks_and_contents_whatever_their_case(town_collection) -> None:
+    assert set(selected(town_collection, "text=NEITHER OF")["text"]) == {TEXTS[5]}
+    task = town_collection.answers.frame["subject"].iat[0]
+    assert set(selected(town_collection, f"text={task.upper()}")["subject"]) >= {task}
+    shown = selected(town_collection, "text=small <b>")
+    by_level = selected(town_collection, "size=small")
+    assert set(shown["subject"]) == set(by_level["subject"]) != set()
+
+
+def test_orders_sort_and_reversal_reverses_them(town_collection) -> None:
+    lengths = selected(town_collection, "judge=models", order="length", descending=True)["text"]
+    lengths = lengths.str.len().fillna(0)
+    assert lengths.is_monotonic_decreasing
+    assert selected(town_collection, order="judge")["judge_id"].is_monotonic_increasing
+    forward, back = selected(town_collection), selected(town_collection, descending=True)
+    assert forward.index.tolist() == back.index[::-1].tolist()
+
+
+def test_a_filter_that_no_answer_can_pass_is_refused_with_those_that_can(town_collection) -> None:
+    for text, reason in (
+        ("judge=nobody", "no answer has this judge; use judge, other, human_0001"),
+        ("sise=large", "there is no such filter \\(did you mean 'size'\\?\\)"),
+        ("size=gigantic", "no answer has this level"),
+        ("check=CJ101", "there are none in what was read"),
+        ("mark=odd", "use judges, people, flips"),
+        ("judge=", "there is no such filter"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            read_filters([text], town_collection)
+
+
+def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> None:
+    study, run = town_files
+    judgments = pd.read_parquet(run / "judgments.parquet").query("status == 'refused'").head(3)
+    rows = judgments[["judge_id", "prompt_id", "task_id", "sample"]]
+    fired = Fired("CJ999", "Made up", "Three answers.", rows.rename(columns={"task_id": "pair_id"}))
+    nothing = Fired("CJ998", "Of judges", "No row.", pd.DataFrame({"judge": ["judge"]}))
+    collection = collection_of(study, run, fired=[fired, nothing])
+    assert set(selected(collection, "check=CJ999")["key"]) == set(judgments["request_key"])
+    assert "CJ998" not in collection.checks
+    number = int(np.flatnonzero(collection.checks["CJ999"])[0])
+    assert Transcripts(collection).of(number).checks == (("CJ999", "Made up", "Three answers."),)
+    assert not evidence_mask(collection.answers, rows.assign(task_id="another")).any()
+
+
+def test_a_transcript_has_the_messages_that_the_ledger_has_and_the_answer_as_received(
+    town_files, town_collection
+) -> None:
+    transcripts = Transcripts(town_collection)
+    with Ledger.open(town_files[1] / "ledger.sqlite", write=False) as ledger:
+        for number in range(0, 40, 5):
+            key = str(town_collection.answers.frame["key"].iat[number])
+            one = transcripts.of(number)
+            sent = [message["content"] for message in ledger.request_body(key)["messages"]]
+            assert ["".join(part.text for part in message.parts) for message in one.messages] == sent
+            assert one.text in TEXTS
+            assert dict(one.settings)["model"] == ledger.request_body(key)["model"]
+
+
+def test_every_rule_reads_each_answer_and_one_of_them_is_that_of_the_tables(town_collection) -> None:
+    transcripts = Transcripts(town_collection)
+    by_text = {}
+    for number in range(30):
+        one = transcripts.of(number)
+        by_text[one.text] = {reading.rule: (reading.value, reading.status) for reading in one.readings}
+        stored = [reading for reading in one.readings if reading.stored]
+        judgment = one.judgments[0]
+        assert [(r.value, r.status) for r in stored] == [(judgment["value"], judgment["status"])]
+    assert by_text['{"choice": "A"}']["choice/lenient@1"] == ("A", "ok")
+    assert by_text['{"choice": "A"}']["choice/token@1"] == ("", "unparsed")
+    assert by_text[TEXTS[3]]["choice/strict@1"] == ("", "refused")
+    assert by_text[""]["choice/strict@1"] == ("", "empty")
+
+
+def test_people_are_counted_beside_the_answers_of_models_to_the_same_task(town_collection) -> None:
+    frame = town_collection.answers.frame
+    people = frame[frame["judge_kind"] == "human"]["subject"]
+    number = int(np.flatnonzero((frame["judge_kind"] == "model") & frame["subject"].isin(people))[0])
+    one = Transcripts(town_collection).of(number)
+    assert [(tally.value, tally.n, tally.of) for tally in one.people] == [("A", 2, 3), ("B", 1, 3)]
+    assert {other.judge for other in one.others} >= {"human_0001", "Other"}
+    assert number not in [other.number for other in one.others]
+
+
+def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_files, town_collection) -> None:
+    one = Transcripts(town_collection).of(0)
+    names = [name for name, _ in one.content.shown[0].fields]
+    assert names == ["Size", "Place", "Age", "River", "Trains"]
+    levels = dict(one.content.unseen)
+    assert levels["Size"] == tuple(shown.fields[0][1] for shown in one.content.shown)
+
+
+def test_a_picture_is_that_of_the_study_and_the_request_names_that_of_the_ledger(picture_collection) -> None:
+    one = Transcripts(picture_collection).of(0)
+    shown = one.content.shown[0]
+    assert shown.kind == "image"
+    assert one.content.files[shown.media_name][0].name.startswith("picture_")
+    kinds = [part.kind for message in one.messages for part in message.parts]
+    assert "image" in kinds
+    assert dict(one.content.unseen)["genre"][0] in ("joke", "news")
+
+
+def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files, tmp_path) -> None:
+    study = tmp_path / "posts"
+    shutil.copytree(picture_files[0], study)
+    (study / "picture_0.png").unlink()
+    collection = collection_of(study, picture_files[1])
+    transcripts = Transcripts(collection)
+    number = int(np.flatnonzero(collection.answers.frame["subject"] == "post_0")[0])
+    one = transcripts.of(number)
+    assert "picture_0.png" in one.content.note
+    assert one.judgments
+
+
+def test_runs_with_different_designs_keep_their_tasks_apart(town_files, tmp_path) -> None:
+    from made_up_view import town_run
+
+    study, run = town_files
+    _, other = town_run(tmp_path, pairs=8)
+    both = collection_of(study, run, other)
+    twice = collection_of(study, run, run)
+    assert len(twice.answers) == len(collection_of(study, run).answers)
+    assert len(both.answers) == len(twice.answers) + len(collection_of(study, other).answers)
+    for task, numbers in both.answers.by_task.items():
+        assert both.answers.frame["run"].iloc[numbers].nunique() == 1, task
+
+
+def test_a_run_without_its_study_file_shows_its_design_and_requests(
+    town_files, tmp_path, monkeypatch
+) -> None:
+    run = tmp_path / "deep" / "down" / "run"
+    shutil.copytree(town_files[1], run)
+    monkeypatch.chdir(tmp_path)
+    sources = open_sources([str(run)])
+    assert sources.study is None
+    assert "name it with --study" in sources.notes[0]
+    from conjury.inference.panel.view.answers import gather
+    from conjury.inference.panel.view.filters import Collection
+
+    one = Transcripts(Collection(sources, gather(sources.runs))).of(0)
+    assert len(one.content.shown) == 2
+    assert one.messages
+    assert one.readings == ()
+
+
+def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = tmp_path / "work"
+    shutil.copytree(town_files[1], root / "runs" / "towns")
+    shutil.copy(town_files[0] / "study.yaml", root)
+    for name in ("plain.j2", "strict.j2", "rules.j2"):
+        shutil.copy(town_files[0] / name, root)
+    sources = open_sources([str(root / "runs" / "towns")])
+    assert sources.study.name == "towns"
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda run: (run / "judgments.parquet").write_bytes(b"PAR1 no"), "judgments.parquet"),
+        (lambda run: [f.unlink() for f in run.glob("*.parquet")], "contains no answers"),
+    ],
+)
+def test_damaged_or_missing_tables_are_refused_in_one_sentence(town_files, tmp_path, damage, reason) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(town_files[1], run)
+    shutil.rmtree(run / "people")
+    damage(run)
+    with pytest.raises(InputError, match=reason):
+        open_sources([str(run)], str(town_files[0] / "study.yaml"))
+
+
+def test_a_name_that_is_nothing_and_two_studies_are_refused(town_files, picture_files) -> None:
+    with pytest.raises(InputError, match="there is no such folder or study"):
+        open_sources(["nowhere"])
+    with pytest.raises(InputError, match="belongs to the study posts, not to towns"):
+        open_sources([str(picture_files[1])], str(town_files[0] / "study.yaml"))
