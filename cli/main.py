@@ -22,6 +22,7 @@ from .commands.fit import fit
 from .commands.judges.agreement import agreement, alt_test
 from .commands.judges.raters import raters
 from .commands.papers.report import report
+from .commands.papers.tables import tables
 from .commands.people.export import export
 from .commands.people.panel import panel
 from .commands.runs import ledger, parse, retry, status
@@ -66,6 +67,7 @@ app.command()(parse)
 app.command()(fit)
 app.command()(compare)
 app.command()(report)
+app.command()(tables)
 app.command()(power)
 app.command()(diagnose)
 app.command()(check)

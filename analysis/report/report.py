@@ -29,6 +29,7 @@ from .tables import (
     in_words,
     picture,
     slug,
+    starred,
     styled_table,
     table_blocks,
     table_references,
@@ -92,7 +93,8 @@ class Report(ReportData):
                 self._print(partial(known.absent, self))
             for record in records:
                 name = record.name if known.of is None else kind
-                self._print(partial(self._shown, known, record, name))
+                with starred():
+                    self._print(partial(self._shown, known, record, name))
 
     def opening(self) -> str:
         """What was found, in a few sentences, and which data it rests on."""
