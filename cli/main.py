@@ -21,6 +21,7 @@ from .commands.diagnose import diagnose
 from .commands.fit import fit
 from .commands.judges.agreement import agreement, alt_test
 from .commands.judges.raters import raters
+from .commands.papers.checklist import checklist
 from .commands.papers.report import report
 from .commands.papers.tables import tables
 from .commands.people.export import export
@@ -68,6 +69,7 @@ app.command()(fit)
 app.command()(compare)
 app.command()(report)
 app.command()(tables)
+app.command()(checklist)
 app.command()(power)
 app.command()(diagnose)
 app.command()(check)

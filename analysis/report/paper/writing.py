@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conjury.inference.errors import MissingDependency
+from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import whole
 
@@ -185,12 +185,26 @@ def write_word(tables: Sequence[PaperTable], path: str | Path) -> Path:
     """
     parts = []
     for table in tables:
-        shown = re.sub(r"<style>.*?</style>", "", table.html, flags=re.DOTALL)
         grid = grid_of(table.html)
-        shown = re.sub(r"<tfoot.*?</tfoot>", "", shown, flags=re.DOTALL)
         notes = "".join(f"<p><em>{html.escape(note)}</em></p>" for note in grid.notes)
-        parts.append(f"<p><strong>{html.escape(table.caption)}</strong></p>\n{shown}\n{notes}")
+        parts.append(f"<p><strong>{html.escape(table.caption)}</strong></p>\n{_plain_html(grid)}\n{notes}")
     return convert("\n".join(parts), "html", "docx", path, "A Word document")
+
+
+def _plain_html(grid: Grid) -> str:
+    """A table as pandoc reads it: alignment in each cell, headings of groups in bold over all columns."""
+    sides = ["right" if right else "left" for right in grid.right]
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        if len(cells) == 1 < len(sides):
+            return f'<tr><td colspan="{len(sides)}"><strong>{html.escape(cells[0])}</strong></td></tr>'
+        aligned = zip(cells, sides, strict=True)
+        marked = [f'<{tag} style="text-align: {side}">{html.escape(cell)}</{tag}>' for cell, side in aligned]
+        return f"<tr>{''.join(marked)}</tr>"
+
+    heads = "".join(row(cells, "th") for cells in grid.heads)
+    body = "".join(row(cells, "td") for cells in grid.rows)
+    return f"<table><thead>{heads}</thead><tbody>{body}</tbody></table>"
 
 
 def convert(text: str, source: str, to: str, path: str | Path, what: str) -> Path:
@@ -233,3 +247,25 @@ def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> l
             file.write(make([table]).encode("utf-8"))
         written.append(path)
     return written
+
+
+MARKDOWN = "markdown-raw_html-raw_tex-raw_attribute-tex_math_dollars-citations"
+
+
+def check_ending(path: Path, formats: Mapping[str, str]) -> None:
+    """Refuse a file of another format."""
+    if path.suffix.lower() not in formats:
+        known = ", ".join(f"{ending} ({name})" for ending, name in formats.items())
+        raise InputError(f"{path}: the ending names the format; use one of: {known}.")
+
+
+def write_document(text: str, path: str | Path) -> Path:
+    """Write a Markdown document as Markdown, Word or LaTeX, by the ending of its file."""
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending == ".md":
+        with whole(target) as file:
+            file.write(text.encode("utf-8"))
+        return target
+    to = {".docx": "docx", ".tex": "latex"}[ending]
+    return convert(text, MARKDOWN, to, target, "A Word document" if to == "docx" else "A LaTeX document")
