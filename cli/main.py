@@ -22,6 +22,7 @@ from .commands.fit import fit
 from .commands.judges.agreement import agreement, alt_test
 from .commands.judges.raters import raters
 from .commands.papers.checklist import checklist
+from .commands.papers.preregister import preregister
 from .commands.papers.report import report
 from .commands.papers.tables import tables
 from .commands.people.export import export
@@ -70,6 +71,7 @@ app.command()(compare)
 app.command()(report)
 app.command()(tables)
 app.command()(checklist)
+app.command()(preregister)
 app.command()(power)
 app.command()(diagnose)
 app.command()(check)

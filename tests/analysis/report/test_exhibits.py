@@ -30,7 +30,7 @@ from conjury.analysis.figures.labels import Labels
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
 from conjury.analysis.report.exhibits.conjoint import reference_of
-from conjury.analysis.report.exhibits.diagnostics import engines_table
+from conjury.analysis.report.exhibits.diagnosed.diagnostics import engines_table
 from conjury.analysis.report.tables import interval, number, p_value, stars
 from conjury.inference.errors import InputError
 

@@ -65,12 +65,11 @@ def _design(facts: Facts, study: Study) -> list[Item]:
         judged(
             "8",
             "Preregistration",
-            "",
-            "Write one with `conjury preregister` before data are collected.",
-            STUDY,
-        )
-        if facts.results is None or "registered" not in facts.results.manifest
-        else item("8", "Preregistration", ["The results name a registration."], RESULTS),
+            _registered(facts),
+            "Write one with `conjury preregister` before data are collected, and compare results with it by "
+            "`conjury report --registered FILE`.",
+            RESULTS,
+        ),
     ]
 
 
@@ -256,6 +255,16 @@ def _reliability(facts: Facts) -> str:
             f"answered alike {interval(row['lower'], row['upper'])}, swapping error {number(row['tau'])}"
         )
     return "; ".join(told) + "."
+
+
+def _registered(facts: Facts) -> str:
+    records, table = facts.records("registration"), facts.table("registration")
+    if not records or table is None:
+        return ""
+    verdicts = table["verdict"].astype(str)
+    when = str(records[0].settings["registered"])[:10]
+    same = int((verdicts == "as registered").sum())
+    return f"Registered on {when}; {same} of {len(verdicts)} aspects as registered."
 
 
 def _sentence(parts: list[str]) -> str:
