@@ -22,6 +22,8 @@ from .commands.fit import fit
 from .commands.judges.agreement import agreement, alt_test
 from .commands.judges.raters import raters
 from .commands.papers.checklist import checklist
+from .commands.papers.metadata import metadata
+from .commands.papers.methods import methods
 from .commands.papers.preregister import preregister
 from .commands.papers.report import report
 from .commands.papers.tables import tables
@@ -72,6 +74,8 @@ app.command()(report)
 app.command()(tables)
 app.command()(checklist)
 app.command()(preregister)
+app.command()(methods)
+app.command()(metadata)
 app.command()(power)
 app.command()(diagnose)
 app.command()(check)

@@ -110,7 +110,7 @@ class Report(ReportData):
 
     def methods(self) -> str:
         """What was run: a paragraph per result, in Markdown."""
-        parts = [(ended(plain(record.title or record.name)), self._method(record)) for record in self._own()]
+        parts = [(ended(plain(record.title or record.name)), self.method(record)) for record in self._own()]
         return "\n\n".join(f"**{title}** {text}" for title, text in parts if text)
 
     def claims(self) -> str:
@@ -202,7 +202,8 @@ class Report(ReportData):
         real = " and ".join(plain(self.label("judges", name)) for name in self.real_judges)
         return SIMULATED.format(but=f"of all judges except {real} " if real else "")
 
-    def _method(self, record: Recorded) -> str:
+    def method(self, record: Recorded) -> str:
+        """How a result was computed, in Markdown."""
         known = KINDS.get(record.kind)
         if known is not None and callable(known.method):
             return known.method(record, self)

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from conjury.inference.errors import InputError, counted
+from conjury.inference.study.base import suggestion
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
+from conjury.inference.study.parts import Judge
 
 from ...figures.labels import level_at
 from ...pipeline.conjoint import people_analyses
@@ -30,6 +32,8 @@ def registration(
     template: str = "osf",
     alpha: float = 0.05,
     correct: str | None = None,
+    judges: Sequence[str] = (),
+    sample: Mapping[str, int] | None = None,
     power: Sequence[Mapping[str, Any]] = (),
     design_files: Sequence[Path] = (),
     created: datetime | None = None,
@@ -46,6 +50,10 @@ def registration(
         One minus the confidence level.
     correct : {"ppi", "covariate"}, optional
         The correction of estimates among people by models.
+    judges : sequence of str
+        Judges that take part; by default all of the study.
+    sample : mapping, optional
+        ``pairs`` and ``respondents`` in place of the study's.
     power : sequence of mapping
         Of each group of judges: ``label, pairs, power, least, most`` (minimum detectable effects).
     design_files : sequence of Path
@@ -65,6 +73,10 @@ def registration(
     """
     if template not in TEMPLATES:
         raise InputError(f"There is no template {template!r}; use one of: {', '.join(TEMPLATES)}.")
+    for name in judges:
+        if name not in study.judge_labels:
+            raise InputError(f"--judge: {suggestion(name, study.judge_labels)}")
+    known = [judge for judge in study.judges if not judges or judge.id in judges]
     now = created or datetime.now(UTC)
     made: Registration = {
         "format": FORMAT,
@@ -76,17 +88,18 @@ def registration(
         "kind": study.kind,
         "question": study.question,
         "files": _files(study, design_files),
-        "judges": {judge.id: judge.label for judge in study.judges},
-        "people": [judge.id for judge in study.judges if judge.kind == "human"],
-        "models": {judge.id: judge.ask.model for judge in study.judges if judge.ask},
+        "judges": {judge.id: judge.label for judge in known},
+        "people": [judge.id for judge in known if judge.kind == "human"],
+        "models": {judge.id: judge.ask.model for judge in known if judge.ask},
         "prompts": study.prompt_labels,
         "refusal": study.refusal,
         "alpha": alpha,
         "correct": correct,
         "power": [dict(one) for one in power],
         "excluded_people": _excluded_people(study),
-        **(_of_conjoint(study) if isinstance(study, Study) else _of_items(study)),
+        **(_of_conjoint(study, known) if isinstance(study, Study) else _of_items(study)),
     }
+    made["sample"] |= sample or {}
     return {**made, "sha256": hash_of(made)}
 
 
@@ -111,9 +124,9 @@ def _files(study: AnyStudy, design: Sequence[Path]) -> dict[str, str]:
     return {name: file_hash(path) for name, path in sorted(own.items()) if path.is_file()}
 
 
-def _of_conjoint(study: Study) -> dict[str, Any]:
+def _of_conjoint(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
     design = study.design
-    both = {judge.kind for judge in study.judges} == {"human", "model"}
+    both = {judge.kind for judge in judges} == {"human", "model"}
     compared = people_analyses(study) if both else []
     analyses = [*(one for one in study.analyses if not one.compares_people), *compared]
     return {

@@ -207,8 +207,8 @@ def _plain_html(grid: Grid) -> str:
     return f"<table><thead>{heads}</thead><tbody>{body}</tbody></table>"
 
 
-def convert(text: str, source: str, to: str, path: str | Path, what: str) -> Path:
-    """Convert text by pandoc's wheel into a file, whole or not at all."""
+def convert(text: str, source: str, to: str, path: str | Path, what: str, bibliography: str = "") -> Path:
+    """Convert text by pandoc's wheel into a file, whole or not at all; works are cited from BibTeX."""
     try:
         import pypandoc
     except ImportError as error:
@@ -219,9 +219,14 @@ def convert(text: str, source: str, to: str, path: str | Path, what: str) -> Pat
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="conjury-paper-") as folder:
         made = Path(folder) / f"made.{to}"
-        pypandoc.convert_text(
-            text, to, format=source, outputfile=str(made), extra_args=["--standalone", "--sandbox"]
-        )
+        options = ["--standalone"]
+        if bibliography:
+            works = Path(folder) / "works.bib"
+            works.write_text(bibliography, encoding="utf-8")
+            options += ["--citeproc", f"--bibliography={works}"]
+        else:
+            options.append("--sandbox")
+        pypandoc.convert_text(text, to, format=source, outputfile=str(made), extra_args=options)
         with whole(target) as file:
             file.write(made.read_bytes())
     return target
@@ -259,8 +264,11 @@ def check_ending(path: Path, formats: Mapping[str, str]) -> None:
         raise InputError(f"{path}: the ending names the format; use one of: {known}.")
 
 
-def write_document(text: str, path: str | Path) -> Path:
-    """Write a Markdown document as Markdown, Word or LaTeX, by the ending of its file."""
+def write_document(text: str, path: str | Path, bibliography: str = "") -> Path:
+    """Write a Markdown document as Markdown, Word or LaTeX, by the ending of its file.
+
+    In Word and LaTeX citations of works in ``bibliography`` are set, with a list of these works.
+    """
     target = Path(path)
     ending = target.suffix.lower()
     if ending == ".md":
@@ -268,4 +276,6 @@ def write_document(text: str, path: str | Path) -> Path:
             file.write(text.encode("utf-8"))
         return target
     to = {".docx": "docx", ".tex": "latex"}[ending]
-    return convert(text, MARKDOWN, to, target, "A Word document" if to == "docx" else "A LaTeX document")
+    source = MARKDOWN.replace("-citations", "+citations") if bibliography else MARKDOWN
+    what = "A Word document" if to == "docx" else "A LaTeX document"
+    return convert(text, source, to, target, what, bibliography)

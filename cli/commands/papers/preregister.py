@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...options import Alpha, StudyName
+from ...options import Alpha, StudyName, refuse_options
 from ...printing import console
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ def preregister(
     template: Annotated[str, typer.Option(help="osf, aspredicted or dce (choice experiments).")] = "osf",
     run: Annotated[
         Path | None, typer.Option("--run", help="Folder of a run, whose drawn design is registered as well.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only this judge; can be repeated. By default all of the study.")
+    ] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs per model; else the study's.")] = None,
+    respondents: Annotated[
+        int | None, typer.Option(min=1, help="People of a conjoint; else the study's.")
     ] = None,
     alpha: Alpha = 0.05,
     correct: Annotated[
@@ -49,12 +56,17 @@ def preregister(
             f"--correct {correct}: there is no such correction; write {' or '.join(CORRECTIONS)}."
         )
     known = load_any_study(study)
+    sizes = {"pairs": pairs, "respondents": respondents}
+    if known.kind != "conjoint":
+        refuse_options(study, "items", {"--pairs": pairs, "--respondents": respondents})
     made = registration(
         known,
         template=template,
         alpha=alpha,
         correct=correct,
-        power=list(_power(known, alpha)),
+        judges=judge or (),
+        sample={name: size for name, size in sizes.items() if size is not None},
+        power=list(_power(known, alpha, judge, pairs, respondents)),
         design_files=_design(run),
     )
     data = out.with_suffix(".json")
@@ -79,7 +91,13 @@ def _design(run: Path | None) -> list[Path]:
     return found
 
 
-def _power(study: Study | ItemStudy, alpha: float) -> Iterator[dict[str, Any]]:
+def _power(
+    study: Study | ItemStudy,
+    alpha: float,
+    judges: list[str] | None,
+    pairs: int | None,
+    respondents: int | None,
+) -> Iterator[dict[str, Any]]:
     """Minimum detectable effects of each group of judges of a conjoint."""
     from conjury.inference.study.models import Study
 
@@ -88,7 +106,7 @@ def _power(study: Study | ItemStudy, alpha: float) -> Iterator[dict[str, Any]]:
     if not isinstance(study, Study):
         return
     assumed = {"tests": 1, "icc": 0.0, "reliability": None, "repeats": None, "stimulus_sd": None}
-    for group in find_groups(study, None, None, None, assumed):
+    for group in find_groups(study, judges, pairs, respondents, assumed):
         detectable, _, _ = powers_of(study, group, [0.1], (POWER, alpha))
         effects = detectable.frame["effect"].astype(float)
         yield {
