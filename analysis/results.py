@@ -17,11 +17,11 @@ from .frames.claims import Claims, claims_of
 from .numerics.intervals import UNBOUNDED, Support, inference
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
+    from great_tables import GT
     from matplotlib.figure import Figure
-
-    pass
 
 KEY_COLUMNS = ("outcome", "statistic", "feature", "level")
 NUMBER_COLUMNS = ("estimate", "std_error", "df", "z", "p", "lower", "upper")
@@ -96,6 +96,52 @@ class Result:
 
         return draw(self, **options)
 
+    def table(self, part: int = 1, **options: Any) -> GT:
+        """Lay out the table that reports print of such a result, with its notes.
+
+        Parameters
+        ----------
+        part : int
+            Which table, from 1, where series are too many for one.
+        **options
+            ``labels``, ``title`` and ``stars``, as in `conjury.analysis.report.paper.tables_of_result`.
+
+        Returns
+        -------
+        great_tables.GT
+        """
+        paper = _paper("tables")
+        return paper.table_of(paper.tables_of_result(self, **options), part)
+
+    def to_latex(self, **options: Any) -> str:
+        """All tables of the result in LaTeX (package booktabs); options as in `table`."""
+        return self._written("to_latex", options)
+
+    def to_markdown(self, **options: Any) -> str:
+        """All tables of the result in Markdown; options as in `table`."""
+        return self._written("to_markdown", options)
+
+    def to_html(self, **options: Any) -> str:
+        """All tables of the result as HTML; options as in `table`."""
+        return self._written("to_html", options)
+
+    def to_word(self, path: str | Path, **options: Any) -> Path:
+        """Write all tables of the result as a Word document; options as in `table`.
+
+        Raises
+        ------
+        MissingDependency
+            Without pandoc's wheel, which the extra ``pdf`` installs.
+        """
+        written: Path = _paper("writing").write_word(_paper("tables").tables_of_result(self, **options), path)
+        return written
+
+    def _written(self, how: str, options: Mapping[str, Any]) -> str:
+        return str(getattr(_paper("writing"), how)(_paper("tables").tables_of_result(self, **options)))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
     def claims(self) -> Claims:
         """State what the result says and what does not follow from it; printed, it is two sentences or more.
 
@@ -111,6 +157,11 @@ class Result:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"
+
+
+def _paper(module: str) -> ModuleType:
+    """A module that lays results out; it lies above this room, so it is found by its name."""
+    return import_module(f"{__package__}.report.paper.{module}")
 
 
 @dataclass(frozen=True)

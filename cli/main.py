@@ -23,7 +23,12 @@ from .commands.judges.agreement import agreement, alt_test
 from .commands.judges.compare_runs import compare_runs
 from .commands.judges.judge import judge
 from .commands.judges.raters import raters
+from .commands.papers.checklist import checklist
+from .commands.papers.metadata import metadata
+from .commands.papers.methods import methods
+from .commands.papers.preregister import preregister
 from .commands.papers.report import report
+from .commands.papers.tables import tables
 from .commands.people.export import export
 from .commands.people.panel import panel
 from .commands.runs import ledger, parse, retry, status
@@ -77,6 +82,11 @@ app.command()(parse)
 app.command()(fit)
 app.command()(compare)
 app.command()(report)
+app.command()(tables)
+app.command()(checklist)
+app.command()(preregister)
+app.command()(methods)
+app.command()(metadata)
 app.command()(power)
 app.command()(diagnose)
 app.command()(check)

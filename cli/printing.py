@@ -144,23 +144,27 @@ def draw_figures(folder: Path, part: str, quiet: bool = False) -> list[str]:
 
 
 def save_figures(
-    folder: Path, drawings: Iterable[tuple[str, Callable[[], Figure]]], quiet: bool = False
+    folder: Path,
+    drawings: Iterable[tuple[str, Callable[[], Figure]]],
+    quiet: bool = False,
+    formats: tuple[str, ...] | None = None,
 ) -> list[str]:
     """Draw and save figures by name; return why any could not be drawn."""
     from conjury.analysis.figures.theme import save
 
     notes: list[str] = []
-    named = list(drawings) if FORMATS else []
+    formats = FORMATS if formats is None else formats
+    named = list(drawings) if formats else []
     with show_steps(len(named)) as step:
         for name, draw in named:
             step(f"Figure: {name}")
             try:
-                save(draw(), folder / "figures" / name, formats=FORMATS)
+                save(draw(), folder / "figures" / name, formats=formats)
             except ConjuryError as error:
                 reason = str(error).replace(str(folder.resolve()), "the results")
                 notes.append(f"Figure {name}: {reason} It was not drawn.")
     if named and not quiet:
-        console.print(f"  {counted(len(named) - len(notes), 'figure')} as {_names(FORMATS)}")
+        console.print(f"  {counted(len(named) - len(notes), 'figure')} as {_names(formats)}")
     return notes
 
 

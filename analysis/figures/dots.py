@@ -23,7 +23,7 @@ from .fitting import (
     wrap,
 )
 from .labels import display_order
-from .theme import TWO_COLUMNS, Theme, new_figure
+from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +173,7 @@ class Levels(Dots):
             {panel: self._ticks(panel) for panel in self.panels},
             lambda panel, texts: float(self._heights(panel, texts).sum()),
             furniture=self.FURNITURE,
-            width=TWO_COLUMNS if len(self.series) > 1 else self.ONE_SERIES,
+            width=page_width() if len(self.series) > 1 else min(page_width(), self.ONE_SERIES),
         )
         series = [wrap(name, LONGEST_LABEL) for name in self.series] if len(self.series) > 1 else []
         most = 4 if max(map(len, series), default=0) < 24 else 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import pandas as pd
 
-from .theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, installed_fonts
+from .theme import PAGE_HEIGHT, Theme, installed_fonts, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -255,7 +255,7 @@ def arrange(
     """Break tick labels and headings of panels into lines, in one column or, past a page, two."""
     room = width
     for n_columns in (1, 2):
-        room = (TWO_COLUMNS if n_columns == 2 else width) / n_columns
+        room = (page_width() if n_columns == 2 else width) / n_columns
         texts = {
             panel: {row: wrap(text, min(LONGEST_LABEL, room / 2)) for row, text in names[panel].items()}
             for panel in panels
@@ -281,7 +281,7 @@ def arrange(
         heights=[row + furniture + more for row, more in zip(rows, beyond, strict=True)],
         columns=columns,
         outdent=[own + 0.05 if is_tight else 0.0 for own in labels],
-        width=TWO_COLUMNS if len(columns) == 2 else width,
+        width=page_width() if len(columns) == 2 else width,
         is_wrapped=is_wrapped,
     )
 

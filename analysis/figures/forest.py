@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from .dots import NUMBERS, Dots, Texts, draw_dots, handles_of, stripe, table_of, tidy
 from .fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
-from .theme import TWO_COLUMNS, Theme, new_figure
+from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,10 +79,10 @@ class Forest(Dots):
         look = style.look
         rows = [wrap(row, self.LONGEST_ROW) for row in self.rows]
         left = max(map(inches, rows)) + 0.15
-        fits = max(1, int((TWO_COLUMNS - left) / self.NARROWEST))
+        fits = max(1, int((page_width() - left) / self.NARROWEST))
         bands = self._bands(min(fits, self.across))
         across = max(len(band.panels) for band in bands)
-        width = min(TWO_COLUMNS, max(4.2, left + across * 2.6))
+        width = min(page_width(), max(4.2, left + across * 2.6))
         heads = {
             name: wrap(name, (width - left) / across - 0.08, self.PANEL_TITLE, bold=True)
             for name in self.panels

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from ..numerics.types import Floats
 from .fitting import PANEL_TITLE, Drawable, add_legend, lines_high, room_above, wrap
 from .registry import Style, figure
-from .theme import TWO_COLUMNS, Theme, new_figure
+from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,15 +71,15 @@ class Bars:
         look = style.look
         colors = verdict_colors(look)
         shown = [name for name in VERDICTS if self.counts[name].sum()]
-        title, above, columns = room_above(style.title, TWO_COLUMNS, [VERDICTS[name] for name in shown])
+        title, above, columns = room_above(style.title, page_width(), [VERDICTS[name] for name in shown])
         panels = list(dict.fromkeys(self.counts.index.get_level_values(0)))
-        heads = {panel: wrap(str(panel), TWO_COLUMNS - 0.4, PANEL_TITLE, bold=True) for panel in panels}
+        heads = {panel: wrap(str(panel), page_width() - 0.4, PANEL_TITLE, bold=True) for panel in panels}
         rows = {
             panel: [wrap(str(row), LABEL_WIDTH) for row in self.counts.loc[panel].index] for panel in panels
         }
         heights = [sum(max(BAR + 0.1, lines_high(text) + 0.06) for text in rows[panel]) for panel in panels]
         room = sum(lines_high(head, PANEL_TITLE) + 0.16 for head in heads.values())
-        drawn = new_figure(TWO_COLUMNS, sum(heights) + room + above + 0.55)
+        drawn = new_figure(page_width(), sum(heights) + room + above + 0.55)
         grid = drawn.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
         for axes, panel in zip(grid, panels, strict=True):
             self._panel(axes, self.counts.loc[panel], rows[panel], shown, colors, look)
@@ -179,11 +179,11 @@ class Umbrellas:
         look = style.look
         colors = verdict_colors(look)
         shown = [name for name in VERDICTS if (self.pairs["verdict"] == name).any()]
-        title, above, columns = room_above(style.title, TWO_COLUMNS, [VERDICTS[name] for name in shown])
+        title, above, columns = room_above(style.title, page_width(), [VERDICTS[name] for name in shown])
         panels = list(dict.fromkeys(self.pairs["panel"]))
         across = min(2, len(panels))
         deep = -(-len(panels) // across)
-        width = TWO_COLUMNS if across > 1 else TWO_COLUMNS * 0.62
+        width = page_width() if across > 1 else page_width() * 0.62
         heads = {panel: wrap(panel, width / across - 0.6, PANEL_TITLE, bold=True) for panel in panels}
         room = max(lines_high(head, PANEL_TITLE) for head in heads.values())
         drawn = new_figure(width, deep * (2.2 + room) + above + 0.35)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from conjury.inference.errors import InputError
 
+from .journal import fitted
 from .labels import LabelKey, Labels, Names
-from .theme import LIGHT, Theme, styled, theme_named
+from .theme import LIGHT, Theme, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,6 +121,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     part: str | None = None,
+    size: str | None = None,
     **options: Any,
 ) -> Figure:
     """Draw the figure of a result, found by its kind.
@@ -137,6 +139,9 @@ def draw(
         Heading above the figure.
     part : str
         A further figure of the result, one of `parts`; by default its main figure.
+    size : {"single", "double"}, optional
+        The width of one or of two columns of a journal, 85 or 180 mm, with type of 7 points or more; by
+        default the width that suits the figure.
     **options
         Options of the kind, such as ``dimensions``, ``metric`` or ``group``.
 
@@ -147,7 +152,7 @@ def draw(
     Raises
     ------
     InputError
-        When the result has no figure, or the options name what it does not contain.
+        When the result has no figure, the options name what it does not contain, or it does not fit ``size``.
 
     Examples
     --------
@@ -161,9 +166,10 @@ def draw(
     """
     style = Style(theme_named(theme), dict(labels or {}), title)
     kind = _found(result, part)
-    with styled(style.look):
+    with sized(size), styled(style.look):
         made = kind.function(result, style, **options)
-        return made if kind.alt is not None else made.draw(style)  # type: ignore[arg-type, return-value]
+        drawn = made if kind.alt is not None else made.draw(style)  # type: ignore[arg-type]
+        return drawn if column_width() is None else fitted(drawn)  # type: ignore[arg-type, return-value]
 
 
 def alt(

@@ -14,7 +14,7 @@ from .dots import tidy
 from .fitting import Drawable, add_legend, more_lines, room_above, wrap
 from .labels import COEFFICIENTS, WEIGHTS, level_of, words
 from .registry import Style, figure
-from .theme import TWO_COLUMNS, Theme, new_figure
+from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ class Paths:
         look, n = style.look, len(self.panels)
         across = min(ACROSS, n)
         down = -(-n // across)
-        width = TWO_COLUMNS if across > 1 else 4.6
+        width = page_width() if across > 1 else min(page_width(), 4.6)
         heads = [wrap(name, (width - 0.6) / across - 0.2, SIZE, bold=True) for name in self.panels]
         names = ["Estimate", f"Always-valid {self.level} interval", f"{self.level} interval of a single look"]
         title, above, columns = room_above(style.title, width, names)

@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TWO_COLUMNS = 7.2
+INCH = 25.4  # millimetres
+SIZES = {"single": 85 / INCH, "double": 180 / INCH}  # inches of one and of two columns of a journal
+SMALLEST = 7.0  # points of the smallest type that journals accept
 PAGE_HEIGHT = 9.6
 FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -91,6 +95,37 @@ def installed_fonts() -> tuple[str, ...]:
     return tuple(font for font in FONTS if font in known) or ("sans-serif",)
 
 
+_WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
+
+
+@contextmanager
+def sized(size: str | None) -> Iterator[None]:
+    """Draw figures inside at the width of one or two columns of a journal; None changes nothing.
+
+    Raises
+    ------
+    InputError
+        For another size.
+    """
+    if size is not None and size not in SIZES:
+        raise InputError(f"There is no figure size {size!r}; use one of: {', '.join(SIZES)}.")
+    before = _WIDTH.set(SIZES[size] if size is not None else _WIDTH.get())
+    try:
+        yield
+    finally:
+        _WIDTH.reset(before)
+
+
+def column_width() -> float | None:
+    """Inches that figures must be wide, as `sized` asks; None where they choose their own width."""
+    return _WIDTH.get()
+
+
+def page_width() -> float:
+    """Inches that a figure may be wide: a page with narrow margins, unless `sized` asks for another width."""
+    return _WIDTH.get() or TWO_COLUMNS
+
+
 @contextmanager
 def styled(theme: Theme) -> Iterator[None]:
     """Draw in ``theme``: matplotlib's settings are changed inside the block only."""
@@ -126,10 +161,13 @@ def styled(theme: Theme) -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure, ``width`` x ``height`` inches, that lays itself out without overlaps."""
+    """Make an empty figure, ``width`` x ``height`` inches, that lays itself out without overlaps.
+
+    Inside `sized` the figure has the width that is asked for.
+    """
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained", dpi=200)
+    return Figure(figsize=(column_width() or width, height), layout="constrained", dpi=200)
 
 
 def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:

@@ -22,8 +22,10 @@ from conjury.inference.tables.files import PUBLISHED
 from ..audit import compare_moderation, compare_oogiri
 from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
 from ..benchmark.data.answered import Answered
+from ..frames.participation import people_flow
 from ..frames.vocabulary import HUMAN
 from ..raters.models.fitted import ModelFit
+from ..results import Result, Step
 from .conjoint import answers, groups, plan_conjoint
 from .instruments import instrument_steps
 from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
@@ -33,6 +35,7 @@ from .results_folder import FORMAT, ResultsFolder
 from .run import FitOptions, Fitted, Group, Plan, fit
 
 Tables = dict[str, pd.DataFrame]
+FLOW = "people_flow"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,17 @@ class Work:
 def work_of(
     loaded: Loaded, options: FitOptions, gold: Path | None = None, readings: Sequence[Path] = ()
 ) -> Work:
-    """Plan the fit of a study: a conjoint, ratings, or labels with gold labels."""
+    """Plan the fit of a study: a conjoint, ratings, or labels with gold labels; people are counted last."""
+    work = _work_of(loaded, options, gold, readings)
+    data = loaded.variants[""] if isinstance(loaded.study, Study) else loaded.judgments
+    flow = people_flow(data, loaded.respondents)
+    if flow is None:
+        return work
+    step = Step(FLOW, "People from recruited to analysed", partial(Result, flow, FLOW))
+    return replace(work, plan=replace(work.plan, steps=(*work.plan.steps, step)))
+
+
+def _work_of(loaded: Loaded, options: FitOptions, gold: Path | None, readings: Sequence[Path]) -> Work:
     study = loaded.study
     if isinstance(study, Study):
         split = list(groups(loaded.variants))

@@ -80,6 +80,8 @@ class Loaded:
     asked : DataFrame or None
         All main choices or judgments of a study with an instrument, with the facets under which they were
         asked; those that only test judges are included.
+    respondents : DataFrame or None
+        Participations of people, one row each, from ``respondents.parquet`` beside the main data.
     """
 
     study: Study | ItemStudy | None
@@ -89,6 +91,7 @@ class Loaded:
     truth: pd.DataFrame | None = None
     changed: bool = False
     asked: pd.DataFrame | None = None
+    respondents: pd.DataFrame | None = None
 
     @property
     def variants(self) -> dict[str, pd.DataFrame]:
@@ -224,7 +227,20 @@ def read_choices_of(
         sources += read
         notes += assumed
     loaded = Loaded(study, tables, tuple(sources), tuple(dict.fromkeys([*notes, *advice(study)])))
-    return replace(loaded, truth=_truth_of_choices(loaded), asked=_asked_choices(study, data, selection))
+    return replace(
+        loaded,
+        truth=_truth_of_choices(loaded),
+        asked=_asked_choices(study, data, selection),
+        respondents=_respondents(data),
+    )
+
+
+def _respondents(data: Sequence[Path]) -> pd.DataFrame | None:
+    """Participations from the tables beside files of data, as a panel writes them."""
+    beside = dict.fromkeys(Path(path).with_name("respondents.parquet") for path in data)
+    tables = [read_table(file) for file in beside if file.is_file()]
+    known = [table for table in tables if {"judge_id", "state"} <= set(table)]
+    return pd.concat(known, ignore_index=True) if known else None
 
 
 def _asked_choices(study: Study, data: Sequence[Path], selection: Selection) -> pd.DataFrame | None:
@@ -310,6 +326,7 @@ def read_judgments_of(
         pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
         changed=bool(selection.renames or selection.where),
         asked=asked,
+        respondents=_respondents(data),
     )
 
 

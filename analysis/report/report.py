@@ -29,6 +29,7 @@ from .tables import (
     in_words,
     picture,
     slug,
+    starred,
     styled_table,
     table_blocks,
     table_references,
@@ -92,7 +93,8 @@ class Report(ReportData):
                 self._print(partial(known.absent, self))
             for record in records:
                 name = record.name if known.of is None else kind
-                self._print(partial(self._shown, known, record, name))
+                with starred():
+                    self._print(partial(self._shown, known, record, name))
 
     def opening(self) -> str:
         """What was found, in a few sentences, and which data it rests on."""
@@ -108,7 +110,7 @@ class Report(ReportData):
 
     def methods(self) -> str:
         """What was run: a paragraph per result, in Markdown."""
-        parts = [(ended(plain(record.title or record.name)), self._method(record)) for record in self._own()]
+        parts = [(ended(plain(record.title or record.name)), self.method(record)) for record in self._own()]
         return "\n\n".join(f"**{title}** {text}" for title, text in parts if text)
 
     def claims(self) -> str:
@@ -200,7 +202,8 @@ class Report(ReportData):
         real = " and ".join(plain(self.label("judges", name)) for name in self.real_judges)
         return SIMULATED.format(but=f"of all judges except {real} " if real else "")
 
-    def _method(self, record: Recorded) -> str:
+    def method(self, record: Recorded) -> str:
+        """How a result was computed, in Markdown."""
         known = KINDS.get(record.kind)
         if known is not None and callable(known.method):
             return known.method(record, self)

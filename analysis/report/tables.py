@@ -6,7 +6,9 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -139,11 +141,29 @@ def p_value(p: float | None) -> str:
     return "<0.001" if p is not None and p < 0.001 else number(p)
 
 
+_STARRED: ContextVar[bool] = ContextVar("starred", default=False)
+
+
+@contextmanager
+def starred(on: bool = True) -> Iterator[None]:
+    """Mark p values by stars in tables that are built inside, and explain them; elsewhere there are none."""
+    before = _STARRED.set(on)
+    try:
+        yield
+    finally:
+        _STARRED.reset(before)
+
+
 def stars(p: float | None) -> str:
-    """Stars of a p value, by ``STAR_RULE``."""
-    if p is None or math.isnan(p):
+    """Stars of a p value, by ``STAR_RULE``; none unless tables are `starred`."""
+    if p is None or math.isnan(p) or not _STARRED.get():
         return ""
     return next((mark for limit, mark in STARS if p < limit), "")
+
+
+def star_rule(lead: str = "") -> str:
+    """The sentence that explains stars, after what they are about; empty where tables have none."""
+    return f"{lead} {STAR_RULE}".strip() if _STARRED.get() else ""
 
 
 def whole(value: float | None) -> str:
@@ -184,8 +204,12 @@ def styled_table(
     return table.tab_source_note(html(note)) if note else table
 
 
-def batches(frame: pd.DataFrame, most: int = MOST_SERIES_IN_A_TABLE) -> list[pd.DataFrame]:
-    """Split stacked estimates into as few tables as possible, each with at most ``most`` series."""
+def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
+    """Split stacked estimates into as few tables as possible, each with at most ``most`` series.
+
+    By default these are as many as have intervals, or six where stars stand for what intervals show.
+    """
+    most = most or (MOST_SERIES_IN_A_TABLE if _STARRED.get() else MOST_SERIES_WITH_INTERVALS)
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     n_tables = max(1, -(-len(names) // most))
@@ -214,12 +238,12 @@ def estimates_table(
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
     One series gets estimate, standard error, intervals and p value; up to three get estimates with
-    intervals; more get estimates alone. Stars follow ``STAR_RULE``; marginal means get none. Features and
+    intervals; more get estimates alone. Marginal means get no stars. Features and
     levels that are labels already stay as they are where ``verbatim`` is set; ``row`` heads the rows.
     """
     bounds = bounds or Bounds()
     frame = frame.assign(_series=series_labels(frame).to_numpy(str))
-    starred = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
+    testing = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
     reference = is_reference(frame).to_numpy(bool)
     series = list(dict.fromkeys(frame["_series"]))
     cells: dict[tuple[str, str], dict[str, str]] = {}
@@ -228,10 +252,10 @@ def estimates_table(
             cells[feature, level] = {}
     for record, is_zero in zip(frame.to_dict("records"), reference, strict=True):
         if len(series) == 1:
-            columns = _in_columns(record, bool(is_zero), bounds, starred)
+            columns = _in_columns(record, bool(is_zero), bounds, testing)
         else:
             with_interval = len(series) <= MOST_SERIES_WITH_INTERVALS
-            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), starred, with_interval)}
+            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), testing, with_interval)}
         cells[str(record["feature"]), str(record["level"])] |= columns
     rows = pd.DataFrame(
         [
@@ -244,30 +268,30 @@ def estimates_table(
         ]
     )
     notes = [f"In brackets: {bounds.name}s."] if 1 < len(series) <= MOST_SERIES_WITH_INTERVALS else []
-    if starred and any("*" in text for texts in cells.values() for text in texts.values()):
-        notes.append(STAR_RULE)
+    if testing and star_rule() and any("*" in text for texts in cells.values() for text in texts.values()):
+        notes.append(star_rule())
     spans = _spans(rows) if len(series) == 1 and bounds.beside else {}
     return styled_table(rows, groups="Attribute", note=" ".join(notes), spans=spans)
 
 
-def _in_one_cell(record: Row, is_zero: bool, starred: bool, with_interval: bool) -> str:
+def _in_one_cell(record: Row, is_zero: bool, testing: bool, with_interval: bool) -> str:
     if is_zero:
         return "reference"
-    mark = stars(record.get("p")) if starred else ""
+    mark = stars(record.get("p")) if testing else ""
     if with_interval:
         return estimate_cell(record, mark=mark, digits=DIGITS)
     return number(record["estimate"]) + mark
 
 
-def _in_columns(record: Row, is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
+def _in_columns(record: Row, is_zero: bool, bounds: Bounds, testing: bool) -> dict[str, str]:
     """Texts of one estimate, by column; without stars where there are two p values."""
-    marked = starred and not bounds.beside
+    marked = testing and not bounds.beside
     columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False)}
     sources = [("", "", bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
     for heading, prefix, name in sources:
         columns[f"{heading}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
         columns[f"{heading}{name}"] = interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
-        if starred:
+        if testing:
             columns[f"{heading}p"] = p_value(record.get(f"{prefix}p"))
     return columns
 

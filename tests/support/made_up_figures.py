@@ -482,7 +482,21 @@ def profiles() -> dict[str, dict[str, str]]:
     }
 
 
+def people_of_a_panel(names: tuple[str, ...] = ("screened out", "left", "failed checks")) -> Result:
+    """People who started, left for reasons, finished, were excluded, and are analysed."""
+    left = [("not finished", name, 3 + k) for k, name in enumerate(names)]
+    rows = [
+        ("started", "", 60),
+        *left,
+        ("finished", "", 48),
+        ("excluded", "too fast to have read the texts", 5),
+    ]
+    frame = pd.DataFrame([*rows, ("analysed", "", 43)], columns=["step", "reason", "n"])
+    return Result(frame, "people_flow")
+
+
 PREFERENCES: dict[str, Made] = {
+    "people_flow": people_of_a_panel,
     "choice_level": lambda: choice_level(
         paired(), "chosen ~ slur", [("sexism", "generic"), (["racism", "none"], "generic")], same="curse"
     ),

@@ -13,7 +13,7 @@ from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..labels import COEFFICIENTS, Names, display_order
 from ..raters.points import diagonal
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .panels import READINGS, STATUSES, metric_in_words, names_of_judges, rule_in_words
 from .scores import distinction_in_words
 
@@ -61,7 +61,7 @@ class _Statuses:
         statuses = [name for name in PLACES if name in set(frame["status"].astype(str))]
         legend = [WORDS[name] for name in statuses]
         labels = [wrap(row, 2.3) for row in rows]
-        width = TWO_COLUMNS if len(prompts) > 1 else 6.0
+        width = page_width() if len(prompts) > 1 else min(page_width(), 6.0)
         room = (width - max(map(inches, labels)) - 0.15) / len(prompts) - 0.1
         heads = [wrap(name, room, SIZE, bold=True) for name in self.heads.values()]
         title, above, columns = room_above(style.title, width, legend)
@@ -169,7 +169,7 @@ def published_scores(result: Drawable, style: Style) -> Figure:
     series = list(SERIES) if "aligned" in frame else ["recomputed"]
     across = min(len(metrics), 4)
     down = -(-len(metrics) // across)
-    width = min(TWO_COLUMNS, 0.7 + 2.3 * across)
+    width = min(page_width(), 0.7 + 2.3 * across)
     side = (width - 0.4) / across - 0.45
     legend = [SERIES[name] for name in series] if len(series) > 1 else []
     title, above, columns = room_above(style.title, width, legend)

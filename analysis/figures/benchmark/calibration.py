@@ -13,7 +13,7 @@ from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..labels import level_of
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .panels import of_judges, placed, strata_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Reliability:
         look, n = style.look, len(self.panels)
         across = min(ACROSS, n)
         down = -(-n // across)
-        width = min(TWO_COLUMNS, 0.7 + 2.2 * across) if across > 1 else 4.2
+        width = min(page_width(), 0.7 + 2.2 * across if across > 1 else 4.2)
         side = (width - 0.7) / across - 0.15 if across > 1 else 2.6
         heads = [wrap(name, side - 0.1, SIZE, bold=True) for name in self.panels]
         names = [

@@ -14,7 +14,7 @@ from ..fitting import ColumnLabels, Drawable, add_legend, column_labels, inches,
 from ..grid import outline, sequential, shade, write
 from ..labels import chosen, display_order
 from ..registry import Style, figure
-from ..theme import PAGE_HEIGHT, TWO_COLUMNS, new_figure
+from ..theme import PAGE_HEIGHT, new_figure, page_width
 from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, of_judges, of_task
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Confusions:
         found: list[tuple[float, _Layout]] = []
         for across in range(1, panels + 1):
             down = -(-panels // across)
-            cell = min(largest, ((TWO_COLUMNS - side) / across - GAP) / answers)
+            cell = min(largest, ((page_width() - side) / across - GAP) / answers)
             longest = max(inches(name, TICK) for name in self.columns)
             below = column_labels(self.columns, upright=longest < cell - 0.06, slant=35)
             if below.rotation and cell < 0.3:
@@ -169,9 +169,9 @@ class Confusions:
             under = {0: 0.2, 90: reach + 0.05}.get(below.rotation, 0.6 * reach + 0.1)
             high = down * (cell * len(self.rows) + 0.35) + under + BAR + 0.3
             layout = _Layout(across, down, cell, below, under)
-            if found and head > (TWO_COLUMNS - side) / across - GAP:
+            if found and head > (page_width() - side) / across - GAP:
                 break
-            width = min(max(3.6, side + across * (max(cell * answers, head) + GAP)), TWO_COLUMNS)
+            width = min(max(3.6, side + across * (max(cell * answers, head) + GAP)), page_width())
             if high <= PAGE_HEIGHT * (1 if self.limits is None else 0.5):
                 return width, layout
             found.append((width, layout))

@@ -16,7 +16,7 @@ from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..forest import DASHES
 from ..labels import chosen, dash, display_order, level_of
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .panels import BASELINES, metric_in_words, placed, places_of
 from .scores import policy_of
 
@@ -83,7 +83,7 @@ class Curves:
         from matplotlib.lines import Line2D
 
         look, n_across = style.look, len(self.across)
-        width = min(TWO_COLUMNS, 1.0 + 2.4 * n_across) if n_across > 1 else 4.6
+        width = min(page_width(), 1.0 + 2.4 * n_across if n_across > 1 else 4.6)
         heads = [wrap(name, (width - 0.6) / n_across - 0.15, SIZE, bold=True) for name in self.across]
         lines = self.series if len(self.series) > 1 else []
         title, above, columns = room_above(style.title, width, [*lines, *self.plain])

@@ -15,7 +15,7 @@ from ..forest import Forest, forest
 from ..grid import diverging, shade
 from ..labels import level_of
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 from .panels import JUDGES, metric_in_words, names_of_judges, pairs_in_words, pairs_placed
 from .scores import shown_metric
 
@@ -162,9 +162,9 @@ class Matrices:
         made = {place: matrix_of(own, own["_differs"].to_numpy(bool)) for place, own in parts.items()}
         most = max(len(each.judges) for each in made.values())
         side = max(inches(f"{text} 00", TICK) for text in self.labels.values()) + 0.12
-        across = min(len(made), 3, max(1, int(TWO_COLUMNS / (side + SMALLEST_CELL * most))))
-        cell = min(LARGEST_CELL, (TWO_COLUMNS / across - side - GAP) / most)
-        width = max(across * (side + cell * most + GAP), 4.4)
+        across = min(len(made), 3, max(1, int(page_width() / (side + SMALLEST_CELL * most))))
+        cell = min(LARGEST_CELL, (page_width() / across - side - GAP) / most)
+        width = min(page_width(), max(across * (side + cell * most + GAP), 4.4))
         title, above, _ = room_above(style.title, width, [])
         rows = [self.places[k : k + across] for k in range(0, len(self.places), across)]
         heads = {place: wrap(place, cell * len(made[place].judges), HEAD, bold=True) for place in self.places}

@@ -13,7 +13,7 @@ from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
 from ..labels import words
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,9 +61,9 @@ def published(result: Drawable, style: Style, *, judge: str | None = None) -> Fi
     sources += [name for name in dict.fromkeys(shown["source"]) if name not in SOURCE_NAMES]
     texts = [wrap(style.words.both(f, v), LONGEST_LABEL) for f, v in rows]
     legend = [SOURCE_NAMES.get(source, words(source)) for source in sources]
-    title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
+    title, above, columns = room_above(style.title, page_width(), legend)
     high = max(0.34, 0.06 + max(map(lines_high, texts)))
-    drawn = new_figure(TWO_COLUMNS, 0.88 + high * len(rows) + above)
+    drawn = new_figure(page_width(), 0.88 + high * len(rows) + above)
     left, right = drawn.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
     for position, source in enumerate(sources):
         one = shown[shown["source"] == source].set_index(["feature", "level"]).reindex(rows)
@@ -129,8 +129,8 @@ def engines(
     summary, look = result.frame, style.look
     yardstick = _yardstick(result, yardstick)
     compared = compared_engines(summary, yardstick)
-    title, above, _ = room_above(style.title, TWO_COLUMNS, ["", ""])
-    drawn = new_figure(TWO_COLUMNS, 0.93 + 0.36 * len(compared) + above)
+    title, above, _ = room_above(style.title, page_width(), ["", ""])
+    drawn = new_figure(page_width(), 0.93 + 0.36 * len(compared) + above)
     axes = drawn.add_subplot()
     for position, (measure, label) in enumerate(MEASURES.items()):
         values = compared[measure].to_numpy(float)
@@ -212,8 +212,8 @@ def reliability(result: Drawable, style: Style) -> Figure:
         for row in rows
     ]
     high = max(0.42, 0.1 + max(map(lines_high, shown)))
-    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
-    drawn = new_figure(TWO_COLUMNS, 1.35 + high * len(rows) + above)
+    title, above, _ = room_above(style.title, page_width(), [])
+    drawn = new_figure(page_width(), 1.35 + high * len(rows) + above)
     left, right = drawn.subplots(1, 2, sharey=True)
     _draw_agreement(left, frame, rows, look)
     _draw_shares(right, position, look)

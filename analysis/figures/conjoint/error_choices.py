@@ -25,7 +25,7 @@ from ..fitting import (
 )
 from ..labels import Labels, display_order, refuse_repeats
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,16 +91,16 @@ def error_choices(result: Drawable, style: Style) -> Figure:
         {words.feature(name): _tick_labels(frame[_is(frame, name)], words) for name in features},
         lambda _, texts: len(texts) * _row(choices, texts.values()),
         furniture=PANEL_FURNITURE,
-        width=TWO_COLUMNS,
+        width=page_width(),
     )
     body = layout.body + (0.12 * max(map(len, layout.columns)) if layout.is_wrapped else 0.0)
     ratios = ratio_ranges(frame)
-    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
-    cell = (TWO_COLUMNS - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)
+    title, above, _ = room_above(style.title, page_width(), [])
+    cell = (page_width() - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)
     under = [wrap(words.feature(name), cell - 0.04) for name in features]
     below = 0.55 + CELL * len(ratios) + max(map(more_lines, under))
     legend = 0.17 * -(-len(choices) // 3) + above
-    drawn = new_figure(TWO_COLUMNS, body + below + legend + 0.25)
+    drawn = new_figure(page_width(), body + below + legend + 0.25)
     grid = drawn.add_gridspec(2, 1, height_ratios=[body, below])
     _draw_effects(drawn, grid[0], frame, layout, words, styles, look)
     _draw_ratios(drawn.add_subplot(grid[1]), ratios, under, look)

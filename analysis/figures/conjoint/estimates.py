@@ -28,7 +28,7 @@ from ..grid import FILLED, HOLLOW, Grid, add_key, draw_grid, signed, states_of
 from ..grid import HALF as HALF_DOT
 from ..labels import Labels, display_order, refuse_repeats, series_labels
 from ..registry import Picture, Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .effects import (
     HALF,
     SERIES,
@@ -140,9 +140,9 @@ def contrast(result: Drawable, style: Style) -> Figure:
     grids = _matrices(frame, words, alpha)
     first, feature = grids[0], words.feature(frame["feature"].iloc[0])
     each = 0.5 * len(first.columns) + max(_ROW_LABELS, first.left + 0.2)
-    across = min(len(grids), 2 if each <= TWO_COLUMNS / 2 or first.left <= _ROW_LABELS else 1)
+    across = min(len(grids), 2 if each <= page_width() / 2 or first.left <= _ROW_LABELS else 1)
     down = -(-len(grids) // across)
-    width = max(min(TWO_COLUMNS, across * each + 0.4), 4.6)
+    width = min(page_width(), max(across * each + 0.4, 4.6))
     grids, outdent = _headed(grids, width / across, 0.5 * len(first.columns))
     beyond = max(more_lines(grid.title, PANEL_TITLE) for grid in grids) + first.below.depth
     below = wrap(f"{feature}: row minus column (dots: size of the difference)", width - 0.2)
@@ -191,7 +191,7 @@ def significance(result: Drawable, style: Style, *, group: str | None = None) ->
         grids.append(Grid(table[table["feature"] == feature], rows, columns, words.feature(feature)))
     left = max(grid.left for grid in grids)
     wide = 2.6 + 0.8 * len(columns) + max(0.0, left - _ROW_LABELS)
-    width = TWO_COLUMNS if len(columns) > 4 else min(max(wide, 4.8), TWO_COLUMNS)
+    width = page_width() if len(columns) > 4 else min(max(wide, 4.8), page_width())
     grids, outdent = _headed(grids, width, width - left - 0.4)
     heights = [grid.cell * len(grid.rows) + 0.3 + more_lines(grid.title, PANEL_TITLE) for grid in grids]
     depth = grids[0].below.depth if len(columns) > 1 else 0.0
@@ -314,7 +314,7 @@ def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, s
         },
         lambda _, texts: len(texts) * max(0.23, 0.06 + max(map(lines_high, texts.values()))),
         furniture=0.55,
-        width=TWO_COLUMNS,
+        width=page_width(),
     )
     verdicts = display_order(shown["verdict"])
     title, above, _ = room_above(style.title, layout.width, [])

@@ -17,7 +17,7 @@ from ..fitting import (
     wrap,
 )
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .power import BELOW, BODY, LEFT, RIGHT, USUAL_POWER, dress_axes, frame_curves
 
 if TYPE_CHECKING:
@@ -74,22 +74,22 @@ def label_plan(result: Drawable, style: Style) -> Figure:
         CORRECTED: wrap(f"Corrected by {' and '.join(models)}", LONGEST_LABEL),
         LIMIT: "Limit for unlimited tasks of the model",
     }
-    n_columns = legend_columns(list(labels.values()), TWO_COLUMNS - 0.6, 3)
-    title = heading(style.title, TWO_COLUMNS)
+    n_columns = legend_columns(list(labels.values()), page_width() - 0.6, 3)
+    title = heading(style.title, page_width())
     key = -(-3 // n_columns) * (max(map(lines_high, labels.values())) + 0.06) + 0.08
     above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
     high = above + BODY + BELOW + key
     panels = ["width"] if effect is None else ["width", "power"]
-    drawn = new_figure(TWO_COLUMNS, high)
+    drawn = new_figure(page_width(), high)
     drawn.set_layout_engine(None)
-    share = TWO_COLUMNS / len(panels)
+    share = page_width() / len(panels)
     for place, panel in enumerate(panels):
         left = place * share + LEFT + ROOM
         axes = drawn.add_axes(
             (
-                left / TWO_COLUMNS,
+                left / page_width(),
                 (BELOW + key) / high,
-                (share - LEFT - ROOM - RIGHT) / TWO_COLUMNS,
+                (share - LEFT - ROOM - RIGHT) / page_width(),
                 BODY / high,
             )
         )

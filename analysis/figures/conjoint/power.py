@@ -24,7 +24,7 @@ from ..fitting import (
 )
 from ..labels import Labels
 from ..registry import Picture, Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,8 +175,8 @@ def power_curves(
     panels = list(dict.fromkeys(curves[panel]))
     lines = shared_lines(curves, words)
     legend = sum(lines_high(label) + 0.06 for label in lines.values())
-    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
-    drawn = new_figure(TWO_COLUMNS, max(3.1, legend + 0.3) + above)
+    title, above, _ = room_above(style.title, page_width(), [])
+    drawn = new_figure(page_width(), max(3.1, legend + 0.3) + above)
     axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, value in zip(axes, panels, strict=True):
         draw_curves(ax, curves[curves[panel] == value], lines, shown, look)
@@ -269,18 +269,18 @@ def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figur
         name: wrap(text.replace("\n", " "), LONGEST_LABEL)
         for name, text in shared_lines(effects, words).items()
     }
-    n_columns = legend_columns(list(lines.values()), TWO_COLUMNS - 0.6, 6)
+    n_columns = legend_columns(list(lines.values()), page_width() - 0.6, 6)
     n_rows, deepest = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
-    title = heading(style.title, TWO_COLUMNS)
+    title = heading(style.title, page_width())
     key = n_rows * (deepest + 0.06) + 0.08
     above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
     high = above + BODY + BELOW + key
-    drawn = new_figure(TWO_COLUMNS, high)
+    drawn = new_figure(page_width(), high)
     drawn.set_layout_engine(None)  # tick labels have a known width; a layout would draw everything twice
-    wide = TWO_COLUMNS / 2 - LEFT - RIGHT
+    wide = page_width() / 2 - LEFT - RIGHT
     left, right = (
-        drawn.add_axes((start / TWO_COLUMNS, (BELOW + key) / high, wide / TWO_COLUMNS, BODY / high))
-        for start in (LEFT, TWO_COLUMNS / 2 + LEFT)
+        drawn.add_axes((start / page_width(), (BELOW + key) / high, wide / page_width(), BODY / high))
+        for start in (LEFT, page_width() / 2 + LEFT)
     )
     draw_curves(left, effects, lines, "effect", look)
     draw_curves(right, powers, lines, "power", look)

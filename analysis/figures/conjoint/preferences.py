@@ -28,7 +28,7 @@ from ..forest import Forest, forest
 from ..grid import diverging, outline, shade, two_digits, write
 from ..labels import Labels, level_of, words
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 from .effects import interval_words
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ def afcp(result: Drawable, style: Style) -> Figure:
     rows = [wrap(labels.level(feature, name), LONGEST_LABEL) for name in names]
     columns = column_labels([labels.level(feature, name) for name in names], upright=False, slant=35)
     side = max(map(inches, rows)) + 0.3
-    cell = min(WIDE, (TWO_COLUMNS - side - 1.0) / len(names))
-    width = min(TWO_COLUMNS, max(4.4, side + cell * len(names) + 1.0))
+    cell = min(WIDE, (page_width() - side - 1.0) / len(names))
+    width = min(page_width(), max(4.4, side + cell * len(names) + 1.0))
     text = f"{labels.feature(feature)}: share of tasks in which the row is chosen over the column"
     below = wrap(f"{text} (outlined: {level_of(result.settings)} interval excludes 0.5)", width - 0.2)
     title, above, _ = room_above(style.title, width, [])

@@ -30,7 +30,7 @@ from ..fitting import (
 from ..grid import sequential
 from ..labels import Labels, display_order, refuse_repeats, series_labels
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .effects import SERIES, series_in_words
 
 if TYPE_CHECKING:
@@ -114,11 +114,11 @@ def proportions(result: Drawable, style: Style) -> Figure:
     below = column_labels(columns, upright=sum(map(len, columns)) <= LONGEST_UPRIGHT, slant=30)
     body = len(share) * max(0.3, 0.08 + max(map(lines_high, rows)))
     side = wrap(named.feature(share.index.name), max(body, 1.2), bold=True)
-    under = wrap(named.feature(share.columns.name), TWO_COLUMNS - max(map(inches, rows)) - 0.8, bold=True)
-    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
+    under = wrap(named.feature(share.columns.name), page_width() - max(map(inches, rows)) - 0.8, bold=True)
+    title, above, _ = room_above(style.title, page_width(), [])
     turned = below.depth or (0.6 if below.rotation else 0)
     height = 0.85 + body + above + turned + more_lines(under)
-    drawn = new_figure(TWO_COLUMNS, height)
+    drawn = new_figure(page_width(), height)
     axes = drawn.add_subplot()
     percent = 100 * share.to_numpy(float)
     top = np.nanmax(percent, initial=0.0) or 1.0
@@ -136,7 +136,7 @@ def proportions(result: Drawable, style: Style) -> Figure:
     axes.spines[:].set_visible(False)
     axes.set_ylabel(side, fontweight="bold")
     axes.set_xlabel(under, fontweight="bold")
-    drawn.supxlabel(wrap(_of_what(share, named), TWO_COLUMNS - 0.2), fontsize=8.5)
+    drawn.supxlabel(wrap(_of_what(share, named), page_width() - 0.2), fontsize=8.5)
     add_legend(drawn, [], [], 1, title, look)
     return drawn
 

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable, add_legend, room_above
 from ..registry import Style, figure, has_figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .checks import judges_of
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def battery(result: Drawable, style: Style) -> Figure:
         raise InputError("There are no checks to draw.")
     frame = frame.assign(shown=verdicts(frame), kind=frame["code"].astype(str).str[2].map(dict(_numbered())))
     names = [VERDICTS[verdict] for verdict in VERDICTS if (frame["shown"] == verdict).any()]
-    title, above, columns = room_above(style.title, TWO_COLUMNS, names)
+    title, above, columns = room_above(style.title, page_width(), names)
     lines = [(kind, rows) for kind, rows in frame.groupby("kind", sort=False, observed=True)]
     height = sum(-(-len(rows) // COLUMNS) for _, rows in lines) + 0.4 * len(lines)
-    drawn = new_figure(TWO_COLUMNS, 0.25 + above + 0.36 * height)
+    drawn = new_figure(page_width(), 0.25 + above + 0.36 * height)
     axes = drawn.subplots()
     handles: dict[str, Any] = {}
     y = 0.0

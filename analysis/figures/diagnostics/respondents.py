@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +29,9 @@ def _panels(
     if result.frame.empty:
         raise InputError(f"The check {result.kind!r} has no numbers to draw.")
     panels = list(result.frame.groupby(["judge", "prompt"], sort=False))
-    title, above, columns = room_above(style.title, TWO_COLUMNS, names)
-    heads = [wrap(style.words.feature(judge), TWO_COLUMNS - 1, 9.5, bold=True) for (judge, _), _ in panels]
-    drawn = new_figure(TWO_COLUMNS, 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
+    title, above, columns = room_above(style.title, page_width(), names)
+    heads = [wrap(style.words.feature(judge), page_width() - 1, 9.5, bold=True) for (judge, _), _ in panels]
+    drawn = new_figure(page_width(), 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
     grid = drawn.subplots(len(panels), 1, squeeze=False)[:, 0]
     for axes, (_, rows), head in zip(grid, panels, heads, strict=True):
         draw(axes, rows)

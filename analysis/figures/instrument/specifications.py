@@ -14,7 +14,7 @@ from ..dots import handles_of, stripe, tidy
 from ..fitting import Drawable, add_legend, inches, room_above, wrap
 from ..labels import display_order, level_of
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 from .order import facet_in_words
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class Curve:
         """Draw the curve above and the panel of levels below."""
         look = style.look
         rows = self._rows(style)
-        title, above, columns = room_above(style.title, TWO_COLUMNS, list(CONCLUSIONS.values()))
+        title, above, columns = room_above(style.title, page_width(), list(CONCLUSIONS.values()))
         panel = ROW * len(rows) + 0.12 * len(self.facets)
-        drawn = new_figure(TWO_COLUMNS, CURVE + panel + above + 0.55)
+        drawn = new_figure(page_width(), CURVE + panel + above + 0.55)
         upper, lower = drawn.subplots(2, 1, sharex=True, height_ratios=[CURVE, panel])
         self._draw_curve(upper, look)
         self._draw_levels(lower, rows, look)
@@ -66,7 +66,7 @@ class Curve:
             wrap(
                 f"Specifications by size (lines: {self.level} intervals; thin: simultaneous; ring: "
                 "reference)",
-                TWO_COLUMNS - 0.2,
+                page_width() - 0.2,
             ),
             fontsize=8.5,
         )

@@ -16,7 +16,7 @@ from ..forest import Forest, forest
 from ..grid import add_bar, diverging, shade, two_digits, write
 from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order, level_of
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -166,9 +166,9 @@ def pairs(
     side = max(inches(text, size) for text in texts) + 0.12
     across = 1 if n > FEW else min(3, len(shown))
     down = -(-len(shown) // across)
-    cell = min(LARGEST_CELL, (TWO_COLUMNS - side - BAR) / across / n - 0.01)
+    cell = min(LARGEST_CELL, (page_width() - side - BAR) / across / n - 0.01)
     cell = max(cell, max(lines_high(text, size) for text in texts))
-    width = max(4.0, min(TWO_COLUMNS, side + across * (cell * n + 0.15) + BAR))
+    width = min(page_width(), max(4.0, side + across * (cell * n + 0.15) + BAR))
     title, above, _ = room_above(style.title, width, [])
     heads = [wrap(name, cell * n, 8.2, bold=True) for name in shown]
     high = cell * n + side + max(lines_high(head, 8.2) for head in heads) + 0.15

@@ -15,7 +15,7 @@ from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import BIASES, CORRELATIONS, chosen, dash, display_order, strata_columns
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -164,7 +164,7 @@ def radar(
     shown = names.all(columns[1], series)
     across = min(RADARS_ACROSS if len(panels) != RADARS_ACROSS + 1 else 2, len(panels))
     down = -(-len(panels) // across)
-    width = max(3.4, TWO_COLUMNS * across / RADARS_ACROSS)
+    width = min(page_width(), max(3.4, page_width() * across / RADARS_ACROSS))
     title, above, legend_columns = room_above(style.title, width, shown)
     spoken = [wrap(name, LONGEST_SPOKE, SPOKE_SIZE) for name in names.all("dimension", spokes)]
     heads = [wrap(name, width / across - 0.1, 8.5, bold=True) for name in names.all(columns[0], panels)]

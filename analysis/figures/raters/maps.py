@@ -17,7 +17,7 @@ from ..fitting import Drawable, add_legend, inches, legend_columns, lines_high, 
 from ..grid import add_bar, diverging, outline, shade, two_digits, write
 from ..labels import CORRELATIONS, Names, chosen, display_order
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 from .descriptions import of_all_items
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _maps(
     texts = [wrap(name, LONGEST, SIZE) for name in names.all("dimension", dimensions)]
     side = max(inches(text, SIZE) for text in texts) + 0.12
     across = min(3, len(above))
-    cell = min(largest, (TWO_COLUMNS - side - beside) / across / len(dimensions) - 0.02)
+    cell = min(largest, (page_width() - side - beside) / across / len(dimensions) - 0.02)
     cell = max(cell, lines_high(max(texts, key=lines_high), SIZE), smallest)
     heads = [
         f"Below: {names.of('group', low)}" + (f"\nAbove: {names.of('group', name)}" if name else "")
@@ -144,7 +144,7 @@ def dimension_correlations(
         raise InputError("There is one group of raters; a map shows one below the diagonal and one above.")
     dimensions = list(dict.fromkeys([*display_order(frame["dimension"]), *display_order(frame["other"])]))
     maps = _maps(dimensions, low, panels, names, largest=0.46, beside=0.75)
-    width = max(4.4, min(TWO_COLUMNS, maps.side + maps.across * (maps.size + 0.15) + 0.75))
+    width = min(page_width(), max(4.4, maps.side + maps.across * (maps.size + 0.15) + 0.75))
     main = result.settings.get("main")
     key = [f"Strongest correlate of {names.of('dimension', main)}"] if main is not None else []
     title, room, columns = room_above(style.title, width, key)
@@ -223,12 +223,12 @@ def dimension_model(
     maps = _maps(
         dimensions, low, panels, names, largest=0.46 if len(panels) > 1 else 0.42, beside=0.9, smallest=0.24
     )
-    title, room, _ = room_above(style.title, TWO_COLUMNS, [])
+    title, room, _ = room_above(style.title, page_width(), [])
     high = maps.down * (maps.size + maps.head + 0.14) + maps.side
     rows = list(dict.fromkeys(strongest["dimension"]))
     points = len(rows) * (GAP + STEP * strongest["group"].nunique()) + 0.85 if rows else 0.0
     shown = names.all("group", dict.fromkeys(strongest["group"]))
-    columns = 1 if len(panels) == 1 else legend_columns(shown, TWO_COLUMNS - 2.5, 4)
+    columns = 1 if len(panels) == 1 else legend_columns(shown, page_width() - 2.5, 4)
     points += 0.2 * (-(-len(shown) // columns) - 1) if rows else 0.0
     drawn, upper, lower = _parts(high, points, room, maps.side + maps.size + 1.25, len(panels))
     grid = upper.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
@@ -262,13 +262,13 @@ def _parts(
 ) -> tuple[Figure, SubFigure, SubFigure | None]:
     """A figure with a part for maps and, under several maps or beside one, one for points."""
     if not points:
-        drawn = new_figure(width if n_maps == 1 else TWO_COLUMNS, maps + room + 0.1)
+        drawn = new_figure(width if n_maps == 1 else page_width(), maps + room + 0.1)
         return drawn, drawn.add_subfigure(drawn.add_gridspec(1, 1)[0]), None
     if n_maps == 1:
-        drawn = new_figure(TWO_COLUMNS, max(maps, points) + room + 0.1)
-        cells = drawn.add_gridspec(1, 2, width_ratios=[width, TWO_COLUMNS - width])
+        drawn = new_figure(page_width(), max(maps, points) + room + 0.1)
+        cells = drawn.add_gridspec(1, 2, width_ratios=[width, page_width() - width])
     else:
-        drawn = new_figure(TWO_COLUMNS, maps + points + room + 0.1)
+        drawn = new_figure(page_width(), maps + points + room + 0.1)
         cells = drawn.add_gridspec(2, 1, height_ratios=[maps, points])
     return drawn, drawn.add_subfigure(cells[0]), drawn.add_subfigure(cells[1])
 

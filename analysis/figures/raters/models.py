@@ -14,7 +14,7 @@ from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, r
 from ..forest import Forest, forest
 from ..labels import OF_RATERS, Labels, Names, display_order, level_of
 from ..registry import Style, figure
-from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
+from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -233,7 +233,7 @@ def part_worths(result: Drawable, style: Style) -> Figure:
     raters = result.extra.get("raters")
     texts = [wrap(text, LONGEST_LABEL) for text in _worth_names(frame, style.words)]
     rows = np.array([max(0.26, 0.08 + lines_high(text)) for text in texts])
-    width = TWO_COLUMNS if max(map(inches, texts)) > 1.6 else 5.8
+    width = page_width() if max(map(inches, texts)) > 1.6 else 5.8
     legend = [POPULATION] + ([RATERS] if raters is not None else [])
     title, above, columns = room_above(style.title, width, legend)
     drawn = new_figure(width, min(rows.sum() + 0.6 + above, PAGE_HEIGHT))

@@ -13,7 +13,7 @@ from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..labels import TIERS, TRUTHS, chosen, dash, display_order, strata_columns, words
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def rating_lines(
     series = [name for name in dict.fromkeys(points["series"]) if kept is None or name in kept]
     across = min(3, len(models))
     down = -(-len(models) // across)
-    width = TWO_COLUMNS if across > 1 else 4.4
+    width = page_width() if across > 1 else min(page_width(), 4.4)
     legend = series if len(series) > 1 else []
     title, above, columns = room_above(style.title, width, [*legend, "As people rate"])
     high = (width - 0.5) / across + 0.25
@@ -178,7 +178,7 @@ def recovery(result: Drawable, style: Style) -> Figure:
         legend = [("People", "Models")[place] for place in shown]
     n_columns = min(3, len(kinds))
     n_rows = -(-len(kinds) // n_columns)
-    width = TWO_COLUMNS if n_columns > 1 else 4.2
+    width = page_width() if n_columns > 1 else min(page_width(), 4.2)
     title, above, columns = room_above(style.title, width, legend)
     drawn = new_figure(width, 2.35 * n_rows + 0.3 + above)
     grid = drawn.subplots(n_rows, n_columns, squeeze=False)
@@ -256,7 +256,7 @@ def distributions(
     everyone = display_order(frame["group"])
     rows = [wrap(name, 1.2, bold=True) for name in names.all("group", raters)]
     left = max(inches(row, BAR_TEXT, bold=True) for row in rows) + 0.5
-    width = min(TWO_COLUMNS, max(3.4, left + 1.4 * len(scales)))
+    width = min(page_width(), max(3.4, left + 1.4 * len(scales)))
     room = (width - left) / len(scales) - 0.06
     heads = [wrap(name, room, BAR_TEXT, bold=True) for name in names.all("dimension", scales)]
     title, above, _ = room_above(style.title, width, [])
@@ -332,7 +332,7 @@ def tier_accuracy(result: Drawable, style: Style, *, dimension: str | None = Non
     panels = [name for name in TIER_QUANTITIES if name in set(frame["quantity"])]
     ties = [name for name in TIES if name in set(frame["ties"])]
     rows = [wrap(name, 1.7) for name in names.all("judge", judges)]
-    width = TWO_COLUMNS if len(panels) > 1 else 4.6
+    width = page_width() if len(panels) > 1 else min(page_width(), 4.6)
     left = max(map(inches, rows)) + 0.15
     heads = [wrap(TIERS[name], (width - left) / len(panels) - 0.1, 9, bold=True) for name in panels]
     legend = [*(TIE_NAMES[name] for name in ties), CHANCE]

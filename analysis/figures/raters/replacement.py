@@ -15,7 +15,7 @@ from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_abov
 from ..forest import Forest, forest
 from ..labels import Names, words
 from ..registry import Style, figure
-from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
+from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,9 +95,9 @@ def alt_test(
     high = max(ROW + STEP * len(scorings), 0.06 + max(map(lines_high, texts)))
     handles = _test_handles(scorings, names, look)
     keys = [str(handle.get_label()) for handle in handles]
-    title, above, columns = room_above(style.title, TWO_COLUMNS, keys)
+    title, above, columns = room_above(style.title, page_width(), keys)
     furniture = 0.24 if len(dimensions) > 1 else 0.04
-    drawn = new_figure(TWO_COLUMNS, len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
+    drawn = new_figure(page_width(), len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
     grid = drawn.subplots(len(dimensions), 2, sharex="col", sharey="row", squeeze=False)
     for pair, dimension in zip(grid, dimensions, strict=True):
         here = frame[frame["dimension"] == dimension]
@@ -107,7 +107,7 @@ def alt_test(
         pair[0].set_ylim(len(models) - 0.5, -0.5)
         if len(dimensions) > 1:
             pair[0].set_title(
-                wrap(names.of("dimension", dimension), TWO_COLUMNS / 2, bold=True),
+                wrap(names.of("dimension", dimension), page_width() / 2, bold=True),
                 loc="left",
                 fontweight="bold",
             )
@@ -205,14 +205,14 @@ def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
     several = table["scoring"].nunique() > 1
     handles = _annotator_handles(float(table["epsilon"].iloc[0]), look)
     keys = [str(handle.get_label()) for handle in handles]
-    title, above, columns = room_above(style.title, TWO_COLUMNS, keys)
+    title, above, columns = room_above(style.title, page_width(), keys)
     texts = {name: wrap(names.of("judges", name), 1.4) for name in table["annotator"].unique()}
     high = max(0.21, 0.05 + max(map(lines_high, texts.values())))
     size = high * max(map(len, parts)) + (0.3 if len(parts) > 1 else 0.05)
     n_columns = 2 if size * len(parts) > PAGE_HEIGHT else 1
     n_rows = -(-len(parts) // n_columns)
     below = f"Person's advantage over {names.of('judges', shown)}, difference of probabilities"
-    drawn = new_figure(TWO_COLUMNS, size * n_rows + 0.5 + above)
+    drawn = new_figure(page_width(), size * n_rows + 0.5 + above)
     grid = drawn.subplots(n_rows, n_columns, sharex=True, squeeze=False).ravel()
     for axes, part in zip(grid, parts, strict=False):
         _draw_annotators(axes, part, texts, look)
@@ -220,11 +220,11 @@ def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
             first = part.iloc[0]
             head = _panel_name(first["dimension"], first["scoring"], names, several=several)
             axes.set_title(
-                wrap(head, TWO_COLUMNS / n_columns - 1.6, bold=True), loc="left", fontweight="bold"
+                wrap(head, page_width() / n_columns - 1.6, bold=True), loc="left", fontweight="bold"
             )
     for axes in grid[len(parts) :]:
         axes.remove()
-    drawn.supxlabel(wrap(below, TWO_COLUMNS - 0.3), fontsize=8.5)
+    drawn.supxlabel(wrap(below, page_width() - 0.3), fontsize=8.5)
     add_legend(drawn, handles, keys, columns, title, look)
     return drawn
 
@@ -320,12 +320,12 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
     models = list(dict.fromkeys(frame["model"]))
     legend = names.all("judges", models)
     places = dict(zip(models, names.places_of(models), strict=True))
-    title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
+    title, above, columns = room_above(style.title, page_width(), legend)
     panels = list(frame.groupby(["dimension", "scoring"], sort=False))
     several = frame["scoring"].nunique() > 1
     n_columns = min(len(panels), 3 if len(panels) > 4 else 2)
     n_rows = -(-len(panels) // n_columns)
-    drawn = new_figure(TWO_COLUMNS, 2.2 * n_rows + 0.4 + above)
+    drawn = new_figure(page_width(), 2.2 * n_rows + 0.4 + above)
     grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     for axes, (keys, part) in zip(grid.ravel(), panels, strict=False):
         own = smallest[(smallest["dimension"] == keys[0]) & (smallest["scoring"] == keys[1])]
@@ -333,7 +333,7 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
         if len(panels) > 1:
             head = _panel_name(str(keys[0]), str(keys[1]), names, several=several)
             axes.set_title(
-                wrap(head, TWO_COLUMNS / n_columns - 0.5, bold=True), loc="left", fontweight="bold"
+                wrap(head, page_width() / n_columns - 0.5, bold=True), loc="left", fontweight="bold"
             )
     for axes in grid.ravel()[len(panels) :]:
         axes.remove()

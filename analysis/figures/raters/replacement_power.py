@@ -10,7 +10,7 @@ import pandas as pd
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, room_above, wrap
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, Theme, new_figure
+from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,10 +70,10 @@ def alt_power(result: Drawable, style: Style) -> Figure:
     worlds = stated[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()
     n_columns = min(3, max(worlds["epsilon"].nunique(), min(len(worlds), 2)), len(worlds))
     n_rows = -(-len(worlds) // n_columns)
-    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
-    width = (TWO_COLUMNS - 1.9) / n_columns - 0.2
+    title, above, _ = room_above(style.title, page_width(), [])
+    width = (page_width() - 1.9) / n_columns - 0.2
     sizes = sorted(frame["annotators"].unique())
-    drawn = new_figure(TWO_COLUMNS, 2.1 * n_rows + 0.5 + above)
+    drawn = new_figure(page_width(), 2.1 * n_rows + 0.5 + above)
     grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     for axes, world in zip(grid.ravel(), worlds.to_dict("records"), strict=False):
         same = (frame["epsilon"] == world["epsilon"]) & (frame["human_agreement"] == world["human_agreement"])

@@ -16,7 +16,7 @@ from ..fitting import Drawable, add_legend, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import words
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -162,10 +162,10 @@ class NestedLoop:
 
         look, table = style.look, self.said.table
         panels, series = (list(dict.fromkeys(table[name])) for name in ("panel", "series"))
-        title, above, columns = room_above(style.title, TWO_COLUMNS, series)
+        title, above, columns = room_above(style.title, page_width(), series)
         count = len(self.parameters.columns)
         heights = [1.6] * len(panels) + [0.22 * count + 0.15]
-        drawn = new_figure(TWO_COLUMNS, sum(heights) + above + 0.5)
+        drawn = new_figure(page_width(), sum(heights) + above + 0.5)
         grid = drawn.subplots(len(heights), 1, sharex=True, height_ratios=heights)
         for axes in grid[1:-1]:
             axes.sharey(grid[0])

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..fitting import Drawable, add_legend, room_above, wrap
 from ..registry import Style, figure
-from ..theme import TWO_COLUMNS, new_figure
+from ..theme import new_figure, page_width
 from .performance import cell_labels, panel_labels
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ class Zip:
         across = min(ACROSS, len(panels))
         down = -(-len(panels) // across)
         legend = ["Contains the true value", "Does not contain it"]
-        title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
-        wrapped = [wrap(name, TWO_COLUMNS / across - 0.4, 7.5, bold=True) for name in panels]
+        title, above, columns = room_above(style.title, page_width(), legend)
+        wrapped = [wrap(name, page_width() / across - 0.4, 7.5, bold=True) for name in panels]
         head = 0.14 * max(text.count("\n") for text in wrapped)
-        drawn = new_figure(TWO_COLUMNS, down * (1.75 + head) + above + 0.5)
+        drawn = new_figure(page_width(), down * (1.75 + head) + above + 0.5)
         grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         colors = {True: look.color(0), False: look.color(1)}
         for axes, panel, text in zip(grid, panels, wrapped, strict=False):
@@ -69,7 +69,7 @@ class Zip:
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         drawn.supxlabel(
-            wrap(f"Limits of the interval minus the true value: {self.where}", TWO_COLUMNS - 0.5),
+            wrap(f"Limits of the interval minus the true value: {self.where}", page_width() - 0.5),
             fontsize=8.5,
         )
         ylabel = "Percentile of the absolute error in standard errors"

@@ -13,11 +13,11 @@ from ..methods import bounds_name, plain
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
-    STAR_RULE,
     batches,
     interval,
     number,
     p_value,
+    star_rule,
     stars,
     styled_table,
     whole,
@@ -150,10 +150,10 @@ def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
     ]
     notes = ["p values: adjusted by Holm's method over the differences of each model under each prompt."]
     if len(names) > 1:
-        notes = [f"Columns of models: model minus people. {STAR_RULE}", *notes]
+        notes = ["Columns of models: model minus people.", star_rule(), *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
-            notes.insert(1, f"In brackets: {bounds}s.")
-    return styled_table(pd.DataFrame(shown), groups="Attribute", note=" ".join(notes))
+            notes.insert(2, f"In brackets: {bounds}s.")
+    return styled_table(pd.DataFrame(shown), groups="Attribute", note=" ".join(filter(None, notes)))
 
 
 def _of(counts: pd.Series[Any]) -> str:

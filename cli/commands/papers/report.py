@@ -22,6 +22,8 @@ Name = Annotated[
     ),
 ]
 
+FILE = "preregistration.json"  # what `conjury preregister` writes by default
+
 
 @dataclass(frozen=True)
 class Page:
@@ -30,6 +32,17 @@ class Page:
     results: ResultsPath = Path("results")
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports")
     to: Annotated[str, typer.Option("--to", help="html, or pdf (needs Quarto).")] = "html"
+    registered: Annotated[
+        Path | None,
+        typer.Option(
+            help="The .json of `conjury preregister`: the report says what deviates from it; by default "
+            "preregistration.json in the results folder, or beside the study."
+        ),
+    ] = None
+    run: Annotated[
+        Path | None,
+        typer.Option(help="With a registration: the run whose design it names; by default runs/STUDY."),
+    ] = None
 
 
 @grouped
@@ -43,7 +56,31 @@ def report(name: Name, page: Page) -> None:
             f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first or name "
             "another folder with --results."
         )
+    _compare(page.results, page.registered, page.run)
     rendered = render(name, page.results, page.out, page.to)  # type: ignore[arg-type]
     console.print(f"{rendered.message} It shows the results in {page.results}.")
     for warning in rendered.warnings:
         warn(f"Quarto warned: {warning}")
+
+
+def _compare(results: Path, registered: Path | None, run: Path | None) -> None:
+    """Add a comparison with a registration to the results, where there is one."""
+    from conjury.analysis.report.data import ReportData
+    from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
+    from conjury.analysis.report.paper.preregistration import read_registration
+    from conjury.inference.study import list_studies
+    from conjury.inference.tables.files import STUDIES
+
+    data = ReportData(results)
+    argument = str(data.manifest.get("study_argument") or "")
+    beside = Path(argument).parent if argument and argument not in list_studies() else None
+    named = [place / FILE for place in (results, beside) if place is not None]
+    path = registered or next((file for file in named if file.is_file()), None)
+    if path is None:
+        return
+    made = read_registration(path)
+    places = [STUDIES / argument] if argument in list_studies() else [path.parent, Path()]
+    places += [run] if run is not None else [Path("runs") / str(made["study"])]
+    compared = compare(made, data, hashes_now(made, places))
+    add_to_results(results, compared)
+    console.print(f"Compared with {path}: {sentence(list(compared.frame['verdict']))}")

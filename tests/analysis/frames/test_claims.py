@@ -26,6 +26,8 @@ DESCRIPTIONS = {
         "coverage",
         "diagnosis",
         "distributions",
+        "people_flow",
+        "registration",
     ),
     *("engines", "errors", "estimates_by_engine", "prompts", "rating_lines", "readings", "recovery"),
     *("published", "published_checks", "published_correlations", "published_means", "published_scores"),

@@ -28,11 +28,11 @@ from ....results import Result
 from ...methods import plain
 from ...tables import (
     NO_BREAK,
-    STAR_RULE,
     estimate_cell,
     number,
     p_value,
     spread,
+    star_rule,
     stars,
     styled_table,
     whole,
@@ -207,11 +207,8 @@ def lengths(result: Result, names: Names) -> list[GT]:
             f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
             f"{whole(ends['longest'].iloc[0])})"
         )
-    note = (
-        f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals; "
-        f"adjusted p: {STAR_RULE}"
-    )
-    return [grouped(shown, note)]
+    note = f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals."
+    return [grouped(shown, f"{note} {star_rule(_ADJUSTED)}".strip())]
 
 
 @figure_and_tables(
@@ -305,8 +302,11 @@ def robustness(result: Result, names: Names) -> list[GT]:
         frame["condition"].map(lambda text: names.of("condition", text)),
         lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
     )
-    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. Adjusted p: {STAR_RULE}"
-    return [grouped(shown, note, left=1)]
+    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. {star_rule(_ADJUSTED)}"
+    return [grouped(shown, note.strip(), left=1)]
+
+
+_ADJUSTED = "Adjusted p:"
 
 
 def _arrow(row: Mapping[Any, Any]) -> str:

@@ -14,7 +14,6 @@ from ....results import Result
 from ...data import ReportData, parts
 from ...methods import plain
 from ...tables import (
-    STAR_RULE,
     dimension_of,
     estimate_cell,
     in_brackets,
@@ -22,6 +21,7 @@ from ...tables import (
     intervals,
     number,
     spread,
+    star_rule,
     stars,
     styled_table,
     whole,
@@ -154,13 +154,13 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
             lambda row: number(row["estimate"]) + stars(row.get("p_holm")),
         )
         called = CORRELATIONS.get(str(name), words(name))
-        note = f"{called}. Stars: p of the cluster bootstrap, {_HOLM} {STAR_RULE}"
+        note = f"{called}. {star_rule(_STARS)}".strip()
         note = with_gaps(note, shown, "not defined, since one of the two gave all items the same rating")
         made.append(styled_table(shown, groups="judge", note=note))
     return made
 
 
-_HOLM = "adjusted by Holm's procedure over the table."
+_STARS = "Stars: p of the cluster bootstrap, adjusted by Holm's procedure over the table."
 
 
 def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:

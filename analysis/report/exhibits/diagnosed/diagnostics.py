@@ -8,20 +8,20 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...figures.conjoint.comparisons import yardstick_of
-from ...figures.diagnostics.checks import caption, only_zeros
-from ...figures.diagnostics.general import VERDICTS, verdicts
-from ...figures.labels import Labels
-from ...results import Result
-from ..data import ReportData
-from ..methods import code, describe_comparison, plain
-from ..tables import number, slug, styled_table
-from .registry import Drawn, Exhibit, Laid, exhibit
+from ....figures.conjoint.comparisons import yardstick_of
+from ....figures.diagnostics.checks import caption, only_zeros
+from ....figures.diagnostics.general import VERDICTS, verdicts
+from ....figures.labels import Labels
+from ....results import Result
+from ...data import ReportData
+from ...methods import code, describe_comparison, plain
+from ...tables import number, slug, styled_table
+from ..registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 MOST_ROWS = 10  # rows of evidence that are shown
 COUNTED = {

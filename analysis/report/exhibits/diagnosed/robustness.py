@@ -11,18 +11,18 @@ import pandas as pd
 
 from conjury.inference.study.load import list_studies
 
-from ...figures.conjoint.error_choices import ratio_ranges
-from ...figures.labels import Labels, display_order
-from ...results import Result
-from ..data import ReportData
-from ..methods import code, plain
-from ..tables import NO_BREAK, interval, number, p_value, styled_table, whole
-from .registry import Drawn, Exhibit, Laid, exhibit
+from ....figures.conjoint.error_choices import ratio_ranges
+from ....figures.labels import Labels, display_order
+from ....results import Result
+from ...data import ReportData
+from ...methods import code, plain
+from ...tables import NO_BREAK, interval, number, p_value, styled_table, whole
+from ..registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ....pipeline.manifest import Recorded
 
 MOST_FIGURES = 2
 BY_STIMULI = ("CR1", "CR2", "wild", "pigeonhole", "mixed")

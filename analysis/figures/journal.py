@@ -1,0 +1,85 @@
+"""Whether a figure that was drawn at the width of a journal's column can be read: its type and overlaps."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from conjury.inference.errors import InputError
+
+from .theme import INCH, SIZES, SMALLEST
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+SHARE = (
+    0.25  # of the smaller one of two texts that may be covered by the other: boxes are larger than letters
+)
+EDGE = 1.5  # points by which a box may pass the edge of its figure
+
+
+def fitted(figure: Figure) -> Figure:
+    """Raise small type to the smallest that journals accept, and refuse a figure that does not fit.
+
+    Raises
+    ------
+    InputError
+        Where texts overlap or leave the figure.
+    """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(float(text.get_fontsize()), SMALLEST))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that axes have no room is what is looked for
+        figure.draw_without_rendering()
+    if crowded(figure):
+        width = float(figure.get_size_inches()[0])
+        wider = "at the width of two columns (double), or " if width < SIZES["double"] else ""
+        raise InputError(
+            f"This figure does not fit a width of {width * INCH:.0f} mm with type of {SMALLEST:g} points; "
+            f"draw it {wider}with fewer judges or panels."
+        )
+    return figure
+
+
+def crowded(figure: Figure) -> bool:
+    """Whether texts of a figure that was laid out overlap, or leave it."""
+    boxes = [text.get_window_extent() for text in _shown(figure)]
+    boxes = [box for box in boxes if box.width > 0 and box.height > 0]
+    edge = figure.bbox.padded(EDGE * figure.dpi / 72)
+    if any(box.x0 < edge.x0 or box.x1 > edge.x1 or box.y0 < edge.y0 or box.y1 > edge.y1 for box in boxes):
+        return True
+    for one, other in combinations(boxes, 2):
+        wide = min(one.x1, other.x1) - max(one.x0, other.x0)
+        high = min(one.y1, other.y1) - max(one.y0, other.y0)
+        smaller = min(one.width * one.height, other.width * other.height)
+        if wide > 0 and high > 0 and wide * high > SHARE * smaller:
+            return True
+    return any(axes.bbox.width < 0.4 * figure.dpi for axes in figure.axes if axes.get_visible())
+
+
+def _shown(figure: Figure) -> list[Text]:
+    """Every text that is upright and drawn; turned texts have boxes much larger than their letters."""
+    axes = [one for one in figure.axes if one.get_visible()]
+    found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for one in axes:
+        found += [text for text in one.texts if text.get_clip_on() is False]
+        found += [one.xaxis.label, one.yaxis.label, one.title, one._left_title]  # type: ignore[attr-defined]
+        found += [label for axis in (one.xaxis, one.yaxis) for label in _ticks(axis)]
+    return [
+        text
+        for text in found
+        if text.get_visible() and text.get_text().strip() and text.get_rotation() % 90 == 0
+    ]
+
+
+def _ticks(axis: Axis) -> list[Text]:
+    """Tick labels within the limits: matplotlib keeps others beyond them."""
+    if not axis.get_visible() or not axis.axes.axison:
+        return []
+    low, high = sorted(axis.get_view_interval())
+    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]

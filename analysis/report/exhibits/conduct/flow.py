@@ -1,0 +1,39 @@
+"""The exhibit of people from recruited to analysed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ....figures.diagnostics.people_flow import WORDS
+from ....frames.participation import ANALYSED, RECORDED, STARTED
+from ....results import Result
+from ...data import ReportData
+from ...methods import plain
+from ...tables import capitalised, styled_table, whole
+from ..registry import Drawn, Exhibit, Laid, ended, exhibit
+
+if TYPE_CHECKING:
+    from ....pipeline.manifest import Recorded
+
+
+@exhibit("people_flow")
+def flow(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How many people took part, left, were excluded, and are analysed."""
+    frame, title = result.frame, ended(plain(record.title))
+    first, last = int(frame["n"].iloc[0]), int(frame.loc[frame["step"] == ANALYSED, "n"].iloc[0])
+    shown = pd.DataFrame(
+        {
+            "Step": frame["step"].astype(str).map(WORDS),
+            "Reason": frame["reason"].fillna("").astype(str).map(capitalised),
+            "People": frame["n"].map(whole),
+        }
+    )
+    began = {STARTED: "who started", RECORDED: "in the data"}[str(frame["step"].iloc[0])]
+    return Exhibit(
+        f"Of {whole(first)} people {began}, {whole(last)} are analysed; {{figure}} and {{table}} show "
+        "why others are not.",
+        [Drawn(result, title)],
+        [Laid([styled_table(shown, left=2)], title)],
+    )

@@ -1,0 +1,35 @@
+"""The exhibit of results compared with their preregistration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....figures.labels import words
+from ....results import Result
+from ...data import ReportData
+from ...methods import code, plain
+from ...tables import styled_table
+from ..registry import Exhibit, Laid, exhibit
+
+if TYPE_CHECKING:
+    from ....pipeline.manifest import Recorded
+
+SAME = "as registered"
+
+
+@exhibit("registration")
+def registration(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Deviations from a preregistration, or that there are none."""
+    frame = result.frame
+    deviations = frame[frame["verdict"] != SAME]
+    same, n = int((frame["verdict"] == SAME).sum()), len(frame)
+    when = plain(str(result.settings["registered"])[:10])
+    made = f"registered on {when} (SHA-256 {code(str(result.settings['sha256'])[:16])})"
+    if deviations.empty:
+        return Exhibit(f"As registered: all {n} aspects are as {made}.")
+    shown = deviations.reset_index(drop=True).fillna("").astype(str)
+    table = styled_table(shown.rename(columns={name: words(name) for name in shown}), left=4)
+    return Exhibit(
+        f"{same} of {n} aspects are as {made}. {{table}} lists the others.",
+        tables=[Laid([table], "Deviations from the registration.")],
+    )

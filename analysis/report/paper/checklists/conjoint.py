@@ -1,0 +1,271 @@
+"""A checklist of conjoint practice, item by item with its reference."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from conjury.inference.errors import counted
+from conjury.inference.study.models import Study
+
+from ....figures.labels import Labels
+from ...methods import CONVENTIONS
+from ...tables import interval, number, whole
+from ..facts import Facts
+from ..findings import findings_of
+from ..references import short
+from .items import RESULTS, STUDY, Checklist, Item, item, judged, unneeded
+
+WORKS = ("hainmueller2014", "bansak2021", "leeper2020", "delacuesta2022", "liu2023", "clayton2025")
+FIT, DIAGNOSE = "`conjury fit`", "`conjury diagnose --results FOLDER`"
+EFFECTS = ("amce", "further_amce")
+
+
+def conjoint_practice(facts: Facts, study: Study) -> Checklist:
+    """What a reader of a conjoint asks for, done or not done."""
+    return Checklist(
+        "Conjoint practice",
+        f"{'; '.join(map(short, WORKS))}.",
+        [*_design(facts, study), *_estimates(facts, study), *_quality(facts, study)],
+    )
+
+
+def _design(facts: Facts, study: Study) -> list[Item]:
+    design = study.design
+    attributes = [f"{one.label} ({counted(len(one.levels), 'level')})" for one in study.attributes]
+    references = [f"{one.label}: {one.levels[0].label}" for one in study.attributes]
+    return [
+        item(
+            "1",
+            "Attributes and levels",
+            [f"{', '.join(attributes)}."],
+            STUDY,
+            "why these attributes and levels",
+        ),
+        item("2", "Reference levels", [f"{'; '.join(references)}."], STUDY),
+        item(
+            "3",
+            "Distribution over which effects are averaged (de la Cuesta et al. 2022)",
+            [_distribution(study)],
+            STUDY,
+            "how close this is to the distribution of interest",
+        ),
+        item("4", "Restrictions on profiles (Hainmueller et al. 2014)", [_restrictions(study)], STUDY),
+        item(
+            "5",
+            "Sample size",
+            [
+                f"{whole(design.pairs)} pairs per model; {counted(design.respondents, 'respondent')} with "
+                f"{counted(design.tasks, 'task')} each."
+            ],
+            STUDY,
+        ),
+        judged("6", "Power or minimum detectable effects", _detectable(facts), f"Run {DIAGNOSE}.", RESULTS),
+        item("7", "Order of attributes", [_order(study)], STUDY),
+        judged(
+            "8",
+            "Preregistration",
+            _registered(facts),
+            "Write one with `conjury preregister` before data are collected, and compare results with it by "
+            "`conjury report --registered FILE`.",
+            RESULTS,
+        ),
+    ]
+
+
+def _estimates(facts: Facts, study: Study) -> list[Item]:
+    main = next(iter(facts.records("amce")), None)
+    means = facts.records("mm")
+    differences = [one.title.rstrip(".") for one in facts.records("amce_diffs")]
+    means_apart = [one.title.rstrip(".") for one in facts.records("mm_diffs")]
+    return [
+        judged(
+            "9",
+            "Average marginal component effects",
+            _sentence(findings_of(facts, "amce")),
+            f"Run {FIT}.",
+            RESULTS,
+        ),
+        judged(
+            "10",
+            "Marginal means beside them (Leeper et al. 2020)",
+            f"{means[0].title.rstrip('.')}: table {means[0].name} of the results." if means else "",
+            "Add an analysis with `verb: mm` to the study.",
+            RESULTS,
+        ),
+        _subgroups(differences, means_apart),
+        judged("12", "Clusters of standard errors", _clusters(main), f"Run {FIT}.", RESULTS),
+        judged(
+            "13", "Multiple comparisons (Liu & Shiraito 2023)", _multiplicity(facts), _NO_ADJUSTMENT, RESULTS
+        ),
+        judged("14", "Missing answers", _missing(facts, study), f"Run {FIT}.", RESULTS),
+    ]
+
+
+_NO_ADJUSTMENT = "No p value is adjusted; name the family of tests, or adjust by `significance` in Python."
+
+
+def _subgroups(effects: list[str], means: list[str]) -> Item:
+    name = "Subgroups compared by marginal means (Leeper et al. 2020)"
+    if not effects and not means:
+        return unneeded("11", name, "No subgroups are compared.")
+    if means:
+        return Item("11", name, f"{'; '.join(means)}.", RESULTS)
+    return Item(
+        "11",
+        name,
+        f"Only effects are compared ({'; '.join(effects)}), which depend on the reference level; add an "
+        "analysis with `verb: mm_diffs`.",
+        state="not done",
+    )
+
+
+def _quality(facts: Facts, study: Study) -> list[Item]:
+    people = bool(facts.people)
+    return [
+        _check(facts, "15", "Balance of levels over positions", "CJ102"),
+        _check(facts, "16", "Independence of attributes", "CJ105"),
+        _check(facts, "17", "Balance over respondents", "CJ103"),
+        _check(facts, "18", "Order of profiles (Hainmueller et al. 2014)", "CJ304"),
+        _check(facts, "19", "Order of tasks and stability (Hainmueller et al. 2014)", "CJ305"),
+        _check(facts, "20", "Carry-over from earlier tasks (Hainmueller et al. 2014)", "CJ306"),
+        _check(facts, "21", "Atypical or impossible profiles (Bansak et al. 2021)", "CJ106"),
+        judged(
+            "22",
+            "Reliability of answers (Clayton et al. 2025)",
+            _reliability(facts),
+            f"Repeat a task (`repeat_first: true`, or `swapped_share`) and run {DIAGNOSE}.",
+            RESULTS,
+        ),
+        judged(
+            "23",
+            "Effects corrected for unreliable answers (Clayton et al. 2025)",
+            "Corrected effects: table corrected of the results." if facts.records("corrected") else "",
+            f"Run {DIAGNOSE}.",
+            RESULTS,
+        ),
+        _check(facts, "24", "Attention of people", "CJ201")
+        if people
+        else unneeded("24", "Attention of people", "No people take part."),
+        _check(facts, "25", "Speed of people", "CJ203")
+        if people
+        else unneeded("25", "Speed of people", "No people take part."),
+    ]
+
+
+def _check(facts: Facts, code: str, name: str, check: str) -> Item:
+    """An item that a check of the data answers."""
+    found = facts.check(check)
+    if found is None:
+        return Item(code, name, f"Not checked ({check}); run {DIAGNOSE}.", state="not done")
+    if found["verdict"] == "not_applicable":
+        return unneeded(code, name, str(found["finding"]))
+    verdict = {"pass": "Passed"}.get(str(found["verdict"]), str(found["verdict"]).capitalize())
+    return Item(code, name, f"{verdict}. {found['finding']}", f"{RESULTS}, check {check}")
+
+
+def _distribution(study: Study) -> str:
+    uneven = []
+    for one in study.attributes:
+        given = [level for level in one.levels if level.probability is not None]
+        shares = {Fraction(level.probability).limit_denominator(1000) for level in given if level.probability}
+        if given and len(shares) > 1:
+            told = ", ".join(f"{level.label} {float(level.probability or 0):.3g}" for level in given)
+            uneven.append(f"{one.label}: {told}")
+    if not uneven:
+        return "All levels of an attribute are equally likely, independently of other attributes."
+    return f"Levels of other attributes are equally likely; of these they are not: {'; '.join(uneven)}."
+
+
+def _restrictions(study: Study) -> str:
+    if not study.design.restrictions:
+        return "No combination of levels is excluded."
+    labels = Labels({**study.feature_labels, **_levels(study)})
+    told = []
+    for one in study.design.restrictions:
+        parts = [
+            f"{labels.feature(name)} {' or '.join(labels.level(name, level) for level in levels)}"
+            for name, levels in one.levels.items()
+        ]
+        told.append(" with ".join(parts) + (f" ({one.because})" if one.because else ""))
+    return f"Never shown: {'; '.join(told)}. Effects are averaged over profiles that the design allows."
+
+
+def _levels(study: Study) -> dict[Any, str]:
+    return {
+        (name, level): text for name, levels in study.level_labels.items() for level, text in levels.items()
+    }
+
+
+def _order(study: Study) -> str:
+    fields = study.collect.fields
+    listed = f" ({', '.join(fields)})" if fields else ""
+    return f"Models see the attributes in one order{listed}, the same in all tasks."
+
+
+def _detectable(facts: Facts) -> str:
+    table = facts.table("power")
+    if table is None or "effect_design" not in table or table["effect_design"].notna().sum() == 0:
+        return ""
+    worst = table.loc[table["effect_design"].astype(float).idxmax()]
+    least = table.loc[table["effect_design"].astype(float).idxmin()]
+    return (
+        f"With power {float(worst['power']):g}, minimum detectable effects are "
+        f"{number(least['effect_design'])} to {number(worst['effect_design'])}."
+    )
+
+
+def _clusters(record: Any) -> str:
+    if record is None:
+        return ""
+    settings = record.settings
+    if not settings.get("id"):
+        return "Standard errors treat rows as independent."
+    return f"Clustered by {settings['id']}{CONVENTIONS.get(str(settings.get('vcov')), '')}."
+
+
+def _multiplicity(facts: Facts) -> str:
+    adjusted = [one for one in facts.records("people") if one.settings.get("adjusted")]
+    told = [f"{one.title.rstrip('.')}: {str(one.settings['adjusted']).capitalize()}" for one in adjusted]
+    told += [one.title.rstrip(".") for one in facts.records("significance", "contrast")]
+    return f"{'; '.join(told)}. Other tests are not adjusted." if told else ""
+
+
+def _missing(facts: Facts, study: Study) -> str:
+    counts = facts.table("answers")
+    if counts is None or not {"status", "n"} <= set(counts.columns):
+        return ""
+    total, ok = int(counts["n"].sum()), int(counts.loc[counts["status"].astype(str) == "ok", "n"].sum())
+    rule = "missing" if study.refusal == "missing" else "not chosen"
+    bounds = " Bounds are reported." if facts.records("bounds") else ""
+    return (
+        f"{whole(total - ok)} of {whole(total)} answers have no valid choice; they count as {rule}.{bounds}"
+    )
+
+
+def _reliability(facts: Facts) -> str:
+    table = facts.table("reliability")
+    if table is None or not len(table):
+        return ""
+    told = []
+    for row in table.to_dict("records"):
+        who = facts.study.judge_labels.get(str(row["judge"]), str(row["judge"]))
+        told.append(
+            f"{who}: {number(100 * row['agreement'], 1)}% of {whole(row['n_repeats'])} repeated tasks "
+            f"answered alike {interval(row['lower'], row['upper'])}, swapping error {number(row['tau'])}"
+        )
+    return "; ".join(told) + "."
+
+
+def _registered(facts: Facts) -> str:
+    records, table = facts.records("registration"), facts.table("registration")
+    if not records or table is None:
+        return ""
+    verdicts = table["verdict"].astype(str)
+    when = str(records[0].settings["registered"])[:10]
+    same = int((verdicts == "as registered").sum())
+    return f"Registered on {when}; {same} of {len(verdicts)} aspects as registered."
+
+
+def _sentence(parts: list[str]) -> str:
+    return " ".join(parts)

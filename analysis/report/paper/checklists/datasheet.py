@@ -1,0 +1,172 @@
+"""A datasheet for each model: what it does as an instrument, measured or not (after Usami et al. 2026)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from ...tables import interval, number, whole
+from ..facts import Facts
+from ..references import short
+from .items import RESULTS, RUN, STUDY, Checklist, Item, item, judged
+
+REFERENCE = f"After {short('usami2026')}; the quantities are those that conjury measures."
+TESTS = "Add the section `instrument` to the study, collect, and run `conjury fit`."
+DIAGNOSE = "Run `conjury diagnose --results FOLDER`."
+Row = Mapping[Any, Any]
+
+
+def datasheets(facts: Facts) -> list[Checklist]:
+    """One datasheet for each model that results or run know, else for each of the study."""
+    return [
+        Checklist(f"Judge datasheet: {judge.label}", REFERENCE, _items(facts, judge))
+        for judge in facts.models_asked
+    ]
+
+
+def _items(facts: Facts, judge: Any) -> list[Item]:
+    name = judge.id
+    takes = ", ".join(["text", *judge.ask.takes]) if judge.ask else ""
+    return [
+        item("J.1", "Model and inputs", [f"{judge.ask.model}; takes {takes}." if judge.ask else ""], STUDY),
+        item(
+            "J.2",
+            "Question and form of the answer",
+            [f"{facts.study.question} Form: {facts.study.response.form}."],
+            STUDY,
+        ),
+        judged(
+            "J.3",
+            "Answers without a valid judgment",
+            _unanswered(facts, name),
+            "Run `conjury fit`.",
+            _from(facts),
+        ),
+        judged(
+            "J.4",
+            "Preference for a position",
+            _rows(facts, "position", name, _position)
+            or _rows(facts, "check_position_share", name, _share_of_a),
+            DIAGNOSE,
+            RESULTS,
+        ),
+        judged(
+            "J.5",
+            "Same answer to the same task",
+            _rows(facts, "reliability", name, _repeats),
+            DIAGNOSE,
+            RESULTS,
+        ),
+        judged(
+            "J.6",
+            "Answers to identical profiles (dark current)",
+            _recorded(facts, "order_effects"),
+            "Add `vacuum_pairs` to `instrument`, collect, and run `conjury fit`.",
+            RESULTS,
+        ),
+        judged(
+            "J.7",
+            "Preference between profiles of the same quality",
+            _recorded(facts, "beyond_quality"),
+            "Add `same_quality_pairs` to `instrument`, collect, and run `conjury fit`.",
+            RESULTS,
+        ),
+        judged(
+            "J.8",
+            "Order of known qualities",
+            _recorded(facts, "tier_accuracy"),
+            "Name `tiers` in a study of items.",
+            RESULTS,
+        ),
+        judged(
+            "J.9",
+            "Variation by prompt, order and sample",
+            _recorded(facts, "variance_components", "flips"),
+            TESTS,
+            RESULTS,
+        ),
+        judged(
+            "J.10",
+            "Drift over time",
+            _recorded(facts, "drift"),
+            "Add `anchors` to `instrument`, and ask them again later.",
+            RESULTS,
+        ),
+        judged(
+            "J.11",
+            "Agreement with people",
+            _recorded(facts, "people", "agreement", "alt_test", "scores"),
+            "Give judgments of people to `conjury fit`.",
+            RESULTS,
+        ),
+        item(
+            "J.12",
+            "Intended use, and uses that results do not support",
+            [],
+            "",
+            "what this judge is meant for",
+        ),
+    ]
+
+
+def _from(facts: Facts) -> str:
+    return RUN if facts.table("answers") is None else RESULTS
+
+
+def _unanswered(facts: Facts, judge: str) -> str:
+    counts = facts.table("answers")
+    if counts is not None and {"judge", "status", "n"} <= set(counts.columns):
+        own = counts[counts["judge"].astype(str) == judge]
+    elif facts.run is not None and len(facts.run.statuses):
+        own = facts.run.statuses[facts.run.statuses["judge_id"].astype(str) == judge]
+    else:
+        return ""
+    total = int(own["n"].sum())
+    if not total:
+        return ""
+    by = own.assign(status=own["status"].astype(str)).groupby("status", sort=False)["n"].sum()
+    told = ", ".join(f"{name} {whole(n)}" for name, n in by.items() if n)
+    missing = total - int(by.get("ok", 0))
+    return f"{whole(missing)} of {whole(total)} ({number(100 * missing / total, 1)}%). By status: {told}."
+
+
+def _rows(facts: Facts, table: str, judge: str, sentence: Callable[[Row], str]) -> str:
+    frame = facts.table(table)
+    if frame is None or "judge" not in frame:
+        return ""
+    labels = facts.study.prompt_labels
+    told = []
+    for row in frame[frame["judge"].astype(str) == judge].to_dict("records"):
+        prompt = "" if pd.isna(row.get("prompt")) else str(row.get("prompt") or "")
+        if said := sentence(row):
+            told.append(f"{labels.get(prompt, prompt)}: {said}" if prompt else said)
+    return f"{'; '.join(told)}." if told else ""
+
+
+def _position(row: Row) -> str:
+    if pd.isna(row.get("share_a")):
+        return ""
+    return f"position A chosen in {number(100 * row['share_a'], 1)}% of pairs"
+
+
+def _share_of_a(row: Row) -> str:
+    limits = interval(row.get("lower"), row.get("upper"))
+    return f"position A chosen in {number(100 * row['estimate'], 1)}% of pairs {limits}".strip()
+
+
+def _repeats(row: Row) -> str:
+    return (
+        f"{number(100 * row['agreement'], 1)}% of {whole(row['n_repeats'])} repeats "
+        f"{interval(row['lower'], row['upper'])}"
+    )
+
+
+def _recorded(facts: Facts, *kinds: str) -> str:
+    """Where the numbers of some kinds of results are."""
+    told = [
+        f"{one.title.rstrip('.') or one.name}: table {one.name} of the results"
+        for one in facts.records(*kinds)
+    ]
+    return f"{'; '.join(told)}." if told else ""

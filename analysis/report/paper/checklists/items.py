@@ -1,0 +1,64 @@
+"""An item of a checklist: what is known, where it comes from, and what only the author knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["done", "not done", "not applicable", "author"]
+STUDY, RUN, RESULTS = "study file", "record of the run", "results"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item.
+
+    Attributes
+    ----------
+    code, name : str
+        Which item it is.
+    answer : str
+        What is known, in sentences of plain text.
+    source : str
+        Where that comes from.
+    author : str
+        What only the author knows and has to state; empty where nothing is open.
+    state : {"done", "not done", "not applicable", "author"}
+        Whether something is known, was left out, or is for the author alone.
+    """
+
+    code: str
+    name: str
+    answer: str = ""
+    source: str = ""
+    author: str = ""
+    state: State = "done"
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """A checklist: title, reference, items, and texts that follow, such as prompts, by heading."""
+
+    title: str
+    reference: str
+    items: Sequence[Item]
+    texts: Sequence[tuple[str, str]] = ()
+
+
+def item(code: str, name: str, parts: Sequence[str], source: str, author: str = "") -> Item:
+    """An item from what is known, which may be nothing."""
+    answer = " ".join(part for part in parts if part)
+    return Item(code, name, answer, source if answer else "", author, "done" if answer else "author")
+
+
+def judged(code: str, name: str, done: str, missing: str, source: str) -> Item:
+    """An item that is done, with what is known, or not done, with the remedy."""
+    if done:
+        return Item(code, name, done, source)
+    return Item(code, name, missing, "", state="not done")
+
+
+def unneeded(code: str, name: str, why: str) -> Item:
+    """An item that does not apply."""
+    return Item(code, name, why, state="not applicable")

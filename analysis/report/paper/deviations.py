@@ -1,0 +1,229 @@
+"""Whether results follow a registration: each aspect as registered, or how it deviates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...pipeline.fitting import command
+from ...pipeline.manifest import Recorded, describe_run, entries_of
+from ...pipeline.results_folder import ResultsFolder
+from ...pipeline.run import Named
+from ...results import Result
+from ..data import ReportData
+from ..tables import whole
+from .preregistration import file_hash
+
+AS, DEVIATES, ABSENT, ADDED = "as registered", "deviates", "not in the results", "not registered"
+UNSEEN = "not compared"
+COMPARED = ("verb", "formula", "by", "exclude", "h0")
+Row = tuple[str, str, str, str]
+PART, KIND = "registered", "registration"
+
+
+def compare(
+    registered: Mapping[str, Any], data: ReportData, files: Mapping[str, str] | None = None
+) -> Result:
+    """Compare results with a registration.
+
+    Parameters
+    ----------
+    registered : mapping
+        As `preregistration.read_registration` returns it.
+    data : ReportData
+        The results folder.
+    files : mapping, optional
+        SHA-256 of files of the study as they are now, by the names that the registration has.
+
+    Returns
+    -------
+    Result
+        Of kind ``"registration"``: one row per aspect with ``aspect, registered, found, verdict``.
+
+    Raises
+    ------
+    InputError
+        Where the results are of another study.
+    """
+    if data.manifest.get("study") != registered["study"]:
+        raise InputError(
+            f"The registration is of the study {registered['study']!r}, and {data.path} has results of "
+            f"{data.manifest.get('study')!r}; give the registration of this study."
+        )
+    rows = [
+        *_time(registered, data),
+        *_files(registered, files or {}),
+        *_judges(registered, data),
+        *_analyses(registered, data),
+        *_sizes(registered, data),
+    ]
+    frame = pd.DataFrame(rows, columns=["aspect", "registered", "found", "verdict"]).astype("string")
+    settings = {
+        "registered": registered["created"],
+        "sha256": registered["sha256"],
+        "template": registered["template"],
+    }
+    return Result(frame, KIND, settings=settings)
+
+
+def _row(aspect: str, registered: object, found: object) -> Row:
+    return (aspect, str(registered), str(found), AS if registered == found else DEVIATES)
+
+
+def _time(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
+    created = str(data.manifest.get("created") or "")
+    verdict = AS if created >= str(registered["created"]) else DEVIATES
+    yield ("Registered before the results were computed", str(registered["created"]), created, verdict)
+
+
+def _files(registered: Mapping[str, Any], now: Mapping[str, str]) -> Iterator[Row]:
+    for name, sha in registered["files"].items():
+        aspect = f"File {name} (SHA-256)"
+        yield _row(aspect, sha[:16], now[name][:16]) if name in now else (aspect, sha[:16], "", UNSEEN)
+
+
+def _judges(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
+    answers = data.table("answers") if data.has("answers") else pd.DataFrame({"judge": []})
+    present = list(dict.fromkeys(answers["judge"].astype(str)))
+    if not present:
+        return
+    for name, label in registered["judges"].items():
+        yield (
+            f"Judge {label}",
+            "asked",
+            "asked" if name in present else "",
+            AS if name in present else ABSENT,
+        )
+    for name in present:
+        if name not in registered["judges"]:
+            yield (f"Judge {data.label('judges', name)}", "", "asked", ADDED)
+
+
+def _analyses(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
+    known = {one.name: one for one in data.results if one.part == "fit"}
+    for planned in registered["analyses"]:
+        yield from _analysis(planned, registered, known.get(planned["name"]))
+    named = {planned["name"] for planned in registered["analyses"]}
+    for one in known.values() if named else ():
+        if one.name not in named and one.settings.get("verb"):
+            yield (f"Analysis {one.title.rstrip('.') or one.name}", "", one.name, ADDED)
+    alphas = sorted({float(one.settings["alpha"]) for one in known.values() if one.settings.get("alpha")})
+    if alphas:
+        yield _row("Alpha", f"{registered['alpha']:g}", ", ".join(f"{one:g}" for one in alphas))
+    corrected = [one for one in known.values() if one.kind.startswith("prediction_powered")]
+    found = "none" if not corrected else str(corrected[0].settings.get("correct") or "ppi")
+    yield _row("Correction by models", registered["correct"] or "none", found)
+
+
+def _analysis(
+    planned: Mapping[str, Any], registered: Mapping[str, Any], found: Recorded | None
+) -> Iterator[Row]:
+    aspect = f"Analysis {planned['title'].rstrip('.')}"
+    if found is None:
+        yield (aspect, planned["name"], "", ABSENT)
+        return
+    settings = found.settings
+    differing = [name for name in COMPARED if not _alike(name, planned, settings)]
+    if not differing:
+        yield (aspect, planned["formula"], str(settings.get("formula")), AS)
+    for name in differing:
+        yield (f"{aspect}: {name}", str(planned[name]), str(settings.get(name)), DEVIATES)
+    if settings.get("vcov") is not None:
+        if settings["vcov"] != registered["vcov"]:
+            yield (f"{aspect}: standard errors", registered["vcov"], settings["vcov"], DEVIATES)
+        clusters = {", ".join(names) for names in registered["clusters"].values()}
+        used = set(str(settings.get("id") or "none").split(" or "))
+        if not used <= clusters and not settings.get("against"):
+            yield (f"{aspect}: clusters", " or ".join(sorted(clusters)), " or ".join(sorted(used)), DEVIATES)
+    adjusted = (registered.get("adjusted") or {}).get(planned["name"])
+    if adjusted != settings.get("adjusted"):
+        yield (
+            f"{aspect}: adjustment",
+            str(adjusted or "none"),
+            str(settings.get("adjusted") or "none"),
+            DEVIATES,
+        )
+
+
+def _alike(name: str, planned: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a setting is as planned; a null value that is not stated is the default of the verb."""
+    if name == "h0" and planned["h0"] is None:
+        return True
+    if name == "formula":
+        return "".join(str(planned[name]).split()) == "".join(str(settings.get(name)).split())
+    return bool((planned[name] or None) == (settings.get(name) or None))
+
+
+def _sizes(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
+    """Pairs of each model, and tasks of people, of the first analysis with groups."""
+    sample = registered["sample"]
+    main = next((one for one in data.results if one.part == "fit" and one.groups), None)
+    if main is None or "pairs" not in sample:
+        return
+    for group in main.groups:
+        if group.get("variant"):
+            continue
+        people = group["judge"] in registered["people"]
+        wanted = sample["respondents"] * sample["tasks"] if people else sample["pairs"]
+        prompt = f", {data.label('prompts', group['prompt'])}" if group.get("prompt") else ""
+        what = "tasks" if people else "pairs"
+        row = _row(
+            f"Sample of {data.label('judges', group['judge'])}{prompt}",
+            f"{whole(wanted)} {what}",
+            f"{whole(int(group['n_rows']) // 2)} {what}",
+        )
+        yield row
+
+
+def sentence(verdicts: Sequence[str]) -> str:
+    """How many aspects are as registered.
+
+    Examples
+    --------
+    >>> sentence([AS, AS, DEVIATES])
+    '2 of 3 registered aspects are as registered; 1 deviates.'
+    """
+    counts = {name: list(verdicts).count(name) for name in (AS, DEVIATES, ABSENT, ADDED, UNSEEN)}
+    planned = len(verdicts) - counts[ADDED]
+    if len(verdicts) == counts[AS]:
+        return f"All {planned} registered aspects are as registered."
+    words = {
+        DEVIATES: ("deviates", "deviate"),
+        ABSENT: ("is not in the results", "are not in the results"),
+        UNSEEN: ("could not be compared", "could not be compared"),
+        ADDED: ("was not registered", "were not registered"),
+    }
+    told = [f"{counts[name]} {words[name][counts[name] != 1]}" for name in words if counts[name]]
+    return f"{counts[AS]} of {planned} registered aspects are as registered; {', '.join(told)}."
+
+
+def add_to_results(path: str | Path, compared: Result) -> None:
+    """Add a comparison to a results folder, as a part of its own that a later comparison replaces."""
+    folder = ResultsFolder(path)
+    run, before = describe_run(command()), folder.manifest
+    record = {name: run[name] for name in ("created", "command", "packages", "r")}
+    title = "Comparison with the registration"
+    entries = entries_of([Named(KIND, title, compared)], PART)
+    kept = [entry for entry in before.get("results") or [] if entry.get("part") != PART]
+    manifest = {
+        **before,
+        "results": [*kept, *entries],
+        "parts": {**(before.get("parts") or {}), PART: {**record, "data": [], "notes": []}},
+    }
+    with folder.extended(PART) as draft:
+        draft.write({KIND: compared.frame}, manifest)
+
+
+def hashes_now(registered: Mapping[str, Any], places: Sequence[Path]) -> dict[str, str]:
+    """SHA-256 of the registered files, each in the first of several folders that has it."""
+    found = {}
+    for name in registered["files"]:
+        path = next((place / name for place in places if (place / name).is_file()), None)
+        if path is not None:
+            found[name] = file_hash(path)
+    return found

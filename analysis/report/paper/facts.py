@@ -1,0 +1,130 @@
+"""What is known of a study, a run and results, for checklists, preregistrations, methods and metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.study.models import AnyStudy, ItemStudy, Study
+
+from ..data import ReportData
+
+SIMULATED = "simulated"
+INCLUDE = re.compile(r"""\{%-?\s*include\s+["']([\w./-]+)["']\s*-?%\}""")
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a run has recorded.
+
+    Attributes
+    ----------
+    folder : str
+        Its name.
+    judges : mapping
+        How each model was asked: model, backend, answer, settings.
+    served : list of mapping
+        Versions that answered by judge: ``model_returned``, ``system_fingerprint``, ``n, first, last``.
+    design : mapping
+        Size, seed and SHA-256 of what was shown.
+    prompts : mapping
+        SHA-256 of each template, by prompt.
+    counts : DataFrame
+        ``judge_id, prompt_id, state, n, prompt_tokens, completion_tokens``.
+    statuses : DataFrame
+        ``judge_id, prompt_id, status, n`` of parsed answers.
+    rules : list of str
+        Parsing rules of the judgments.
+    people : DataFrame or None
+        Respondents of a panel, one row per participation, with their ``state``.
+    """
+
+    folder: str
+    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    served: Sequence[Mapping[str, Any]] = ()
+    design: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    counts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    statuses: pd.DataFrame = field(default_factory=pd.DataFrame)
+    rules: Sequence[str] = ()
+    people: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A study, and as far as they exist its run and its results."""
+
+    study: Study | ItemStudy
+    run: RunFacts | None = None
+    results: ReportData | None = None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether answers of the run, or data behind the results, are simulated."""
+        served = self.run.served if self.run is not None else ()
+        asked = self.run.judges.values() if self.run is not None else ()
+        return (
+            (self.results is not None and self.results.simulated)
+            or any(one.get("model_returned") == SIMULATED for one in served)
+            or any(one.get("backend") == SIMULATED for one in asked)
+        )
+
+    @property
+    def models(self) -> list[Any]:
+        """Models of the study."""
+        return [judge for judge in self.study.judges if judge.kind == "model"]
+
+    @property
+    def models_asked(self) -> list[Any]:
+        """Models with answers in the run or the results; all of the study where neither is known."""
+        known = set(self.run.judges) if self.run is not None else set()
+        answers = self.table("answers")
+        if answers is not None and "judge" in answers:
+            known |= set(answers["judge"].astype(str))
+        return [judge for judge in self.models if judge.id in known] or self.models
+
+    @property
+    def people(self) -> list[Any]:
+        """Panels of people of the study."""
+        return [judge for judge in self.study.judges if judge.kind == "human"]
+
+    def records(self, *kinds: str) -> list[Any]:
+        """Results of some kinds; none without results."""
+        return self.results.of_kind(*kinds) if self.results is not None else []
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """A table of the results; None where there is none."""
+        return self.results.table(name) if self.results is not None and self.results.has(name) else None
+
+    def check(self, code: str) -> Mapping[str, Any] | None:
+        """The verdict and finding of a check of the results; None where it was not run."""
+        for name in ("diagnosis", "battery"):
+            found = self.table(name)
+            if found is not None and "code" in found:
+                rows = found[found["code"] == code]
+                if len(rows):
+                    return dict(rows.iloc[0])
+        return None
+
+
+def template_text(study: AnyStudy, name: str | None) -> str:
+    """The text of a template beside the study file, with those that it includes; empty without one."""
+    path = study.folder / name if name else None
+    if path is None or not path.is_file():
+        return ""
+
+    def included(line: re.Match[str]) -> str:
+        other = path.parent / line[1]
+        return other.read_text(encoding="utf-8").strip() if other.is_file() else line[0]
+
+    return INCLUDE.sub(included, path.read_text(encoding="utf-8")).strip()
+
+
+def study_file(study: AnyStudy) -> Path:
+    """The file of a study."""
+    return study._file

@@ -1,0 +1,70 @@
+"""The methods of results as text for a paper, with the works that were really used as BibTeX."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..methods import code, plain
+from ..report import Report
+from ..tables import whole
+from .references import entries, software, works_of
+
+OWN = "conjury"
+
+
+def methods_of(path: str | Path) -> tuple[str, str]:
+    """Methods of all results of a folder, in Markdown with citations, and the BibTeX of what is cited.
+
+    Parameters
+    ----------
+    path : str or Path
+        A results folder.
+
+    Returns
+    -------
+    text, bibliography : str
+        In the text, ``[@key]`` cites an entry of the bibliography; every entry is cited.
+
+    Raises
+    ------
+    InputError
+        For a folder without results.
+    """
+    report = Report(path)
+    parts = [_opening(report)]
+    seen: set[str] = set()
+    for record in report.results:
+        text, works = report.method(record), works_of([record])
+        if not text and not works:
+            continue
+        cited = f" [{'; '.join(f'@{key}' for key in works)}]" if works else ""
+        title = plain(record.title.rstrip(".") or record.name)
+        paragraph = f"*{title}*{cited}. {text}".strip()
+        if paragraph not in seen:
+            parts.append(paragraph)
+            seen.add(paragraph)
+    cited = set(re.findall(r"@([a-z]+[0-9]{4})", "\n".join(parts)))
+    used = [key for key in entries() if key in cited]
+    bibliography = "\n\n".join([software(), *(entries()[key] for key in used)])
+    return "\n\n".join(parts) + "\n", bibliography + "\n"
+
+
+def _opening(report: Report) -> str:
+    """Data, software and command, and that data are simulated where they are."""
+    made = report.manifest
+    files = [one for one in made.get("data") or [] if not one.get("variant")]
+    rows = sum(int(one.get("rows") or 0) for one in files)
+    data = f"The analyses rest on {whole(rows)} rows of data. " if rows else ""
+    simulated = "The data are simulated. " if report.simulated else ""
+    packages = made.get("packages") or {}
+    listed = ", ".join(f"{plain(name)} {plain(number)}" for name, number in packages.items())
+    python = f"Python {plain(made['python'])}" if made.get("python") else "Python"
+    with_r = "".join(
+        f", {plain(name)} {plain(number)}" for name, number in (made.get("r") or {}).items() if number
+    )
+    run = f" They were computed by {code(made['command'])}." if made.get("command") else ""
+    return (
+        f"{simulated}{data}All analyses were run with conjury {plain(made.get('conjury') or '')} [@{OWN}] "
+        f"({python}; {listed}{with_r}).{run}"
+    )

@@ -1,0 +1,98 @@
+"""Which works a result rests on: the one place where kinds of results and settings know their references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.metadata import version
+
+from conjury.inference.tables.files import QUARTO
+
+from ...pipeline.manifest import Recorded
+from ..markup import read_bibliography
+
+BIBLIOGRAPHY = QUARTO / "references.bib"
+OF_KINDS = {
+    "amce": ("hainmueller2014",),
+    "further_amce": ("hainmueller2014",),
+    "amce_by_reference": ("hainmueller2014",),
+    "amce_diffs": ("hainmueller2014", "leeper2020"),
+    "mm": ("leeper2020",),
+    "mm_diffs": ("leeper2020",),
+    "people": ("hainmueller2014", "leeper2020"),
+    "afcp": ("abramson2023",),
+    "preference_cycles": ("abramson2023",),
+    "share_preferring": ("abramson2022",),
+    "choice_level": ("clayton2025",),
+    "reliability": ("clayton2025",),
+    "corrected": ("clayton2025",),
+    "prediction_powered": ("angelopoulos2023",),
+    "prediction_powered_items": ("angelopoulos2023",),
+    "bounds": ("horowitz2000", "imbens2004"),
+    "agreement": ("krippendorff2004", "gwet2008"),
+    "alt_test": ("calderon2025",),
+    "alt_power": ("calderon2025",),
+    "label_model": ("dawid1979",),
+    "passes": ("chen2021",),
+    "variance_components": ("brennan2001",),
+    "decision_study": ("brennan2001",),
+    "trial": ("morris2019",),
+}
+OF_SETTINGS = {
+    ("vcov", "survey"): ("lumley2004",),
+    ("vcov", "CR2"): ("pustejovsky2018",),
+    ("adjusted", "holm"): ("holm1979",),
+    ("multiplicity", "holm"): ("holm1979",),
+    ("multiplicity", "bh"): ("benjamini1995",),
+}
+
+
+@cache
+def entries() -> dict[str, str]:
+    """BibTeX entries of the bibliography as they are written, by key."""
+    text = BIBLIOGRAPHY.read_text(encoding="utf-8")
+    return {found[1]: found[0] for found in re.finditer(r"^@\w+\{([\w-]+),\n.*?^\}", text, re.M | re.S)}
+
+
+def short(key: str) -> str:
+    """Authors, year and DOI of a work in one line.
+
+    Examples
+    --------
+    >>> short("leeper2020")
+    'Leeper et al. (2020), doi:10.1017/pan.2019.30'
+    """
+    found = read_bibliography(BIBLIOGRAPHY)[key]
+    names = [name.split(",")[0].strip() for name in found["author"].split(" and ")]
+    who = names[0] if len(names) == 1 else " & ".join(names) if len(names) == 2 else f"{names[0]} et al."
+    who = who.replace("& others", "et al.")
+    where = f"doi:{found['doi']}" if "doi" in found else found.get("howpublished") or found.get("url", "")
+    return f"{who} ({found['year']}){', ' if where else ''}{where}"
+
+
+def works_of(records: Iterable[Recorded]) -> list[str]:
+    """Keys of the works that results rest on, in the order of the bibliography."""
+    used = {key for record in records for key in _keys(record)}
+    return [key for key in entries() if key in used]
+
+
+def _keys(record: Recorded) -> Iterator[str]:
+    yield from OF_KINDS.get(record.kind, ())
+    settings = record.settings
+    for (name, value), keys in OF_SETTINGS.items():
+        if settings.get(name) == value:
+            yield from keys
+    if settings.get("draws"):
+        yield "efron1979"
+    if ", " in str(settings.get("id") or ""):
+        yield "cameron2011"
+
+
+def software() -> str:
+    """BibTeX entry of this package in its installed version."""
+    return (
+        "@software{conjury,\n  author = {{The conjury authors}},\n"
+        "  title = {conjury: measures how LLM judges decide, next to human judges},\n"
+        f"  version = {{{version('conjury')}}}\n}}"
+    )

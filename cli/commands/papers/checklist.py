@@ -1,0 +1,39 @@
+"""The command ``conjury checklist``: reporting checklists of a study, filled as far as records go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...options import StudyName
+from ...printing import console
+
+FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
+
+
+def checklist(
+    study: StudyName,
+    results: Annotated[Path | None, typer.Option("--results", help="Results of `conjury fit`.")] = None,
+    run: Annotated[Path | None, typer.Option("--run", help="Folder of the run of `conjury collect`.")] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="File: .md, .docx or .tex (the last two need the extra pdf).")
+    ] = Path("checklist.md"),
+) -> None:
+    """Fill reporting checklists and a datasheet per judge from the study, its run and its results."""
+    from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
+    from conjury.analysis.report.paper.writing import check_ending, write_document
+
+    from .facts import gather
+
+    check_ending(out, FORMATS)
+    facts = gather(study, run, results)
+    made = checklists_of(facts)
+    write_document(in_markdown(facts, made), out)
+    items = [one for each in made for one in each.items]
+    for one in made:
+        done = sum(item.state == "done" for item in one.items)
+        console.print(f"  {one.title}: {done} of {len(one.items)} items answered")
+    open_fields = sum(bool(item.author) for item in items)
+    console.print(f"{out}: {open_fields} fields are for the author to state.")

@@ -1,0 +1,105 @@
+"""The command ``conjury metadata``: Croissant and RO-Crate of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted
+
+from ...printing import console
+
+if TYPE_CHECKING:
+    from conjury.analysis.report.paper.metadata import About
+
+FORMATS = ("croissant", "ro-crate")
+
+
+def metadata(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run or of results.")],
+    to: Annotated[
+        list[str] | None, typer.Option(help="croissant or ro-crate; by default both. Can be repeated.")
+    ] = None,
+    license: Annotated[str, typer.Option(help="License of the data, as an address or a name.")] = "",
+    creator: Annotated[str, typer.Option(help="Who made the data.")] = "",
+) -> None:
+    """Describe the files of a run or results folder, for repositories of data: Croissant and RO-Crate."""
+    from conjury.analysis.report.paper.metadata import (
+        CRATE,
+        CROISSANT,
+        as_json,
+        croissant,
+        files_of,
+        ro_crate,
+    )
+    from conjury.inference.tables.writing import whole
+
+    chosen = to or [*FORMATS]
+    unknown = next((name for name in chosen if name not in FORMATS), None)
+    if unknown is not None:
+        raise InputError(f"--to {unknown}: there is no such format; write {' or '.join(FORMATS)}.")
+    files = files_of(folder)
+    about, command, software = _about(folder, license, creator)
+    made = {}
+    if "croissant" in chosen:
+        made[CROISSANT] = croissant(about, files, folder)
+    if "ro-crate" in chosen:
+        made[CRATE] = ro_crate(about, files, command, software)
+    for name, content in made.items():
+        with whole(folder / name) as file:
+            file.write(as_json(content))
+    console.print(
+        f"{counted(len(files), 'file')} described in {' and '.join(str(folder / name) for name in made)}."
+    )
+    missing = [option for option, given in (("--license", license), ("--creator", creator)) if not given]
+    if missing:
+        console.print(
+            f"Give {' and '.join(missing)} before you publish; the address is for you to state, too."
+        )
+
+
+def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
+    """What a folder is about, by which command and version it was made."""
+    from importlib.metadata import version
+
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.paper.metadata import About, now
+
+    manifest = ResultsFolder(folder).manifest
+    if manifest:
+        title = str(manifest.get("title") or manifest.get("study") or folder.name)
+        return (
+            About(
+                str(manifest.get("study") or folder.name),
+                title,
+                f"Data, tables and figures of the analyses of: {title}.",
+                str(manifest.get("created") or now()),
+                license,
+                creator,
+                bool(manifest.get("simulated")),
+            ),
+            str(manifest.get("command") or ""),
+            str(manifest.get("conjury") or ""),
+        )
+    name, simulated = _of_run(folder)
+    described = f"Requests, answers and judgments of a run of the study {name}."
+    return (
+        About(name, f"Run of {name}", described, now(), license, creator, simulated),
+        "",
+        version("conjury"),
+    )
+
+
+def _of_run(folder: Path) -> tuple[str, bool]:
+    """The study of a run, and whether its answers are simulated."""
+    from conjury.inference.ledger import Ledger
+
+    path = folder / "ledger.sqlite"
+    if not path.is_file():
+        return folder.resolve().name, False
+    with Ledger.open(path, write=False) as ledger:
+        inputs = ledger.get("inputs") or {}
+    judges = (inputs.get("judges") or {}).values()
+    return str(inputs.get("study") or folder.name), any(one.get("backend") == "simulated" for one in judges)

@@ -1,0 +1,35 @@
+"""The command ``conjury methods``: the methods of results as text, with their references."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conjury.inference.errors import counted
+
+from ...printing import console
+
+FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
+
+
+def methods(
+    results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="File: .md, .docx or .tex; the BibTeX lies beside it.")
+    ] = Path("methods.md"),
+) -> None:
+    """Write how results were computed, with BibTeX of the works that were really used."""
+    from conjury.analysis.report.paper.methods_text import methods_of
+    from conjury.analysis.report.paper.writing import check_ending, write_document
+    from conjury.inference.tables.writing import whole
+
+    check_ending(out, FORMATS)
+    text, bibliography = methods_of(results)
+    works = out.with_suffix(".bib")
+    with whole(works) as file:
+        file.write(bibliography.encode("utf-8"))
+    write_document(text, out, bibliography)
+    references = bibliography.count("\n@") + 1
+    console.print(f"Methods of {results} in {out}, {counted(references, 'reference')} in {works}.")

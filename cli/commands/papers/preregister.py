@@ -1,0 +1,118 @@
+"""The command ``conjury preregister``: a study's design, analyses and rules, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...options import Alpha, StudyName, refuse_options
+from ...printing import console
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import ItemStudy, Study
+
+FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
+POWER = 0.8
+CORRECTIONS = ("ppi", "covariate")
+
+
+def preregister(
+    study: StudyName,
+    template: Annotated[str, typer.Option(help="osf, aspredicted or dce (choice experiments).")] = "osf",
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Folder of a run, whose drawn design is registered as well.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only this judge; can be repeated. By default all of the study.")
+    ] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs per model; else the study's.")] = None,
+    respondents: Annotated[
+        int | None, typer.Option(min=1, help="People of a conjoint; else the study's.")
+    ] = None,
+    alpha: Alpha = 0.05,
+    correct: Annotated[
+        str | None, typer.Option(help="Correction of people's estimates by models: ppi or covariate.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="File: .md, .docx or .tex; the JSON lies beside it.")
+    ] = Path("preregistration.md"),
+) -> None:
+    """Write a preregistration of a study, with hashes, before data are collected."""
+    from conjury.analysis.numerics.intervals import check_alpha
+    from conjury.analysis.report.paper.preregistration import in_words, registration
+    from conjury.analysis.report.paper.writing import check_ending, write_document
+    from conjury.inference.errors import InputError
+    from conjury.inference.study import load_any_study
+    from conjury.inference.tables.writing import whole
+
+    check_alpha(alpha)
+    check_ending(out, FORMATS)
+    if correct not in (None, *CORRECTIONS):
+        raise InputError(
+            f"--correct {correct}: there is no such correction; write {' or '.join(CORRECTIONS)}."
+        )
+    known = load_any_study(study)
+    sizes = {"pairs": pairs, "respondents": respondents}
+    if known.kind != "conjoint":
+        refuse_options(study, "items", {"--pairs": pairs, "--respondents": respondents})
+    made = registration(
+        known,
+        template=template,
+        alpha=alpha,
+        correct=correct,
+        judges=judge or (),
+        sample={name: size for name, size in sizes.items() if size is not None},
+        power=list(_power(known, alpha, judge, pairs, respondents)),
+        design_files=_design(run),
+    )
+    data = out.with_suffix(".json")
+    with whole(data) as file:
+        file.write((json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_document(in_words(made), out)
+    console.print(
+        f"Registration {made['sha256'][:16]} of {known.name}: {out}, and {data} to compare results with."
+    )
+    console.print(f"Next, with results: conjury report NAME --results FOLDER --registered {data}")
+
+
+def _design(run: Path | None) -> list[Path]:
+    """Files of the drawn design of a run."""
+    from conjury.inference.errors import InputError
+
+    if run is None:
+        return []
+    found = sorted(path for path in (run / "design").glob("*") if path.is_file())
+    if not found:
+        raise InputError(f"{run} contains no design; draw it with `conjury design` first.")
+    return found
+
+
+def _power(
+    study: Study | ItemStudy,
+    alpha: float,
+    judges: list[str] | None,
+    pairs: int | None,
+    respondents: int | None,
+) -> Iterator[dict[str, Any]]:
+    """Minimum detectable effects of each group of judges of a conjoint."""
+    from conjury.inference.study.models import Study
+
+    from ...planned import find_groups, powers_of
+
+    if not isinstance(study, Study):
+        return
+    assumed = {"tests": 1, "icc": 0.0, "reliability": None, "repeats": None, "stimulus_sd": None}
+    for group in find_groups(study, judges, pairs, respondents, assumed):
+        detectable, _, _ = powers_of(study, group, [0.1], (POWER, alpha))
+        effects = detectable.frame["effect"].astype(float)
+        yield {
+            "label": group.label,
+            "pairs": group.pairs,
+            "power": POWER,
+            "least": round(float(effects.min()), 6),
+            "most": round(float(effects.max()), 6),
+        }

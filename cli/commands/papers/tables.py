@@ -1,0 +1,53 @@
+"""The command ``conjury tables``: the tables and figures of a results folder, as papers print them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted
+
+from ...printing import console, save_figures, warn
+
+FORMATS = ("latex", "word", "markdown", "html")
+SIZES = ("single", "double")
+
+
+def tables(
+    results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
+    to: Annotated[list[str], typer.Option(help="latex, word, markdown or html; can be repeated.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the tables.")] = Path("tables"),
+    stars: Annotated[bool, typer.Option("--stars", help="Mark p values by stars, and explain them.")] = False,
+    figures: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the figures, too: single (one column of a journal, 85 mm) or double (180 mm)."
+        ),
+    ] = None,
+) -> None:
+    """Write the tables of results for a paper: as LaTeX, Word, Markdown or HTML, and the figures to size."""
+    from conjury.analysis.figures.theme import sized
+    from conjury.analysis.report import Report
+    from conjury.analysis.report.paper import tables_of_folder
+    from conjury.analysis.report.paper.writing import write_tables
+
+    unknown = next((name for name in to if name not in FORMATS), None)
+    if unknown is not None:
+        raise InputError(f"--to {unknown}: there is no such format; write one of: {', '.join(FORMATS)}.")
+    if figures is not None and figures not in SIZES:
+        raise InputError(f"--figures {figures}: there is no such size; write {' or '.join(SIZES)}.")
+    laid = tables_of_folder(results, stars=stars)
+    for name in dict.fromkeys(to):
+        written = write_tables(laid, name, out)
+        files = counted(len(written), "file")
+        console.print(f"{counted(len(laid), 'table')} as {name} in {files} in {out}.")
+    if figures is not None:
+        report = Report(results)
+        parts = dict.fromkeys(record.part for record in report.results)
+        with sized(figures):
+            drawings = [drawing for part in parts for drawing in report.figures(part)]
+            notes = save_figures(out, drawings, formats=("pdf", "svg"))
+        for note in notes:
+            warn(note)

@@ -1,0 +1,53 @@
+"""References of results: known once, in the bibliography, and those of the estimators' docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from conjury.analysis import conjoint, raters
+from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.report.markup import read_bibliography
+from conjury.analysis.report.paper.references import (
+    BIBLIOGRAPHY,
+    OF_KINDS,
+    OF_SETTINGS,
+    entries,
+    short,
+    software,
+    works_of,
+)
+
+DOCUMENTED = {
+    "amce": conjoint.amce, "mm": conjoint.mm, "afcp": conjoint.afcp,
+    "share_preferring": conjoint.share_preferring, "agreement": raters.agreement,
+}  # fmt: skip
+
+
+def test_every_reference_is_in_the_bibliography_with_authors_and_year() -> None:
+    used = {key for keys in (*OF_KINDS.values(), *OF_SETTINGS.values()) for key in keys}
+    assert used <= set(entries())
+    assert all(re.search(r"\(\d{4}\), \S", short(key)) for key in used - {"holm1979"})
+
+
+@pytest.mark.parametrize("kind", DOCUMENTED)
+def test_references_are_those_of_the_estimator(kind: str) -> None:
+    text = inspect.getdoc(DOCUMENTED[kind]) or ""
+    known = read_bibliography(BIBLIOGRAPHY)
+    authors = [known[key]["author"].split(",")[0] for key in OF_KINDS[kind]]
+    assert any(author in text for author in authors), (kind, authors)
+
+
+def test_only_works_that_were_used_are_cited() -> None:
+    plain = Recorded("amce", "amce", settings={"vcov": "CR2", "draws": None})
+    assert works_of([plain]) == ["hainmueller2014", "pustejovsky2018"]
+    drawn = Recorded("amce", "amce", settings={"vcov": "survey", "draws": 50, "id": "text, user"})
+    assert set(works_of([drawn])) == {"hainmueller2014", "lumley2004", "efron1979", "cameron2011"}
+    assert works_of([Recorded("frequencies", "cj_freqs")]) == []
+
+
+def test_the_software_is_cited_with_its_version() -> None:
+    assert software().startswith("@software{conjury,")
+    assert "version = {" in software()

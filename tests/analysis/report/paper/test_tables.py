@@ -1,0 +1,155 @@
+"""Tables and figures of results as papers print them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_figures import example
+from made_up_results import LEVEL_WITH_MARKUP, amce_frame, write_results
+from matplotlib.text import Text
+
+from conjury.analysis import figures
+from conjury.analysis.figures.theme import SMALLEST, sized
+from conjury.analysis.report.paper import PaperTable, tables_of_folder, tables_of_result
+from conjury.analysis.report.paper.writing import grid_of, latex_escaped, to_latex, to_markdown, write_tables
+from conjury.analysis.report.tables import interval, number, stars
+from conjury.analysis.results import Result
+from conjury.inference.errors import InputError, MissingDependency
+
+NO_BREAK, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
+ONE = amce_frame({"human": [""]}).drop(columns=["judge", "prompt", "variant"])
+SHORT = ONE[[name for name in ONE if not name.startswith("boot_")]]
+
+
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory) -> list[PaperTable]:
+    return tables_of_folder(write_results(tmp_path_factory.mktemp("made_up") / "results"))
+
+
+def test_cells_of_a_table_are_the_numbers_of_its_result() -> None:
+    (table,) = tables_of_result(Result(SHORT, "amce"))
+    rows = {row[0]: row[1:] for row in grid_of(table.html).rows if len(row) > 1}
+    tested = SHORT.dropna(subset="std_error")
+    assert len(tested) == 6
+    for one in tested.itertuples():
+        label = (
+            str(one.level).replace("_", " ").capitalize().replace("black", "Black").replace("white", "White")
+        )
+        assert rows[label][:3] == [
+            number(one.estimate), number(one.std_error, 4), interval(one.lower, one.upper)
+        ]  # fmt: skip
+
+
+def test_stars_are_off_unless_asked_for_and_then_explained() -> None:
+    result = Result(SHORT, "amce")
+    assert "*" not in "".join(cell for row in grid_of(tables_of_result(result)[0].html).rows for cell in row)
+    grid = grid_of(tables_of_result(result, stars=True)[0].html)
+    marked = [row[1] for row in grid.rows if len(row) > 1 and row[1].endswith("***")]
+    assert len(marked) == int((SHORT["p"].where(SHORT["std_error"].notna()) < 0.001).sum())
+    assert any("* p < 0.05" in note for note in grid.notes)
+    assert stars(0.0001) == ""
+
+
+def test_without_stars_every_series_has_an_interval() -> None:
+    frame = amce_frame({f"judge_{k}": [""] for k in range(5)})
+    plain = tables_of_result(Result(frame, "amce"))
+    assert [table.name for table in plain] == ["amce_1", "amce_2"]
+    cells = [cell for table in plain for row in grid_of(table.html).rows for cell in row[1:]]
+    assert all("[" in cell or cell == "reference" for cell in cells)
+    assert len(tables_of_result(Result(frame, "amce"), stars=True)) == 1
+
+
+def test_latex_has_caption_label_and_no_letters_that_it_cannot_set() -> None:
+    text = Result(SHORT, "amce").to_latex(title="Effects of 50% & more")
+    for part in (r"\caption{Effects of 50\% \& more", r"\label{tab:amce}", r"\toprule", r"\bottomrule"):
+        assert part in text
+    assert not [letter for letter in text if ord(letter) > 127]
+    assert text.count("{") == text.count("}")
+    assert re.search(r"& \$-\$0\.\d{3} &", text)
+
+
+def test_text_of_studies_cannot_act_in_any_format(laid: list[PaperTable]) -> None:
+    tables = [table for table in laid if table.name == "amce"]
+    assert LEVEL_WITH_MARKUP in latex_back(to_latex(tables))
+    assert "<script>" not in to_markdown(tables)
+    assert all("<script>" not in table.html for table in tables)
+
+
+def latex_back(text: str) -> str:
+    return text.replace(r"\textless{}", "<").replace(r"\textgreater{}", ">").replace(r"\_", "_")
+
+
+def test_letters_that_act_in_latex_are_escaped() -> None:
+    assert latex_escaped("\\a{b}_$&#%^~<>") == (
+        r"\textbackslash{}a\{b\}\_\$\&\#\%\textasciicircum{}\textasciitilde{}\textless{}\textgreater{}"
+    )
+
+
+def test_markdown_has_as_many_cells_in_each_row(laid: list[PaperTable]) -> None:
+    for table in laid[:3]:
+        lines = [line for line in to_markdown([table]).splitlines() if line.startswith("|")]
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+
+
+def test_names_are_unique_and_every_table_of_the_report_is_there(laid: list[PaperTable]) -> None:
+    names = [table.name for table in laid]
+    assert len(set(names)) == len(names)
+    assert {"amce", "answers"} <= set(names)
+    assert all(table.caption for table in laid)
+
+
+def test_word_needs_pandoc_and_says_how_to_get_it(laid, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypandoc", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'conjury\[pdf\]'"):
+        write_tables(laid[:1], "word", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_word_contains_captions_and_cells(laid, tmp_path) -> None:
+    pytest.importorskip("pypandoc")
+    (path,) = write_tables(laid[:1], "word", tmp_path)
+    with zipfile.ZipFile(path) as file:
+        text = re.sub(r"<[^>]+>", "", file.read("word/document.xml").decode("utf-8"))
+    grid = grid_of(laid[0].html)
+    for cell in (laid[0].caption, grid.rows[1][0], grid.rows[2][1]):
+        assert re.sub(r"\W+", "", cell) in re.sub(r"\W+", "", text)
+
+
+def test_a_result_without_exhibit_is_shown_as_it_is() -> None:
+    frame = pd.DataFrame({"judge": ["gpt_4"], "score": [0.5], "n": [1200]})
+    result = Result(frame, "of_my_own", ("One judge was excluded.",))
+    text = result.to_markdown()
+    assert "| Judge | Score | N |" in text
+    assert "0.500 | 1,200" in text
+    assert text.rstrip().endswith("One judge was excluded.")
+    assert "1,200" in result._repr_html_()
+
+
+def test_degenerate_tables_are_laid_out() -> None:
+    one = SHORT.head(1)
+    assert "reference" in Result(one, "amce").to_markdown()
+    missing = SHORT.assign(estimate=np.nan, std_error=np.nan, lower=np.nan, upper=np.nan, p=np.nan)
+    assert Result(missing, "amce").to_latex().count(r"\\") > 5
+    with pytest.raises(InputError, match="There is no table 2; the result has 1"):
+        Result(SHORT, "amce").table(part=2)
+
+
+@pytest.mark.parametrize("size", ["single", pytest.param("double", marks=pytest.mark.long)])
+def test_figures_have_the_width_of_a_column_and_readable_type(size: str) -> None:
+    figure = example("amce").result.plot(size=size)
+    assert figure.get_size_inches()[0] * 25.4 == pytest.approx({"single": 85, "double": 180}[size])
+    sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    assert min(sizes) >= SMALLEST
+
+
+def test_a_figure_that_does_not_fit_is_refused_with_the_remedy() -> None:
+    shown = example("response_times")
+    with pytest.raises(InputError, match=r"does not fit a width of 85 mm .* two columns"):
+        figures.draw(shown.result, size="single", **shown.options)
+    with pytest.raises(InputError, match="no figure size 'triple'"), sized("triple"):
+        pass

@@ -1,0 +1,86 @@
+"""What a paper needs, from the command line: tables, checklists, preregistration, methods, metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from made_up_results import write_results
+from typer.testing import CliRunner
+
+from conjury.cli.main import app
+from conjury.inference.errors import InputError
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Path:
+    return write_results(tmp_path_factory.mktemp("made_up") / "results")
+
+
+@pytest.mark.long
+def test_each_format_of_tables_is_written(results, tmp_path) -> None:
+    printed = run("tables", results, "--to", "markdown", "--to", "html", "--out", tmp_path)
+    assert "tables as markdown" in printed
+    names = {path.stem for path in tmp_path.glob("*.md")}
+    assert names == {path.stem for path in tmp_path.glob("*.html")} >= {"amce", "answers"}
+    assert (tmp_path / "amce.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tables", "RESULTS", "--to", "excel"), "no such format; write one of: latex, word"),
+        (
+            ("tables", "RESULTS", "--to", "latex", "--figures", "triple"),
+            "no such size; write single or double",
+        ),
+        (("tables", "nowhere", "--to", "latex"), "manifest.json"),
+        (("checklist", "moderation", "--out", "c.pdf"), "the ending names the format"),
+        (("checklist", "oogiri", "--results", "RESULTS"), "has results of the study"),
+        (("preregister", "moderation", "--template", "prp"), "no template 'prp'"),
+        (("preregister", "moderation", "--run", "nowhere"), "contains no design"),
+        (("preregister", "moderation", "--correct", "magic"), "write ppi or covariate"),
+        (("preregister", "moderation", "--alpha", "2"), "alpha"),
+        (("metadata", "nowhere"), "contains no files"),
+        (("metadata", "RESULTS", "--to", "xml"), "write croissant or ro-crate"),
+        (("methods", "nowhere"), "manifest.json"),
+    ],
+)
+def test_bad_input_is_answered_with_one_sentence(
+    results, tmp_path, monkeypatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message) as error:
+        run(*(str(results) if one == "RESULTS" else one for one in arguments))
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "fields are for the author" in run("checklist", "moderation")
+    assert "# Checklists" in Path("checklist.md").read_text(encoding="utf-8")
+    run("preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
+    made = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))
+    assert made["sample"]["pairs"] == 500
+    assert list(made["judges"]) == ["gpt4o"]
+    assert 0 < made["power"][0]["least"] < made["power"][0]["most"] < 1
+    assert "500 pairs" in Path("preregistration.md").read_text(encoding="utf-8")
+
+
+def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
+    run("methods", results, "--out", tmp_path / "methods.md")
+    assert (tmp_path / "methods.bib").read_text(encoding="utf-8").startswith("@software{conjury")
+    printed = run("metadata", results, "--creator", "A. Author")
+    assert "Give --license before you publish" in printed
+    assert json.loads((results / "croissant.json").read_text(encoding="utf-8"))["recordSet"]
+    assert (results / "ro-crate-metadata.json").is_file()
