@@ -24,9 +24,9 @@ from ...errors import InputError
 from ..plan import PlannedTask
 from ..reading_answers import read_answers
 from ..steps import TaskStep
-from ..web.app import ANSWER, FIELDS, KEPT, KeptFiles, timing_of
+from ..web.app import ANSWER, KEPT, KeptFiles, timing_of
 from ..web.pages import Answered, Page, task_page
-from ..web.security import BodyLimit, Limits, ProtectionHeaders, form_token, is_form_token, new_session
+from ..web.security import BodyLimit, Limits, ProtectionHeaders, form_token, new_session, read_form
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
 from .answers import Numbers
@@ -288,7 +288,7 @@ class Pages:
 
     async def begin(self, request: Request) -> Response:
         """Begin to label under a name, or stop."""
-        form = await self._form(request)
+        form = await read_form(request, self.secret)
         if form.get("stop"):
             request.session["label"] = ""
             return RedirectResponse("/", status_code=303)
@@ -353,7 +353,7 @@ class Pages:
 
     async def label(self, request: Request) -> Response:
         """Write a label, skip a task, or take the last label back."""
-        form = await self._form(request)
+        form = await read_form(request, self.secret)
         if not self._person(request):
             return RedirectResponse("/", status_code=303)
         return await run_in_threadpool(self._label, request, form)
@@ -402,15 +402,6 @@ class Pages:
             "tasks": f"{progress.tasks:,}" if progress else "",
             "problem": problem,
         }
-
-    async def _form(self, request: Request) -> FormData:
-        """Read a form that a page of this session sent."""
-        form = await request.form(max_files=0, max_fields=FIELDS)
-        crossed = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-        session = str(request.session.get("id", ""))
-        if crossed or not is_form_token(self.secret, session, _text(form, "token")):
-            raise HTTPException(403)
-        return form
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         """Show an error as a page."""
