@@ -253,7 +253,8 @@ def _classes(
         ]
     )
     _refuse_strangers(codes, columns, given, source)
-    _refuse_disjoint(codes, order, label, given, source)
+    if not given.classes:
+        _refuse_disjoint(codes, order, label, given, source)
     return codes, tuple(label.get(key, name) for key, name in order.items())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ SHARES = (
     *("accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "probability", "frequent"),
     *("accuracy_difference", "rate_difference", "recall_difference"),
 )
-Row = Mapping[str, Any]
+Row: TypeAlias = "pd.Series[Any]"
 
 
 def is_share(measure: str) -> bool:
