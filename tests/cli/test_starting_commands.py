@@ -194,7 +194,7 @@ def run(command: str, bare: dict[str, str], folder: Path) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=290,
+        timeout=600,
     )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
     assert "Traceback" not in ran.stderr
@@ -202,6 +202,7 @@ def run(command: str, bare: dict[str, str], folder: Path) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_template_runs_from_the_wheel_by_the_commands_of_its_readme(bare, tmp_path, name):
     before = os.times()
@@ -219,6 +220,7 @@ def test_every_template_runs_from_the_wheel_by_the_commands_of_its_readme(bare, 
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_the_demo_runs_from_the_wheel_in_an_empty_folder_within_a_minute_and_prints_its_commands(
     bare, tmp_path
 ):
