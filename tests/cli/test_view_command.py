@@ -54,7 +54,7 @@ def test_bad_input_is_one_sentence(refused, files) -> None:
     named = ("--study", str(study / "study.yaml"))
     for arguments, reason in (
         (("view", "nowhere"), "there is no such folder or study"),
-        (("view", str(study), *named), "contains no answers"),
+        (("view", str(study), *named), "there is no such folder; begin a run"),
         (("view", str(run), *named, "--filter", "judge=x", "--html", "y.html"), "no answer has this judge"),
         (("view", str(run), *named, "--html", "y.html", "--label", "a"), "omit --html or --label"),
         (("view", str(run), *named, "--label", "a/b"), "a name begins with a letter"),

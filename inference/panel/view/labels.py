@@ -283,8 +283,7 @@ def label_tables(
     if isinstance(study, Study) and pairs is not None:
         shown = pairs.tasks[pairs.tasks["task_id"].isin(tasks["name"]).to_numpy()]
         profiles = pairs.profiles[pairs.profiles["profile_id"].isin(shown["profile_id"]).to_numpy()]
-        choices = choices_of(study, shown, profiles, judgments)
-        tables["choices"] = validate(choices, "choices", f"labels of {name}")
+        tables["choices"] = choices_of(study, shown, profiles, judgments)
     return tables
 
 

@@ -175,7 +175,7 @@ def _run(folder: Path) -> tuple[Run, str]:
     tables = [read_answers(place) for place in places if _has_answers(place)]
     file = folder / "ledger.sqlite"
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; `conjury collect` begins a run.")
+        raise InputError(f"{folder}: there is no such folder; begin a run with `conjury collect`.")
     if not tables:
         advice = "`conjury parse` writes them" if file.is_file() else "name the folder of a run"
         raise InputError(

@@ -291,6 +291,7 @@ def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(
     client.app.state.pages.close()
 
 
+@pytest.mark.long
 def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(tmp_path) -> None:
     study, folder = town_run(tmp_path, pairs=3)
     client = client_of(collection_of(study, folder), label="anna")
