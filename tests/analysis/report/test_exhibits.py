@@ -68,7 +68,8 @@ def test_table_cells_equal_the_numbers_in_the_file(results, effects) -> None:
     assert len(rows) == 12
     with starred():
         cells = [
-            f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}" for row in rows.itertuples()
+            f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}"
+            for row in rows.itertuples()
         ]
     assert all(cell.replace(NO_BREAK, " ") in text for cell in cells)
 
