@@ -19,13 +19,14 @@ from typing import Any, Literal
 
 import yaml
 
-from conjury.inference.errors import ConjuryError, InputError, MissingDependency
+from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 from conjury.inference.tables.html_page import page as html_page
 
 from ..pipeline.manifest import FIT, results_of
 from .markup import to_html
+from .pdf import require, typeset
 
 CELL_TIMEOUT = 1800
 CELL = re.compile(r"executing the following cell:\s*\n-{5,}\n(.*?)\n-{5,}\n", re.DOTALL)
@@ -45,6 +46,20 @@ def render_page(source: Path, results: Path) -> Path:
     page = source.with_suffix(".html")
     page.write_text(whole_page(front, body, source.parent), encoding="utf-8")
     return page
+
+
+def render_pdf(source: Path, results: Path) -> Path:
+    """Set the ``.qmd`` file ``source`` with ``results`` as its parameter as a PDF, beside the source."""
+    front, notebook = read_source(source)
+    set_parameter(notebook, "results", str(results))
+    execute(notebook, source.parent, source.name)
+    return typeset(
+        source.parent,
+        assemble(notebook),
+        title=str(front.get("title", "Report")),
+        subtitle=str(front.get("subtitle", "")),
+        bibliography=str(front.get("bibliography", "references.bib")),
+    )
 
 
 def read_source(source: Path) -> tuple[dict[str, Any], Any]:
@@ -168,6 +183,7 @@ def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
 QUARTO_TIMEOUT = 1800
 ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
 FORMATS = {"html": "html", "pdf": "typst"}
+BY = {"html": "nbconvert", "pdf": "pandoc and typst"}  # without Quarto
 
 
 @dataclass(frozen=True)
@@ -179,7 +195,7 @@ class Rendered:
     path : Path
         The file that was written.
     renderer : str
-        ``"quarto"`` or ``"nbconvert"``.
+        ``"quarto"``, ``"nbconvert"`` or ``"pandoc and typst"``.
     message : str
         One sentence for the person who asked for it.
     warnings : tuple of str
@@ -212,9 +228,7 @@ def render(
         _refuse_another_study(report, folder, shlex.quote(str(results)))
     quarto = shutil.which("quarto")
     if quarto is None and to == "pdf":
-        raise MissingDependency(
-            "PDF reports need Quarto, which is not on the PATH; install it from quarto.org or render to html."
-        )
+        require()
     warnings: tuple[str, ...] = ()
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
@@ -223,15 +237,15 @@ def render(
         if report in (ANY_STUDY, ANY_BENCHMARK):
             _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
-            made = render_page(source / f"{report}.qmd", folder)
+            made = (render_pdf if to == "pdf" else render_page)(source / f"{report}.qmd", folder)
         else:
             made, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
         target = _publish(made, Path(out).expanduser(), f"{report}.{to}")
     if quarto is None:
         return Rendered(
             target,
-            "nbconvert",
-            f"Quarto is not on the PATH, so {target} was rendered with nbconvert, in a simpler layout.",
+            BY[to],
+            f"Quarto is not on the PATH, so {target} was rendered with {BY[to]}, in a simpler layout.",
         )
     return Rendered(target, "quarto", f"Quarto rendered {target}.", warnings)
 

@@ -1,32 +1,23 @@
 """Pages as Quarto would print them, by pandoc and typst with the settings of its project file, and checks.
 
-What Quarto itself does in between is done by ``quarto_stand_in.lua``; its page template is written out below.
+What Quarto itself does in between is done by ``quarto/fallback.lua``.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
 import numpy as np
-import yaml
 
-from conjury.inference.tables.files import QUARTO
+from conjury.analysis.report.pdf import typeset as set_pages
 
 MARK = "#ff00fe"  # in each corner of each figure
 SCALE = 2.0  # pixels a point when pages are looked at
-TEMPLATE = """
-#let horizontalrule = line(start: (25%%,0%%), end: (75%%,0%%))
-%(header)s
-#set page(paper: "%(paper)s", margin: (%(margin)s), numbering: "1")
-#set par(justify: true, leading: 0.65em)
-#set text(lang: "en", region: "US", size: 11pt)
-#set heading(numbering: "1.1.a")
-%(body)s
-"""
 
 
 @dataclass(frozen=True)
@@ -40,25 +31,9 @@ class Word:
 
 def typeset(folder: Path, markdown: str, *, header: bool = True) -> Path:
     """Set Markdown with figures in ``folder``, with or without what the project file puts into the header."""
-    import pypandoc
-    import typst
-
-    body = pypandoc.convert_text(
-        markdown,
-        "typst-citations",
-        format="markdown",
-        extra_args=[f"--lua-filter={Path(__file__).with_name('quarto_stand_in.lua')}", "--wrap=none",
-                    "--shift-heading-level-by=-1"],
-    )  # fmt: skip
-    settings = yaml.safe_load((QUARTO / "_quarto.yml").read_text(encoding="utf-8"))["format"]["typst"]
-    included = "\n".join(part["text"] for part in settings["include-in-header"]) if header else ""
-    margin = ", ".join(f"{side}: {width}" for side, width in settings["margin"].items())
-    text = TEMPLATE % {"header": included, "paper": settings["papersize"], "margin": margin, "body": body}
-    (folder / "pages.typ").write_text(text, encoding="utf-8")
-    made = folder / "pages.pdf"
-    _, warnings = typst.compile_with_warnings(str(folder / "pages.typ"), output=str(made), root=str(folder))
-    assert not [str(warning) for warning in warnings]
-    return made
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return set_pages(folder, markdown, header=header)
 
 
 def mark_corners(figures: Path) -> int:

@@ -31,7 +31,7 @@ class Page:
 
     results: ResultsPath = Path("results")
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports")
-    to: Annotated[str, typer.Option("--to", help="html, or pdf (needs Quarto).")] = "html"
+    to: Annotated[str, typer.Option("--to", help="html, or pdf (with Quarto, or the extra pdf).")] = "html"
     registered: Annotated[
         Path | None,
         typer.Option(

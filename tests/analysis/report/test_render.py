@@ -234,14 +234,15 @@ def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, n
 
 
 def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
-    results, other_study, tmp_path, no_quarto, quarto
+    results, other_study, tmp_path, no_quarto, quarto, monkeypatch
 ) -> None:
     out = tmp_path / "reports"
+    monkeypatch.setitem(sys.modules, "pypandoc", None)
     run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
     for report, folder, to, error, message in (
         ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, checks, conjoint"),
         ("moderation", results, "docx", InputError, "html or pdf"),
-        ("moderation", results, "pdf", MissingDependency, "PDF reports need Quarto"),
+        ("moderation", results, "pdf", MissingDependency, r"PDF reports need Quarto, .* `pip install"),
         ("moderation", tmp_path, "html", InputError, r"manifest.json is missing"),
         ("moderation", other_study, "html", InputError, rf"results are of the study 'towns'; {run}$"),
     ):
@@ -372,3 +373,24 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> No
                     f"{visible}.map(i => [+i.getAttribute('width'), i.clientWidth])"
                 )
                 assert all(min(own, 560) <= shown <= own for own, shown in widths)
+
+
+@pytest.mark.pdf
+def test_a_pdf_without_quarto_has_title_contents_numbers_and_references(results, no_quarto, tmp_path) -> None:
+    import pypdfium2
+
+    rendered = render("moderation", results, tmp_path / "reports", to="pdf")
+    assert rendered.renderer == "pandoc and typst"
+    with pypdfium2.PdfDocument(rendered.path) as document:
+        text = " ".join(" ".join(page.get_textpage().get_text_range() for page in document).split())
+    for part in (
+        "Contents",
+        "Effects of the attributes",
+        "Hainmueller et al. 2014",
+        "Political Analysis",
+        "Table 1",
+    ):
+        assert part in text
+    assert LEVEL_WITH_MARKUP in text
+    assert "@fig-" not in text
+    assert "@tbl-" not in text

@@ -53,13 +53,13 @@ return {
         return pandoc.List({ typst("#block(breakable: false, width: 100%, inset: 8pt, fill: luma(240))["),
           pandoc.Para(pandoc.Strong(div.attributes["title"])) }) .. div.content .. pandoc.List({ typst("]") })
       end
+      if div.identifier == "refs" then return nil end
       return div.content
     end,
     Cite = function(cite)
       local id = cite.citations[1].id
       local kind = kinds[id:match("^(%a+)%-") or ""]
       if kind then return pandoc.RawInline("typst", "#ref(<" .. id .. ">, supplement: [" .. kind .. "])") end
-      return pandoc.Str("(" .. id .. ")")
     end,
   },
 }
