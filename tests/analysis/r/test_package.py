@@ -52,6 +52,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_check_of_r_has_nothing_to_say_but_the_stated_note(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *FOR_THE_CHECK)
     if shutil.which("pandoc") is None:
@@ -67,6 +68,7 @@ def test_the_check_of_r_has_nothing_to_say_but_the_stated_note(sources: Path, tm
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_all_tests_of_the_package_pass(tmp_path: Path) -> None:
     require(tmp_path, *NEEDED)
     printed = run("Rscript", str(PACKAGE / "tests" / "run.R"), "--long", folder=REPOSITORY)
@@ -74,6 +76,7 @@ def test_all_tests_of_the_package_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, "roxygen2", "survey", "generics")
     copy = shutil.copytree(sources, tmp_path / "R")
@@ -84,6 +87,7 @@ def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_blocks_of_the_guide_run_in_order(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *NEEDED, "ggplot2")
     text = (REPOSITORY / "docs" / "r.md").read_text(encoding="utf-8")
