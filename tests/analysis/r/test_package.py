@@ -52,6 +52,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_check_of_r_has_nothing_to_say_but_the_stated_note(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *FOR_THE_CHECK)
     if shutil.which("pandoc") is None:
@@ -59,17 +60,15 @@ def test_the_check_of_r_has_nothing_to_say_but_the_stated_note(sources: Path, tm
     run("R", "CMD", "build", str(sources), folder=tmp_path)
     (archive,) = tmp_path.glob("conjury_*.tar.gz")
     printed = run("R", "CMD", "check", archive.name, "--no-manual", folder=tmp_path)
-    steps = re.findall(
-        r"^\* (checking [^\n]*?) \.\.\.((?:(?!^\* ).)*)", printed, flags=re.MULTILINE | re.DOTALL
-    )
+    steps = re.findall(r"^\* (checking [^\n]*?) \.\.\.((?:(?!^\* ).)*)", printed, re.MULTILINE | re.DOTALL)
     assert len(steps) > 40
-    faults = {
-        name for name, outcome in steps if re.search(r"\b(NOTE|WARNING|ERROR)\s*$", outcome, re.MULTILINE)
-    }
+    fault = re.compile(r"\b(NOTE|WARNING|ERROR)\s*$", re.MULTILINE)
+    faults = {name for name, outcome in steps if fault.search(outcome)}
     assert faults <= NOTES, printed
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_all_tests_of_the_package_pass(tmp_path: Path) -> None:
     require(tmp_path, *NEEDED)
     printed = run("Rscript", str(PACKAGE / "tests" / "run.R"), "--long", folder=REPOSITORY)
@@ -77,6 +76,7 @@ def test_all_tests_of_the_package_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, "roxygen2", "survey", "generics")
     copy = shutil.copytree(sources, tmp_path / "R")
@@ -87,6 +87,7 @@ def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_blocks_of_the_guide_run_in_order(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *NEEDED, "ggplot2")
     text = (REPOSITORY / "docs" / "r.md").read_text(encoding="utf-8")
