@@ -64,8 +64,8 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
 
-check-r: $(READY) ## build and check the R package, and run its long tests
-	$(BIN)/python -m pytest -m "r and long" tests/analysis/r/test_package.py
+check-r: $(READY) ## build the R package, run R CMD check, all its tests and its guide
+	$(BIN)/python -m pytest -m "r and slow" tests/analysis/r/test_package.py
 
 test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and with known truth
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/analysis/conjoint/bayes tests/test_examples.py

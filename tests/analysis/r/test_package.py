@@ -51,7 +51,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "R"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_check_of_r_has_nothing_to_say_but_the_stated_note(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *FOR_THE_CHECK)
@@ -67,7 +67,7 @@ def test_the_check_of_r_has_nothing_to_say_but_the_stated_note(sources: Path, tm
     assert faults <= NOTES, printed
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_all_tests_of_the_package_pass(tmp_path: Path) -> None:
     require(tmp_path, *NEEDED)
@@ -75,7 +75,7 @@ def test_all_tests_of_the_package_pass(tmp_path: Path) -> None:
     assert "DONE" in printed
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, "roxygen2", "survey", "generics")
@@ -86,7 +86,7 @@ def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path
     assert {page.name for page in copy.glob("man/*")} == {page.name for page in sources.glob("man/*")}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_blocks_of_the_guide_run_in_order(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *NEEDED, "ggplot2")
