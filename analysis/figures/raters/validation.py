@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -58,7 +60,7 @@ def judging(result: Drawable, style: Style) -> Levels:
     )
 
 
-def _row(measure: str, row: pd.Series) -> str:  # type: ignore[type-arg]
+def _row(measure: str, row: pd.Series[Any]) -> str:
     """What a row is about: a class, a subgroup, or the measure itself."""
     text = SHORT.get(measure, words(measure).lower())
     of = f"{row['class']}: " if row["class"] else ""

@@ -74,7 +74,7 @@ class Coded:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self.judges.shape[1]
+        return int(self.judges.shape[1])
 
     @property
     def q(self) -> int:
@@ -112,9 +112,10 @@ def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
     columns = [_read(table[name], given.relabel if name in given.judges else None) for name in names]
     scale = _scale(columns, given, source)
     notes: list[str] = []
+    classes: tuple[str, ...] = ()
     if scale == "interval":
         values = np.stack([_numbers(one, name, source) for one, name in zip(columns, names, strict=True)])
-        codes, classes = np.where(np.isnan(values), -1, 0), ()
+        codes = np.where(np.isnan(values), -1, 0)
     else:
         codes, classes = _classes(columns, given, source, notes)
         values = np.where(codes >= 0, _values(classes, scale)[codes], np.nan)

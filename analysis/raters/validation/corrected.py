@@ -54,9 +54,8 @@ def _add_rates(rows: Rows, coded: Coded, without: Codes, notes: list[str]) -> No
     for place in tested_classes(coded):
         name = coded.classes[place]
         for method, measure in METHODS.items() if name in present else ():
-            one = frame.loc[(method, name)]
             estimate, error, lower, upper = (
-                float(one[column]) for column in ("estimate", "std_error", "lower", "upper")
+                float(frame[column][(method, name)]) for column in ("estimate", "std_error", "lower", "upper")
             )
             if lower > 0 or upper < 1:  # Rogan-Gladen rates of a judge who hardly distinguishes say nothing
                 n = {"human": len(gold.row), "naive": len(without)}.get(method, len(row))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -99,7 +100,7 @@ def add_subgroups(rows: Rows, coded: Coded, gold: Gold) -> None:
     right = agreement_of_rows(judge, counts)
     for group in coded.groups:
         for level, inside in levels_of(group, both):
-            keys = {"by": group.name, "level": level}
+            keys: dict[str, Any] = {"by": group.name, "level": level}
             rows.add(SUBGROUPS, ACCURACY, share(right[inside], coded.cluster[inside], rows.alpha), **keys)
             rows.add(SUBGROUPS, headline_of(coded.scale), _kappa(coded, inside, rows.alpha), **keys)
             rest = both & ~inside

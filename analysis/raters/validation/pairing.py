@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -91,7 +92,7 @@ def _matched(
 
 def _other(
     name: str, first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str], notes: list[str]
-) -> pd.Series:  # type: ignore[type-arg]
+) -> pd.Series[Any]:
     parts = [table[name].reset_index(drop=True) for table in (first, second) if name in table]
     if not parts:
         known = list(dict.fromkeys([*map(str, first.columns), *map(str, second.columns)]))

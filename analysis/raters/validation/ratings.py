@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...numerics.bootstrap import Samples, cluster_weights, percentile_limits
@@ -25,7 +27,7 @@ def people_mean(coded: Coded) -> Floats:
     known = np.isfinite(coded.rated)
     n = known.sum(axis=0)
     total = np.where(known, coded.rated, 0.0).sum(axis=0)
-    return np.divide(total, n, out=np.full(coded.n, np.nan), where=n > 0)
+    return np.asarray(np.divide(total, n, out=np.full(coded.n, np.nan), where=n > 0))
 
 
 def add_ratings(rows: Rows, coded: Coded, seed: int) -> None:
@@ -95,9 +97,16 @@ def correlations(x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int) 
             for kind, one in zip(CORRELATIONS, drawn[0], strict=True)
         }
     found = bootstrap_intervals(drawn, alpha, correlation=True, clusters=clusters)
-    numbers = zip(found.estimate, found.std_error, found.lower, found.upper, strict=True)
     return {
-        kind: Bounded(*map(float, row), n, clusters) for kind, row in zip(CORRELATIONS, numbers, strict=True)
+        kind: Bounded(
+            float(found.estimate[at]),
+            float(found.std_error[at]),
+            float(found.lower[at]),
+            float(found.upper[at]),
+            n,
+            clusters,
+        )
+        for at, kind in enumerate(CORRELATIONS)
     }
 
 
@@ -108,7 +117,7 @@ def add_rating_subgroups(rows: Rows, coded: Coded) -> None:
     apart = np.where(both, coded.judged[0] - people, 0.0)
     for group in coded.groups:
         for level, inside in levels_of(group, both):
-            keys = {"by": group.name, "level": level}
+            keys: dict[str, Any] = {"by": group.name, "level": level}
             own, cluster = apart[inside], coded.cluster[inside]
             rows.add(SUBGROUPS, "bias", mean_of(own, cluster, rows.alpha), p=np.nan, **keys)
             rows.add(SUBGROUPS, "absolute_error", mean_of(np.abs(own), cluster, rows.alpha), p=np.nan, **keys)
@@ -143,14 +152,12 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     )
     found = correct(sources, "coefficient", 5, seed)
     tables = {"people_only": bounded(found.human, alpha), "corrected": bounded(found.corrected, alpha)}
-    result = {
-        name: Bounded(
-            *(float(table[column].iloc[0]) for column in ("estimate", "std_error", "lower", "upper")),
-            n if name == "people_only" else n + rest,
-            n_clusters(coded.cluster[order]),
-            df=float(table["df"].iloc[0]),
+    result = {}
+    for name, table in tables.items():
+        estimate, error, lower, upper, df = (
+            float(table[column].iloc[0]) for column in ("estimate", "std_error", "lower", "upper", "df")
         )
-        for name, table in tables.items()
-    }
+        rows = n if name == "people_only" else n + rest
+        result[name] = Bounded(estimate, error, lower, upper, rows, clusters.n, df=df)
     naive = mean_of(judge[judged], coded.cluster[judged], alpha)
     return {"judge_only": naive, **result}

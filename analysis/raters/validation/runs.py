@@ -146,7 +146,7 @@ def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Co
             notes.append(f"{int((~own).sum()):,} pairs without an answer of {name}: excluded.")
     if not both.any():
         raise InputError(f"{names[0]} and {names[1]} share no item that both answered; name other runs.")
-    kept = data.rows(both)
+    kept = data.rows(np.asarray(both))
     if len(kept.rated):
         refuse_no_overlap(kept, " and ".join(names), " and ".join(names))
     if n_clusters(kept.cluster) < kept.n:
@@ -175,7 +175,7 @@ def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
 def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
     counts = counts_of(data.people, data.q)
     rated = counts.sum(axis=1) > 0
-    own, counts = data.rows(rated), counts[rated]
+    own, counts = data.rows(np.asarray(rated)), counts[rated]
     right = [agreement_of_rows(one, counts) for one in own.judges]
     _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), own.cluster, margin)
     eye, people = np.eye(data.q), counts / counts.sum(axis=1, keepdims=True)
@@ -206,7 +206,7 @@ def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None
     rated = counts.sum(axis=1) > 0
     for group in data.groups:
         for level, inside in levels_of(group, everyone):
-            keys = {"by": group.name, "level": level}
+            keys: dict[str, Any] = {"by": group.name, "level": level}
             found = share(flipped[inside], data.cluster[inside], rows.alpha)
             rows.add(SUBGROUPS, "flips", found, **keys)
             family = f"subgroups {group.name}"

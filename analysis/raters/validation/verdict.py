@@ -180,7 +180,7 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
     recalls = frame[(frame["part"] == ERRORS) & (frame["measure"] == "recall") & (frame["n"] >= 1)]
     if len(recalls) < 2 or not (recalls["estimate"] < 1).any():
         return
-    worst = recalls.loc[recalls["estimate"].astype(float).idxmin()]
+    worst = recalls.iloc[int(recalls["estimate"].to_numpy(dtype=float).argmin())]
     yield (
         f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'row')} that people "
         "call so, the judge "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -139,7 +140,7 @@ def _speaks(name: str, words: Sequence[str]) -> bool:
     return any(part.startswith(word) for part in parts for word in words)
 
 
-def _is_label(column: pd.Series) -> bool:  # type: ignore[type-arg]
+def _is_label(column: pd.Series[Any]) -> bool:
     """Whether a column may contain labels or ratings: few values, or numbers."""
     known = column.dropna()
     try:

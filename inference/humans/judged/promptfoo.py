@@ -50,7 +50,7 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     """
     rows = [_row(record) for record in records]
     frame = pd.DataFrame(rows)
-    graded = [name for name in frame if str(name).partition(" ")[0].removeprefix("not-") in GRADED]
+    graded = [str(name) for name in frame if str(name).partition(" ")[0].removeprefix("not-") in GRADED]
     return Judged(
         frame,
         source,

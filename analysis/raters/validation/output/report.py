@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -15,7 +15,7 @@ from ....figures.labels import words
 from ..gates import Outcome
 from ..judging import Validation
 from ..rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
-from ..verdict import interval, number, p_text
+from ..verdict import Row, interval, number, p_text
 
 FORMAT = 1  # of the record
 HEADINGS = {
@@ -139,7 +139,7 @@ def sections(result: Validation) -> list[Section]:
     return [*found, *_crossed(result), *_precision(result)]
 
 
-def _label(row: Mapping[str, Any], names: Sequence[str]) -> str:
+def _label(row: Row, names: Sequence[str]) -> str:
     measure, who = str(row["measure"]), ""
     for suffix, name in zip(("_a", "_b"), names, strict=True):
         if measure.endswith(suffix):
@@ -149,11 +149,11 @@ def _label(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{where}{measure_in_words(measure)}{of}{who}"
 
 
-def _chance(row: Mapping[str, Any]) -> str:
+def _chance(row: Row) -> str:
     return number(row["chance"], "accuracy") if np.isfinite(row["chance"]) else ""
 
 
-def _adjusted(row: Mapping[str, Any]) -> float:
+def _adjusted(row: Row) -> float:
     return float(row["p_adjusted"] if np.isfinite(row["p_adjusted"]) else row["p"])
 
 

@@ -187,6 +187,7 @@ def test_a_subgroup_is_compared_with_the_others_and_adjusted() -> None:
     assert any("For by 'x'" in sentence and "less" in sentence for sentence in found.verdict)
 
 
+@pytest.mark.long  # pingouin is slow to import
 def test_ratings_have_the_intraclass_correlation_of_pingouin_and_a_bias() -> None:
     pingouin = pytest.importorskip("pingouin")
     random = np.random.default_rng(4)
@@ -342,8 +343,8 @@ def test_texts_and_many_subgroups_are_refused() -> None:
         judge(data.assign(judge="a"), "judge", "human", by="by")
 
 
-@pytest.mark.parametrize("n", [10, 20, 60])
-@pytest.mark.parametrize(("rate", "right"), [(0.5, 0.9), (0.2, 0.95), (0.5, 0.75)])
+@pytest.mark.parametrize("n", [10, 60])
+@pytest.mark.parametrize(("rate", "right"), [(0.5, 0.9), (0.2, 0.95)])
 def test_intervals_of_kappa_cover_at_small_sizes(n: int, rate: float, right: float) -> None:
     square = np.array([[(1 - rate) * right, (1 - rate) * (1 - right)], [rate * (1 - right), rate * right]])
     chance = square.sum(axis=0) @ square.sum(axis=1)
