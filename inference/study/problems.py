@@ -152,8 +152,8 @@ def _missing_files(marked: MarkedYaml) -> Iterator[Problem]:
     prompts = content.get("prompts") if isinstance(content, dict) else None
     for number, prompt in enumerate(prompts if isinstance(prompts, list) else ()):
         for field in ("template", "user"):
-            place = ("prompts", number, field)
-            named.append((place, str(_text_at(prompt, ("id",)) or place), _text_at(prompt, (field,))))
+            at: Location = ("prompts", number, field)
+            named.append((at, str(_text_at(prompt, ("id",)) or at), _text_at(prompt, (field,))))
     for place, what, name in named:
         if isinstance(name, str):
             yield from missing_file(folder, place, what, name)
