@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, MissingDependency, counted
+from conjury.inference.errors import InputError, MissingDependency
 
 from ..options import at_most, grouped
 from ..printing import console
@@ -92,8 +92,6 @@ def view(runs: Runs, viewing: Viewing) -> None:
             return
         from conjury.inference.panel.view.serving import serve
 
-        if fired:
-            console.print(f"{counted(len(fired), 'check')} with evidence can be chosen as a filter.")
         serve(
             collection,
             viewing.port,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 
+from ...errors import counted
 from ..web.serving import SECRET_BYTES, opened, run_server
 from .app import HOSTS, make_app
 from .filters import Collection, Filter
@@ -41,6 +42,8 @@ def serve(
         secret = secrets.token_bytes(SECRET_BYTES)
         app = make_app(collection, secret=secret, port=number, filters=filters, label=label, seed=seed)
         say(f"{len(collection.answers):,} answers of {collection.sources.title}")
+        if collection.checks:
+            say(f"{counted(len(collection.checks), 'check')} with evidence can be chosen as a filter.")
         for note in collection.sources.notes:
             say(f"  Note: {note}")
         say(f"They are shown at http://{HOSTS[0]}:{number}/, on this machine alone. Ctrl-C stops it.")

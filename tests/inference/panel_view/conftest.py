@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_up_view import collection_of, picture_run, town_run
+from made_up_view import client_of, collection_of, picture_run, town_run
+from starlette.testclient import TestClient
 
 from conjury.inference.panel.view.filters import Collection
 
@@ -28,3 +29,13 @@ def town_collection(town_files: tuple[Path, Path]) -> Collection:
 @pytest.fixture(scope="session")
 def picture_collection(picture_files: tuple[Path, Path]) -> Collection:
     return collection_of(*picture_files)
+
+
+@pytest.fixture(scope="session")
+def town_client(town_collection: Collection) -> TestClient:
+    return client_of(town_collection)
+
+
+@pytest.fixture(scope="session")
+def picture_client(picture_collection: Collection) -> TestClient:
+    return client_of(picture_collection)

@@ -119,6 +119,7 @@ def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) 
         assert fresh.get_log("browser") == []
 
 
+@pytest.mark.long
 def test_a_person_labels_by_keys_undoes_and_goes_on(fresh, tmp_path) -> None:
     study, run = town_run(tmp_path, pairs=4)
     with served(collection_of(study, run), label="anna") as address:
