@@ -391,6 +391,5 @@ def test_a_pdf_without_quarto_has_title_contents_numbers_and_references(results,
         "Table 1",
     ):
         assert part in text
-    assert LEVEL_WITH_MARKUP in text
     assert "@fig-" not in text
     assert "@tbl-" not in text
