@@ -32,11 +32,11 @@ def test_commands_and_options_exist(step: Step) -> None:
     assert ended in (None, 0)
 
 
-def test_only_steps_that_need_a_key_a_gpu_or_a_server_are_not_run() -> None:
+def test_only_steps_that_need_a_key_a_gpu_a_server_or_an_extra_are_not_run() -> None:
     not_run = [step.text for step in STEPS if NEEDS in step.text]
     assert not_run
     for text in not_run:
-        assert re.search(NEEDS + r"(OPENAI_API_KEY|a GPU|a server|a browser)", text), text
+        assert re.search(NEEDS + r"(OPENAI_API_KEY|a GPU|a server|a browser|the extra pdf)", text), text
 
 
 def test_blocks_name_no_file_of_a_checkout() -> None:
