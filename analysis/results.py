@@ -111,7 +111,8 @@ class Result:
         great_tables.GT
         """
         paper = _paper("tables")
-        return paper.table_of(paper.tables_of_result(self, **options), part)
+        made: GT = paper.table_of(paper.tables_of_result(self, **options), part)
+        return made
 
     def to_latex(self, **options: Any) -> str:
         """All tables of the result in LaTeX (package booktabs); options as in `table`."""

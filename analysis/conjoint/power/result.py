@@ -37,12 +37,12 @@ class Power(Result):
         What a reader must know about the rows; which levels have none, and why.
     setting : Setting
         All that was assumed, also in ``settings``.
-    table, levels, design_notes
+    contrasts, levels, design_notes
         The contrasts of the design with their numbers, and the notes about them.
     """
 
     setting: Setting = field(kw_only=True)
-    table: pd.DataFrame = field(kw_only=True)
+    contrasts: pd.DataFrame = field(kw_only=True)
     levels: Levels = field(kw_only=True)
     design_notes: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -54,7 +54,7 @@ class Power(Result):
     def at(self, *, effect: Numbers = None, pairs: Numbers = None, power: Numbers = None) -> Power:
         """Answer another question about the same design: give two of the three."""
         given = two_of_three(effect, pairs, power)
-        return answer(self.table, self.levels, self.setting, given, self.design_notes)
+        return answer(self.contrasts, self.levels, self.setting, given, self.design_notes)
 
     def __repr__(self) -> str:
         told = "\n".join(self.notes)
@@ -124,7 +124,7 @@ def answer(
         notes,
         {"solved": solved, **asdict(setting)},
         setting=setting,
-        table=table,
+        contrasts=table,
         levels=levels,
         design_notes=design_notes,
     )

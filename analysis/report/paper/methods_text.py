@@ -44,8 +44,8 @@ def methods_of(path: str | Path) -> tuple[str, str]:
         if paragraph not in seen:
             parts.append(paragraph)
             seen.add(paragraph)
-    cited = set(re.findall(r"@([a-z]+[0-9]{4})", "\n".join(parts)))
-    used = [key for key in entries() if key in cited]
+    named = set(re.findall(r"@([a-z]+[0-9]{4})", "\n".join(parts)))
+    used = [key for key in entries() if key in named]
     bibliography = "\n\n".join([software(), *(entries()[key] for key in used)])
     return "\n\n".join(parts) + "\n", bibliography + "\n"
 

@@ -147,7 +147,7 @@ def grid_of(markup: str) -> Grid:
     rows = [[_text(cell) for cell in cells] for cells in body]
     n = max((len(row) for row in rows), default=1)
     heads = _headings([row.find_all("th") for row in table.select("thead tr.gt_col_headings")], n)
-    widest = next((cells for cells in body if len(cells) == n), [])
+    widest: list[Any] = next((list(cells) for cells in body if len(cells) == n), [])
     right = ["gt_right" in (cell.get("class") or []) for cell in widest] or [False] * n
     return Grid(heads, rows, right, [_text(note) for note in table.select(".gt_sourcenote")])
 

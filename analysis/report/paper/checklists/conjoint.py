@@ -180,7 +180,8 @@ def _distribution(study: Study) -> str:
 def _restrictions(study: Study) -> str:
     if not study.design.restrictions:
         return "No combination of levels is excluded."
-    labels = Labels({**study.feature_labels, **_levels(study)})
+    given: dict[Any, str] = {**study.feature_labels}
+    labels = Labels({**given, **_levels(study)})
     told = []
     for one in study.design.restrictions:
         parts = [
@@ -207,11 +208,11 @@ def _detectable(facts: Facts) -> str:
     table = facts.table("power")
     if table is None or "effect_design" not in table or table["effect_design"].notna().sum() == 0:
         return ""
-    worst = table.loc[table["effect_design"].astype(float).idxmax()]
-    least = table.loc[table["effect_design"].astype(float).idxmin()]
+    effects = table["effect_design"].astype(float)
+    power = float(table["power"].iloc[int(effects.fillna(-1.0).to_numpy().argmax())])
     return (
-        f"With power {float(worst['power']):g}, minimum detectable effects are "
-        f"{number(least['effect_design'])} to {number(worst['effect_design'])}."
+        f"With power {power:g}, minimum detectable effects are "
+        f"{number(float(effects.min()))} to {number(float(effects.max()))}."
     )
 
 
