@@ -74,7 +74,7 @@ test-long: $(READY) ## run whole studies from the command line, and the coverage
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests
 
 test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each page
-	$(BIN)/python -m pytest -m pdf tests/analysis/report/test_pdf_pages.py
+	$(BIN)/python -m pytest -m pdf tests/analysis/report
 
 test-portable: $(READY) ## run the tests of Python with the rounding of a processor without AVX-512
 	.ci/portable.sh $(BIN)/python -m pytest $(PYTEST_ARGS)

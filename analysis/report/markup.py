@@ -217,7 +217,7 @@ def read_bibliography(path: Path) -> dict[str, dict[str, str]]:
 
 def _reference_list(entries: dict[str, dict[str, str]], cited: list[str]) -> str:
     def told(entry: dict[str, str]) -> str:
-        where = " ".join(filter(None, (entry.get("journal"), entry.get("volume"))))
+        where = " ".join(filter(None, (entry.get("journal") or entry.get("booktitle"), entry.get("volume"))))
         pages = f": {entry['pages']}" if "pages" in entry else ""
         parts = [
             entry.get("author", "").replace(" and ", "; "),

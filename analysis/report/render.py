@@ -213,10 +213,8 @@ def reports() -> list[str]:
     return sorted(path.stem for path in QUARTO.glob("[!_]*.qmd"))
 
 
-def render(
-    report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
-) -> Rendered:
-    """Render a report from a results folder; the page appears whole or not at all."""
+def renderable(report: str, results: str | Path, to: str) -> Path:
+    """Refuse what cannot be rendered, before anything is written; return the results folder."""
     if report not in reports():
         raise InputError(f"There is no report {report!r}; use one of: {', '.join(reports())}.")
     if to not in FORMATS:
@@ -226,9 +224,17 @@ def render(
         raise InputError(f"{folder} contains no results (manifest.json is missing); run `conjury fit` first.")
     if report in list_studies():
         _refuse_another_study(report, folder, shlex.quote(str(results)))
-    quarto = shutil.which("quarto")
-    if quarto is None and to == "pdf":
+    if to == "pdf" and shutil.which("quarto") is None:
         require()
+    return folder
+
+
+def render(
+    report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
+) -> Rendered:
+    """Render a report from a results folder; the page appears whole or not at all."""
+    folder = renderable(report, results, to)
+    quarto = shutil.which("quarto")
     warnings: tuple[str, ...] = ()
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"

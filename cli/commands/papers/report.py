@@ -49,13 +49,14 @@ class Page:
 def report(name: Name, page: Page) -> None:
     """Render a report from a results folder, with Quarto where it is installed."""
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.render import render, reports
+    from conjury.analysis.report.render import render, renderable, reports
 
     if name in reports() and not (page.results.is_dir() and ResultsFolder(page.results).manifest):
         raise InputError(
             f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first or name "
             "another folder with --results."
         )
+    renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)
     rendered = render(name, page.results, page.out, page.to)  # type: ignore[arg-type]
     console.print(f"{rendered.message} It shows the results in {page.results}.")
