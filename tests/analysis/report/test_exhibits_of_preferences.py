@@ -12,6 +12,7 @@ from snapshots import shown
 from conjury.analysis.report import Report
 
 SENTENCES = {
+    "people_flow": "Of 60 people who started, 43 are analysed",
     "choice_level": "2 of 2 intervals exclude one half.",
     "choice_level, ties": "answers compared are ties; ties are an outcome of their own",
     "choice_level, amce": "None against Generic",
