@@ -14,7 +14,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return runner(tmp_path_factory)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("step", OF_DOCS, ids=ids(OF_DOCS))
 def test_the_tour_runs_in_an_empty_folder(step: Step, run: Ran) -> None:
     check(step, run)

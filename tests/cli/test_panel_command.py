@@ -119,11 +119,12 @@ def test_help_names_the_commands_and_the_study(ran) -> None:
 
 
 @pytest.mark.long
-def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns) -> None:
+def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns, tmp_path) -> None:
     process = interruptible_process(
         [sys.executable, "-c", "from conjury.cli.main import main; main()", "panel", towns],
         stdout=-1,
         stderr=-1,
+        cwd=tmp_path,
     )
     assert process.stdout is not None
     line = process.stdout.readline()
