@@ -104,23 +104,23 @@ def _people(judged: Judged, judge: str) -> list[str]:
 
 
 def _one(judged: Judged, role: str, names: Sequence[Sequence[str]], taken: Iterable[str]) -> str:
-    """The one column that may have a role, by the first kind of names that occurs."""
+    """The one column that may have a role: by usual names, a word in its name, then other names."""
     free = [
         str(name)
         for name in judged.frame.columns
         if str(name) not in set(taken) and _is_label(judged.frame[name])
     ]
-    for known in names:
+    other = WORDS["human" if role == "judge" else "judge"]
+    spoken = [name for name in free if _speaks(name, WORDS[role]) and not _speaks(name, other)]
+    for known, sure in zip(names, (True, False), strict=True):
+        if not sure and len(spoken) == 1:  # metadata_human rather than the reference answer
+            return spoken[0]
         found = [name for name in free if plain(name) in known]
         if len(found) == 1:
             return found[0]
         if found:
             raise InputError(_refusal(judged, role, found))
-    other = WORDS["human" if role == "judge" else "judge"]
-    found = [name for name in free if _speaks(name, WORDS[role]) and not _speaks(name, other)]
-    if len(found) == 1:
-        return found[0]
-    raise InputError(_refusal(judged, role, found or free))
+    raise InputError(_refusal(judged, role, spoken or free))
 
 
 def _refusal(judged: Judged, role: str, candidates: Sequence[str]) -> str:
