@@ -35,6 +35,7 @@ RunFolderPath = Annotated[
     Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")
 ]
 PriceTable = Annotated[Path | None, typer.Option(help="Table of prices in place of the one that ships.")]
+SERVER = ("starlette", "uvicorn", "itsdangerous", "markdown_it")  # packages that serve pages
 Rule = Annotated[str, typer.Option(help="Parsing rule: default, strict, lenient, token.")]
 
 

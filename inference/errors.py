@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 
 class ConjuryError(Exception):
@@ -16,6 +17,13 @@ class InputError(ConjuryError):
 
 class MissingDependency(ConjuryError):
     """An optional package or program is absent; the sentence states how to install it."""
+
+
+def require_installed(packages: Iterable[str], sentence: str) -> None:
+    """Refuse to begin without packages, by their import names; ``{missing}`` of the sentence is the first."""
+    for name in packages:
+        if find_spec(name) is None:
+            raise MissingDependency(sentence.format(missing=name))
 
 
 def listed(values: Iterable[object], limit: int = 12) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from conjury.inference.errors import ConjuryError, MissingDependency
+from conjury.inference.errors import ConjuryError, require_installed
 from conjury.inference.tables.files import QUARTO
 
 FILTER = "fallback.lua"
@@ -39,8 +38,7 @@ def require() -> None:
     MissingDependency
         Where one of the two wheels is not installed.
     """
-    if find_spec("pypandoc") is None or find_spec("typst") is None:
-        raise MissingDependency(NEEDED)
+    require_installed(("pypandoc", "typst"), NEEDED)
 
 
 def typeset(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.errors import InputError, require_installed
 
-from ..options import at_most, grouped
+from ..options import SERVER, at_most, grouped
 from ..printing import console
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 EVIDENCE = "_evidence"
 CHECKED = "checked_"  # begins the names of tables of `conjury check --out`
 MOST = 10_000
+NEEDED = (
+    "conjury view needs {missing} to serve pages, which is not installed; run "
+    "`pip install 'conjury[panel]'`, or write a file with --html FILE."
+)
 
 Runs = Annotated[
     list[str],
@@ -71,7 +75,7 @@ def view(runs: Runs, viewing: Viewing) -> None:
     if viewing.html is not None and viewing.label is not None:
         raise InputError("--html writes a file, and labelling needs pages; omit --html or --label.")
     if viewing.html is None:
-        _require()
+        require_installed(SERVER, NEEDED)
     from conjury.inference.panel.view.answers import gather
     from conjury.inference.panel.view.filters import Collection, Query, read_filters
     from conjury.inference.panel.view.sources import open_sources
@@ -102,19 +106,6 @@ def view(runs: Runs, viewing: Viewing) -> None:
         )
     finally:
         sources.close()
-
-
-def _require() -> None:
-    """Refuse to serve without the extra."""
-    from importlib.util import find_spec
-
-    needed = ("starlette", "uvicorn", "itsdangerous", "markdown_it", "multipart")
-    missing = [name for name in needed if find_spec(name) is None]
-    if missing:
-        raise MissingDependency(
-            f"conjury view needs {missing[0]} to serve pages, which is not installed; run `pip install "
-            "'conjury[panel]'`, or write a file with --html FILE."
-        )
 
 
 def _fired(folder: Path, named: bool) -> Iterator[Fired]:

@@ -10,11 +10,11 @@ import pandas as pd
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LIBRARIES = ("polars", "pyarrow", "duckdb", "_duckdb", "modin", "cudf", "ibis", "pyspark")
+LIBRARIES = ("polars", "pyarrow", "duckdb", "_duckdb")
 
 
 def any_frame(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function of DataFrames accept those of polars, pyarrow, DuckDB and others that narwhals knows."""
+    """Let a function of DataFrames accept those of polars, pyarrow and DuckDB, lazy ones too."""
 
     @wraps(function)
     def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -29,7 +29,7 @@ def to_pandas(value: Any) -> Any:
     """Return a DataFrame of another library as one of pandas; anything else as it is."""
     if isinstance(value, pd.DataFrame) or type(value).__module__.partition(".")[0] not in LIBRARIES:
         return value
-    import narwhals as nw  # a tenth of a second that only these frames cost
+    import narwhals as nw  # imported for these frames alone
 
     frame = nw.from_native(value, pass_through=True)
     if isinstance(frame, nw.LazyFrame):

@@ -8,6 +8,7 @@ it covered 93 to 99% where its nominal level is 95%, and intervals from the stan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -156,12 +157,13 @@ def items_off(bounded: Bounded, threshold: float, alpha: float) -> float:
     return _needed(bounded, lambda low, high: threshold - high, alpha)
 
 
-def _needed(bounded: Bounded, enough: object, alpha: float) -> float:
+def _needed(bounded: Bounded, enough: Callable[[float, float], float], alpha: float) -> float:
+    """Rows from which on ``enough`` of the lower and upper limit is not negative."""
     if not np.isfinite(bounded.lower):
         return np.nan
 
     def reached(factor: Floats) -> Floats:
-        return np.array([enough(*bounded.at(float(one), alpha)) for one in factor])  # type: ignore[operator]
+        return np.array([enough(*bounded.at(float(one), alpha)) for one in factor])
 
     least = np.array([min(1.0, 2.0 / bounded.n)])
     return float(np.ceil(bounded.n * solve_increasing(reached, least, np.array([MOST]))[0] - 1e-6))

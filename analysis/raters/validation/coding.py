@@ -168,7 +168,7 @@ class _Column:
     @property
     def numbers(self) -> list[float] | None:
         """The texts as numbers; None where one is none."""
-        found = [_number(text) for text in self.texts]
+        found = [number_of(text) for text in self.texts]
         return None if None in found else [value for value in found if value is not None]
 
 
@@ -188,7 +188,8 @@ def _read(column: pd.Series[Any], relabel: Mapping[str, str] | None) -> _Column:
     return _Column(tuple(place), np.array([*at, -1], dtype=np.int64)[codes])
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
+    """A label as a number; None where it is none."""
     try:
         value = float(text)
     except ValueError:
@@ -209,7 +210,7 @@ def _scale(columns: Sequence[_Column], given: Given, source: str) -> str:
 def _numbers(column: _Column, name: str, source: str) -> Floats:
     values = []
     for place, text in enumerate(column.texts):
-        value = _number(text)
+        value = number_of(text)
         if value is None:
             row = int((column.code == place).argmax()) + 1
             raise InputError(
@@ -243,7 +244,7 @@ def _classes(
             f"Spellings that count as one label: {listed(' and '.join(map(_short, one)) for one in merged)}."
         )
     label = {
-        key: found.most_common(1)[0][0] if _number(key) is None else key for key, found in spelled.items()
+        key: found.most_common(1)[0][0] if number_of(key) is None else key for key, found in spelled.items()
     }
     order = _order(label, given, source)
     place = {key: number for number, key in enumerate(order)}
@@ -266,25 +267,25 @@ def _order(label: Mapping[str, str], given: Given, source: str) -> dict[str, str
         if len(keys) < max(len(given.classes), 2):
             raise InputError("classes: give at least two different labels, each once, in their order.")
         return keys
-    numbers = {key: _number(text) for key, text in label.items()}
+    numbers = {key: number_of(text) for key, text in label.items()}
     if label and None not in numbers.values():
         return {key: label[key] for key in sorted(label, key=lambda key: numbers[key] or 0.0)}
     if given.scale == "ordinal":
         raise InputError(
-            f"{source}: these labels have no order ({listed(sorted(label.values()))}); give all classes from "
-            "the lowest to the highest."
+            f"{source}: these labels have no order ({listed(sorted(label.values()))}); give all classes "
+            "from the lowest to the highest."
         )
     return {key: label[key] for key in sorted(label)}
 
 
 def _key(text: str) -> str:
-    value = _number(text)
+    value = number_of(text)
     return fold(text) if value is None else f"{value:.12g}"
 
 
 def _values(classes: Sequence[str], scale: str) -> Floats:
     """Classes as numbers: their values where all are numbers, else their places."""
-    numbers = [_number(name) for name in classes]
+    numbers = [number_of(name) for name in classes]
     known = scale == "ordinal" and None not in numbers
     return np.array([value or 0.0 for value in numbers] if known else range(len(classes)), dtype=float)
 
@@ -296,8 +297,7 @@ def _refuse_strangers(codes: Codes, columns: Sequence[_Column], given: Given, so
             text = column.texts[column.code[row]]
             raise InputError(
                 f"{source}: column '{name}' contains '{_short(text)}' in row {row + 1:,}, which is none of "
-                "the "
-                f"classes ({listed(given.classes)}); add it to the classes, or correct it."
+                f"the classes ({listed(given.classes)}); add it to the classes, or correct it."
             )
 
 
@@ -313,10 +313,8 @@ def _refuse_disjoint(
         if judge and people and not judge & people:
             raise InputError(
                 f"{source}: '{name}' gives {listed((_short(names[k]) for k in sorted(judge)), 6)} and "
-                "people give "
-                f"{listed((_short(names[k]) for k in sorted(people)), 6)}, so they have no label in "
-                "common; say which "
-                "labels are the same, such as --relabel "
+                f"people give {listed((_short(names[k]) for k in sorted(people)), 6)}, so they have no "
+                "label in common; say which labels are the same, such as --relabel "
                 f"'{_short(names[min(judge)])}={_short(names[min(people)])}'."
             )
 
@@ -341,8 +339,7 @@ def _groups(column: pd.Series[Any], source: str) -> Groups:
     if len(levels) > MOST_LEVELS:
         raise InputError(
             f"{source}: column '{column.name}' has {counted(len(levels), 'subgroup')}, and at most "
-            f"{MOST_LEVELS} "
-            "can be compared; name a column with fewer levels."
+            f"{MOST_LEVELS} can be compared; name a column with fewer levels."
         )
     place = np.array([levels.index(text) for text in texts], dtype=np.int64)
     return Groups(str(column.name), place[codes], tuple(levels))
@@ -354,8 +351,8 @@ def _positive(asked: str | None, classes: Sequence[str], source: str) -> str | N
     known = {_key(name): name for name in classes}
     if _key(asked) not in known:
         raise InputError(
-            f"{source}: the positive class '{asked}' does not occur{did_you_mean(asked, classes)}; there are "
-            f"{listed(map(_short, classes))}."
+            f"{source}: the positive class '{asked}' does not occur{did_you_mean(asked, classes)}; there "
+            f"are {listed(map(_short, classes))}."
         )
     return known[_key(asked)]
 

@@ -15,7 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from .bounded import POWER, Bounded, detectable, items_for_width, items_off, share
-from .coding import Coded, Given, coded, gold_of
+from .coding import Coded, Given, coded, gold_of, number_of
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
 from .labels import add_agreement, add_people, headline_of
@@ -204,8 +204,7 @@ def _notes(data: Coded, ties: int) -> list[str]:
     if (~answered).any():
         notes.append(
             f"{counted(int((~answered).sum()), 'row')} without an answer of the judge: excluded from "
-            "agreement and "
-            "errors."
+            "agreement and errors."
         )
     if (answered & ~rated).any():
         notes.append(f"{counted(int((answered & ~rated).sum()), 'judged row')} without a label by people.")
@@ -219,13 +218,9 @@ def _notes(data: Coded, ties: int) -> list[str]:
         notes.append(
             f"{data.n:,} rows are about {counted(clusters, 'item')}; intervals are clustered by item."
         )
-    if data.scale == "nominal" and data.q > 2 and all(_is_number(name) for name in data.classes):
+    if data.scale == "nominal" and data.q > 2 and all(number_of(name) is not None for name in data.classes):
         notes.append("These numbers are compared as labels; with --scale ordinal nearer numbers agree more.")
     return notes
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).replace("-", "", 1).isdecimal()
 
 
 def _precision(

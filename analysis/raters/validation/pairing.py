@@ -64,9 +64,8 @@ def _matched(
     if id is None:
         if len(first) != len(second):
             raise InputError(
-                f"{names[0]} has {counted(len(first), 'row')} and {names[1]} "
-                f"{counted(len(second), 'row')}, so they "
-                "cannot be paired by their order; name the column of items with --id."
+                f"{names[0]} has {counted(len(first), 'row')} and {names[1]} {counted(len(second), 'row')}, "
+                "so they cannot be paired by their order; name the column of items with --id."
             )
         return first, second, ["Rows are paired by their order, since no column of items is named."]
     keys = []

@@ -33,8 +33,7 @@ def add_replacement(
     if people < FEW_ANNOTATORS:
         notes.append(
             f"No replacement test: it needs {FEW_ANNOTATORS} people with {FEW_INSTANCES} judged items each "
-            "that "
-            f"another person rated, too; there {'is' if people == 1 else 'are'} "
+            f"that another person rated, too; there {'is' if people == 1 else 'are'} "
             f"{counted(people, 'such person', 'such people')}."
         )
         return {}

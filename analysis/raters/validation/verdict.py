@@ -107,9 +107,8 @@ def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     if np.isfinite(found["estimate"]):
         yield (
             "The intraclass correlation of the judge with people is "
-            f"{number(found['estimate'], 'icc')}{limits} over "
-            f"{counted(int(found['n']), 'row')}; the mean absolute difference is "
-            f"{number(error['estimate'], '')}."
+            f"{number(found['estimate'], 'icc')}{limits} over {counted(int(found['n']), 'row')}; the mean "
+            f"absolute difference is {number(error['estimate'], '')}."
         )
     else:
         yield f"The intraclass correlation has no value over {counted(int(found['n']), 'row')}."
@@ -170,9 +169,8 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         assert people is not None
         often = "more" if row["estimate"] > 0 else "less"
         yield (
-            f"The judge gives {row['class']!r} {often} often than people: "
-            f"{number(own['estimate'], 'rate')} against "
-            f"{number(people['estimate'], 'rate')} (difference {interval(row, 'rate')})."
+            f"The judge gives {row['class']!r} {often} often than people: {number(own['estimate'], 'rate')} "
+            f"against {number(people['estimate'], 'rate')} (difference {interval(row, 'rate')})."
         )
 
 
@@ -183,9 +181,8 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
     worst = recalls.iloc[int(recalls["estimate"].to_numpy(dtype=float).argmin())]
     yield (
         f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'row')} that people "
-        "call so, the judge "
-        f"misses {number(1 - worst['estimate'], 'rate')} ({number(1 - worst['upper'], 'rate')} to "
-        f"{number(1 - worst['lower'], 'rate')})."
+        f"call so, the judge misses {number(1 - worst['estimate'], 'rate')} "
+        f"({number(1 - worst['upper'], 'rate')} to {number(1 - worst['lower'], 'rate')})."
         if np.isfinite(worst["lower"])
         else f"Errors are most frequent on {worst['class']!r}."
     )
@@ -212,8 +209,8 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
             "higher" if row["estimate"] > 0 else "lower"
         )  # fmt: skip
         yield (
-            f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere "
-            f"(difference {interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
+            f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere (difference "
+            f"{interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
         )
 
 
@@ -229,8 +226,8 @@ def _replacement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[s
     passes = rate["estimate"] >= 0.5
     yield (
         f"The judge {'passes' if passes else 'does not pass'} the replacement test at epsilon "
-        f"{settings['epsilon']:g}: it wins against {number(rate['estimate'], 'rate')} of people"
-        f"{'' if passes else ', and needs half'}."
+        f"{settings['epsilon']:g}: it wins against {number(rate['estimate'], 'rate')} of "
+        f"people{'' if passes else ', and needs half'}."
     )
 
 
@@ -240,8 +237,7 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         if found is not None and naive is not None and interval(found, ""):
             yield (
                 f"Over all judged rows people's mean would be {number(found['estimate'], '')} "
-                f"({interval(found, '')}); the "
-                f"judge alone gives {number(naive['estimate'], '')}."
+                f"({interval(found, '')}); the judge alone gives {number(naive['estimate'], '')}."
             )
         return
     rows = frame[frame["measure"] == "prediction_powered_rate"]
@@ -250,10 +246,8 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         if naive is not None and interval(row, "rate"):
             yield (
                 f"Over all judged rows people would give {row['class']!r} in "
-                f"{number(row['estimate'], 'rate')} "
-                f"({interval(row, 'rate')}); the judge gives it in {number(naive['estimate'], 'rate')} of "
-                "those without a "
-                "label."
+                f"{number(row['estimate'], 'rate')} ({interval(row, 'rate')}); the judge gives it in "
+                f"{number(naive['estimate'], 'rate')} of those without a label."
             )
 
 
@@ -265,19 +259,17 @@ def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     if np.isfinite(row["detectable"]):
         yield (
             f"With these labels a test would miss one time in five a difference of {name} from a fixed "
-            "value of "
-            f"{number(row['detectable'], settings['main'])}, and more often a smaller one."
+            f"value of {number(row['detectable'], settings['main'])}, and more often a smaller one."
         )
     if np.isfinite(row["n_for_threshold"]) and row["n_for_threshold"] > row["n"]:
         yield (
             f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows "
-            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide "
-            f"on which side of {number(row['threshold'], settings['main'])} it is."
+            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide on which side of "
+            f"{number(row['threshold'], settings['main'])} it is."
         )
     if np.isfinite(row["n_for_width"]) and row["n_for_width"] > row["n"]:
         yield (
             f"About {row['n_for_width']:,.0f} labelled rows ({row['n_for_width'] - row['n']:,.0f} more) "
-            "would make its interval "
-            f"{number(row['wanted_width'], settings['main'])} wide; it is "
+            f"would make its interval {number(row['wanted_width'], settings['main'])} wide; it is "
             f"{number(row['width'], settings['main'])} wide now."
         )

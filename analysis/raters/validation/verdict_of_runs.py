@@ -111,9 +111,8 @@ def _families(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
             )
         else:
             yield (
-                f"For {where} {settings['names'][1]} {what} {size} {more} often than "
-                f"{settings['names'][0]} (difference "
-                f"{interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
+                f"For {where} {settings['names'][1]} {what} {size} {more} often than {settings['names'][0]} "
+                f"(difference {interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
             )
     if clear.empty and not tested.empty:
         yield "No class or subgroup clearly differs between the runs after Holm's adjustment."

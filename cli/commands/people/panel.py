@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from conjury.inference.errors import InputError, MissingDependency, counted
+from conjury.inference.errors import InputError, counted, require_installed
 from conjury.inference.tables.limits import RESPONDENTS
 
-from ...options import RunFolderPath, StudyName, at_most, grouped
+from ...options import SERVER, RunFolderPath, StudyName, at_most, grouped
 from ...printing import console, money
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from conjury.inference.study.models import AnyStudy
 
 SERVE = "serve"
+NEEDED = "conjury panel needs {missing}, which is not installed; run `pip install 'conjury[panel]'`."
 DEMO = 60  # places of a demonstration whose design has more
 FREE = 5  # places of a demonstration that are left for whoever looks at its pages
 ENDS = {
@@ -103,7 +104,7 @@ class Served:
 @grouped
 def serve(study: StudyName, served: Served, database: Database = None, out: RunFolderPath = None) -> None:
     """Serve the pages of a study: `conjury panel STUDY` for short."""
-    _require()
+    require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.plan import make_plan
     from conjury.inference.panel.storage.opening import check_address
     from conjury.inference.panel.web.serving import opened
@@ -211,7 +212,7 @@ def forget(
     database: Database = None,
 ) -> None:
     """Erase the identifiers of one person in a panel, or in all below runs/; the answers stay."""
-    _require()
+    require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.storage.forgetting import forget_everywhere, panels_in
 
     panels = [] if database is not None else panels_in(out)
@@ -219,18 +220,6 @@ def forget(
         if erased:
             console.print(f"{place}: the identifiers of {counted(erased, 'person', 'people')} are erased.")
     console.print("The answers are as before, and nothing in them says whose they are.")
-
-
-def _require() -> None:
-    """Refuse to go on without the extra."""
-    from importlib.util import find_spec
-
-    needed = ("sqlalchemy", "starlette", "uvicorn", "itsdangerous", "markdown_it")
-    missing = [name for name in needed if find_spec(name) is None]
-    if missing:
-        raise MissingDependency(
-            f"conjury panel needs {missing[0]}, which is not installed; run `pip install 'conjury[panel]'`."
-        )
 
 
 def _loaded(study: str) -> Any:
@@ -241,7 +230,7 @@ def _loaded(study: str) -> Any:
 
 def _opened(study: str, out: Path | None, database: str | None) -> tuple[Any, PanelPlan]:
     """Open the panel of a run that has begun, of real or of simulated people."""
-    _require()
+    require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.plan import begun_plan
     from conjury.inference.panel.visits import Visits
 

@@ -130,8 +130,7 @@ def _refusal(judged: Judged, role: str, candidates: Sequence[str]) -> str:
     what = "that of the judge" if role == "judge" else "that of people"
     return (
         f"{judged.source}: {listed(candidates)} {found} {what}; name "
-        f"{'it' if role == 'judge' else 'one or more'} with "
-        f"--{role}."
+        f"{'it' if role == 'judge' else 'one or more'} with --{role}."
     )
 
 

@@ -64,20 +64,21 @@ class Answers:
         """Valid judgments by the first parser of each answer, with who gave them: what marks compare."""
         rows = self.judged[~self.judged.duplicated(["answer", "dimension"]).to_numpy()]
         rows = rows[(rows["status"] == "ok").to_numpy(dtype=bool)]
-        names = ["run", "subject", "task", "judge_id", "judge_kind", "prompt_id", "sample", *self.put]
+        names = ["run", "subject", "task", "judge_id", "judge_kind", "prompt_id", "sample"]
+        names += put_columns(self.frame)
         who = self.frame[names].take(rows["answer"].to_numpy()).reset_index(drop=True)
         return pd.concat([rows[["answer", "dimension", "value"]].reset_index(drop=True), who], axis=1)
-
-    @property
-    def put(self) -> list[str]:
-        """Columns that state how an instrument put the question."""
-        return [name for name in PUT if name in self.frame]
 
     @cached_property
     def by_task(self) -> dict[str, Numbers]:
         """Numbers of the answers to each task."""
         groups = self.frame.groupby("task", sort=False).indices
         return {str(task): np.asarray(numbers, dtype=np.int64) for task, numbers in groups.items()}
+
+
+def put_columns(table: pd.DataFrame, without: str = "") -> list[str]:
+    """Columns that state how an instrument put the question, one of them left out."""
+    return [name for name in PUT if name in table and name != without]
 
 
 def gather(runs: Sequence[Run]) -> Answers:

@@ -24,9 +24,9 @@ from ...errors import InputError
 from ..plan import PlannedTask
 from ..reading_answers import read_answers
 from ..steps import TaskStep
-from ..web.app import ANSWER, KEPT, KeptFiles, timing_of
+from ..web.app import ANSWER, KEPT, KeptFiles, answers_in, text_of, timing_of
 from ..web.pages import Answered, Page, task_page
-from ..web.security import BodyLimit, Limits, ProtectionHeaders, form_token, new_session, read_form
+from ..web.security import BodyLimit, Limits, ProtectedPages, form_token, new_session, read_form
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
 from .answers import Numbers
@@ -111,7 +111,6 @@ def make_app(
     ]
     too_large: ASGIApp = PlainTextResponse(HEADINGS[413], status_code=413)
     middleware = [
-        Middleware(ProtectionHeaders),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False),
         Middleware(
             SessionMiddleware,
@@ -123,7 +122,7 @@ def make_app(
         Middleware(BodyLimit, most=Limits().body, refuse=too_large),
     ]
     handlers = {HTTPException: pages.http_error, Exception: pages.failure}
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app = ProtectedPages(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.pages = pages
     return app
 
@@ -292,7 +291,7 @@ class Pages:
         if form.get("stop"):
             request.session["label"] = ""
             return RedirectResponse("/", status_code=303)
-        name = _text(form, "name").strip()
+        name = text_of(form, "name").strip()
         try:
             await run_in_threadpool(self.labelling, name)
         except InputError as error:
@@ -360,17 +359,13 @@ class Pages:
 
     def _label(self, request: Request, form: FormData) -> Response:
         labelling = self._open[self._person(request)]
-        step, action = _number(_text(form, "step")), _text(form, "do")
+        step, action = _number(text_of(form, "step")), text_of(form, "do")
         if step is None:
             raise HTTPException(403)
         if action in ("skip", "undo"):
             getattr(labelling, action)(step)
         elif labelling.progress.task is not None and step == labelling.progress.step:
-            given = {
-                name[len(ANSWER) :]: value
-                for name, value in form.items()
-                if name.startswith(ANSWER) and isinstance(value, str)
-            }
+            given = answers_in(form, ANSWER)
             kept, refused = read_answers(labelling.study, self._step(labelling), given)
             if refused:
                 return self._label_page(request, Answered(given, refused))
@@ -423,11 +418,6 @@ class Pages:
 
 def _number(text: str) -> int | None:
     return int(text) if NUMBER.fullmatch(text) else None
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name, "")
-    return value if isinstance(value, str) else ""
 
 
 __all__ = ["make_app"]

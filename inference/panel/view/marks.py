@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...tables.schema import POSITIONS
-from .answers import PUT, Answers, Mask, Numbers
+from .answers import Answers, Mask, Numbers, put_columns
 
 MARKS = {
     "judges": "Judges disagree",
@@ -33,7 +33,9 @@ def marks_of(
         "people": most_people_differ(rows),
         "flips": flips(rows, tasks, options) | order_changes(rows),
         "prompts": differs(rows, ["task", "dimension", "judge_id"], "prompt_id"),
-        "samples": differs(rows, ["task", "dimension", "judge_id", "prompt_id", *_put(rows)], "sample"),
+        "samples": differs(
+            rows, ["task", "dimension", "judge_id", "prompt_id", *put_columns(rows)], "sample"
+        ),
     }
     found = {}
     for name, flag in flags.items():
@@ -41,11 +43,6 @@ def marks_of(
         marked[rows["answer"].to_numpy()[flag]] = True
         found[name] = marked
     return found
-
-
-def _put(rows: pd.DataFrame) -> list[str]:
-    """Columns that state how an instrument put the question."""
-    return [name for name in PUT if name in rows]
 
 
 def differs(rows: pd.DataFrame, within: list[str], between: str) -> Mask:
@@ -106,7 +103,12 @@ def flips(rows: pd.DataFrame, tasks: Mapping[int, pd.DataFrame], options: Sequen
         own, which = rows.iloc[at], pairs.iloc[place]
         second = (own["value"] == options[1]).to_numpy(dtype=bool)
         profile = pd.Series(np.where(second, which["B"], which["A"]), index=own.index)
-        keys = ["judge_id", "prompt_id", "sample", *[name for name in _put(own) if name != "option_order"]]
+        keys = [
+            "judge_id",
+            "prompt_id",
+            "sample",
+            *put_columns(own, without="option_order"),
+        ]
         paired = own.assign(pair=which["original"].to_numpy())
         numbers = _groups(paired, ["pair", *keys])
         if len(numbers):
@@ -131,5 +133,5 @@ def order_changes(rows: pd.DataFrame) -> Mask:
         return np.zeros(len(rows), dtype=bool)
     item = (rows["dimension"] != "choice").to_numpy(dtype=bool)
     keys = ["task", "dimension", "judge_id", "prompt_id", "sample"]
-    keys += [name for name in _put(rows) if name != "option_order"]
+    keys += put_columns(rows, without="option_order")
     return differs(rows, keys, "option_order") & item

@@ -29,7 +29,7 @@ from .security import (
     BodyLimit,
     Buckets,
     Limits,
-    ProtectionHeaders,
+    ProtectedPages,
     RateLimit,
     address_of,
     cookie_name,
@@ -120,10 +120,7 @@ def make_app(
         Middleware(BodyLimit, most=limits.body, refuse=too_large),
     ]
     handlers = {HTTPException: pages.http_error, Exception: pages.failure}
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
-    # Around everything, since the page of a failure is made outside of the other middleware.
-    app.middleware_stack = ProtectionHeaders(app.build_middleware_stack(), secure=secure)
-    return app
+    return ProtectedPages(secure=secure, routes=routes, middleware=middleware, exception_handlers=handlers)
 
 
 class KeptFiles(StaticFiles):
@@ -185,11 +182,11 @@ class Pages:
         form = await read_form(request, self.secret)
         if not self.buckets.allow("arrivals", address_of(request.scope), self.limits.arrivals):
             raise HTTPException(429)
-        parameters = _answers(form, PARAMETER)
-        device = {name: _text(form, name) for name in DEVICE}
+        parameters = answers_in(form, PARAMETER)
+        device = {name: text_of(form, name) for name in DEVICE}
         if not device["device"]:
             device = {"device": _kind_of_device(request.headers.get("user-agent", ""))}
-        language = _text(form, "language")
+        language = text_of(form, "language")
         person = parameters.get(self.visits.plan.section.recruiting.person, "")
         visit = visit_name(self.secret, request.session["id"], person)
         arrived = await run_in_threadpool(self.visits.arrive, parameters, device, language, visit)
@@ -231,7 +228,7 @@ class Pages:
         return await run_in_threadpool(self._stored, request, visit, form, page)
 
     def _stored(self, request: Request, visit: str, form: FormData, page: Page) -> Response:
-        number, answers = _text(form, "step"), _answers(form, ANSWER)
+        number, answers = text_of(form, "step"), answers_in(form, ANSWER)
         if not (number.isascii() and number.isdigit() and len(number) < 10):
             raise HTTPException(403)
         try:
@@ -305,18 +302,19 @@ def timing_of(form: FormData) -> Timing:
 
 def _milliseconds(form: FormData, name: str) -> float | None:
     try:
-        value = float(_text(form, name))
+        value = float(text_of(form, name))
     except ValueError:
         return None
     return value if 0 <= value < 1e9 else None
 
 
-def _text(form: FormData, name: str) -> str:
+def text_of(form: FormData, name: str) -> str:
+    """A field of a form, empty where it is missing."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""
 
 
-def _answers(form: FormData, before: str) -> dict[str, str]:
+def answers_in(form: FormData, before: str) -> dict[str, str]:
     """Fields of a form whose names begin with ``before``, without it and without characters of no text."""
     return {
         name[len(before) :]: value.replace("\x00", "")

@@ -11,8 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 from urllib.parse import parse_qsl
 
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
@@ -169,6 +171,18 @@ def cookie_name(secret: bytes) -> str:
 def new_session() -> str:
     """Return the opaque name of a new session."""
     return secrets.token_urlsafe(16)
+
+
+class ProtectedPages(Starlette):
+    """An application all of whose responses have the headers: also the page of a failure."""
+
+    def __init__(self, secure: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self.secure = secure
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the headers around everything: the page of a failure comes from the outermost middleware."""
+        return ProtectionHeaders(super().build_middleware_stack(), self.secure)
 
 
 class ProtectionHeaders:

@@ -11,7 +11,7 @@ from hostile import TAKEN, in_lines, payloads
 from made_up_view import HERE, SECRET, client_of, collection_of, hidden, town_run
 from starlette.testclient import TestClient
 
-from conjury.inference.panel.view.app import COOKIE, make_app
+from conjury.inference.panel.view.app import COOKIE, Pages, make_app
 from conjury.inference.panel.view.one_file import write_file
 
 
@@ -72,6 +72,19 @@ def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_clien
         assert headers["x-frame-options"] == "DENY"
         assert headers["cross-origin-resource-policy"] == "same-origin"
     assert client.get("/").headers["cache-control"] == "no-store"
+
+
+def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_collection, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("of the server alone")
+
+    client = client_of(town_collection)
+    monkeypatch.setattr(Pages, "_list", fail)
+    answer = client.get("/")
+    assert answer.status_code == 500
+    assert "of the server alone" not in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert answer.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize(

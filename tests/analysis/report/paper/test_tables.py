@@ -110,8 +110,8 @@ def test_word_needs_pandoc_and_says_how_to_get_it(laid, tmp_path, monkeypatch) -
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.pdf
 def test_word_contains_captions_and_cells(laid, tmp_path) -> None:
-    pytest.importorskip("pypandoc")
     (path,) = write_tables(laid[:1], "word", tmp_path)
     with zipfile.ZipFile(path) as file:
         text = re.sub(r"<[^>]+>", "", file.read("word/document.xml").decode("utf-8"))
