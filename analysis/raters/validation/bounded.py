@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from ...numerics.bootstrap import clustered_errors
 from ...numerics.intervals import SAME, inference, wilson
-from ...numerics.operating import operating, solve_increasing
+from ...numerics.operating import operating, satterthwaite, solve_increasing
 from ...numerics.types import Codes, Floats
 
 Flags = NDArray[np.bool_]
 POWER = 0.8
+LEAST_P = 1e-12  # of a difference of shares
 MOST = 1e4  # times as many items as there are, beyond which no number is given
 
 
@@ -122,12 +123,49 @@ def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float)
     )
 
 
-def mean_influence(values: Floats, used: Flags) -> tuple[float, Floats]:
-    """The mean of the numbers used, and the influence of each of n rows on it, shape (n,)."""
-    if not used.any():
-        return np.nan, np.full(len(values), np.nan)
-    mean = float(values[used].mean())
-    return mean, np.where(used, values - mean, 0.0) * (len(values) / used.sum())
+def shares_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:
+    """The first of two independent shares minus the second, by Newcombe's hybrid of their intervals.
+
+    The p value is one minus the level of the interval that ends at zero. Positive dependence of the two, such
+    as of items with rows in both, makes the interval too wide.
+    """
+    estimate = one.estimate - other.estimate
+    n, clusters = min(one.n, other.n), min(one.clusters, other.clusters)
+    if not (np.isfinite(one.lower) and np.isfinite(other.lower)):
+        return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
+
+    def limits(level: float) -> tuple[float, float]:
+        (low, high), (other_low, other_high) = one.at(1.0, level), other.at(1.0, level)
+        down = np.hypot(one.estimate - low, other_high - other.estimate)
+        up = np.hypot(high - one.estimate, other.estimate - other_low)
+        return float(estimate - down), float(estimate + up)
+
+    def excludes_zero(levels: Floats) -> Floats:
+        ends = [limits(float(level)) for level in levels]
+        return np.array([low if estimate > 0 else -high for low, high in ends])
+
+    p = 1.0
+    if estimate:
+        p = float(solve_increasing(excludes_zero, np.array([LEAST_P]), np.ones(1))[0])
+    lower, upper = limits(alpha)
+    error = (upper - lower) / 2 / float(-ndtri(alpha / 2))
+    return Bounded(estimate, error, lower, upper, n, clusters, p=min(p, 1.0))
+
+
+def means_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:
+    """The first of two independent means minus the second, by Welch; untested where a side has no error."""
+    estimate = one.estimate - other.estimate
+    n, clusters = min(one.n, other.n), min(one.clusters, other.clusters)
+    if not (one.std_error > 0 and other.std_error > 0):
+        return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
+    parts = np.array([one.std_error]) ** 2, np.array([other.std_error]) ** 2
+    df = satterthwaite(parts, (np.array([one.df]), np.array([other.df])))
+    error = np.sqrt(parts[0] + parts[1])
+    found = inference(np.array([estimate]), error, alpha, df=df)
+    return Bounded(
+        estimate, float(error[0]), float(found.lower[0]), float(found.upper[0]), n, clusters,
+        df=float(df[0]), p=float(found.p[0]),
+    )  # fmt: skip
 
 
 def detectable(std_error: Floats, df: Floats, alpha: float, power: float = POWER) -> Floats:

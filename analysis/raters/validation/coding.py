@@ -103,6 +103,11 @@ class Given:
     relabel: Mapping[str, str] | None = None
 
 
+def names_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, of which one may come alone."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
     """Bring the columns of a table to codes; InputError for what cannot be compared."""
     _refuse_columns(table, given, source)

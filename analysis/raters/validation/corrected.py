@@ -33,7 +33,7 @@ def add_corrected(rows: Rows, coded: Coded, seed: int, notes: list[str]) -> None
             for name, found in corrected_mean(coded, rows.alpha, seed).items():
                 rows.add(CORRECTED, f"{name}_mean", found, p=np.nan)
         else:
-            _add_rates(rows, coded, np.flatnonzero(~rated), notes)
+            _add_rates(rows, coded.rows(judged), np.flatnonzero(~rated[judged]), notes)
     except InputError as error:
         notes.append(f"No corrected rates: {error}")
 
@@ -58,8 +58,9 @@ def _add_rates(rows: Rows, coded: Coded, without: Codes, notes: list[str]) -> No
                 float(frame[column][(method, name)]) for column in ("estimate", "std_error", "lower", "upper")
             )
             if lower > 0 or upper < 1:  # Rogan-Gladen rates of a judge who hardly distinguishes say nothing
-                n = {"human": len(gold.row), "naive": len(without)}.get(method, len(row))
+                used = {"human": gold.row, "naive": without}.get(method, row)
+                of = len(used), n_clusters(coded.cluster[used])
                 rows.add(
-                    CORRECTED, f"{measure}_rate", Bounded(estimate, error, lower, upper, n, n), label=name
+                    CORRECTED, f"{measure}_rate", Bounded(estimate, error, lower, upper, *of), label=name
                 )
     notes += [note for note in found.notes if note not in notes]

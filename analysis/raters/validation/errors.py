@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...numerics.types import Codes, Floats
-from .bounded import Bounded, Flags, difference, mean_influence, share
+from .bounded import Bounded, Flags, difference, share, shares_apart
 from .coding import Coded, Gold, Groups, counts_of
 from .labels import ACCURACY, headline_of, weights_of, with_people
 from .rows import ERRORS, RATES, SUBGROUPS, Rows
@@ -101,11 +101,11 @@ def add_subgroups(rows: Rows, coded: Coded, gold: Gold) -> None:
     for group in coded.groups:
         for level, inside in levels_of(group, both):
             keys: dict[str, Any] = {"by": group.name, "level": level}
-            rows.add(SUBGROUPS, ACCURACY, share(right[inside], coded.cluster[inside], rows.alpha), **keys)
+            own = share(right[inside], coded.cluster[inside], rows.alpha)
+            rows.add(SUBGROUPS, ACCURACY, own, **keys)
             rows.add(SUBGROUPS, headline_of(coded.scale), _kappa(coded, inside, rows.alpha), **keys)
-            rest = both & ~inside
-            if rest.any():
-                found = against_rest(right, inside, rest, coded.cluster, rows.alpha)
+            if (rest := rest_of(group, level, both)) is not None:
+                found = shares_apart(own, share(right[rest], coded.cluster[rest], rows.alpha), rows.alpha)
                 rows.add(SUBGROUPS, "accuracy_difference", found, family=f"subgroups {group.name}", **keys)
             for place in classes_first(coded) if coded.q <= MOST_RECALLS else ():
                 among = inside[gold.row] & (gold.label == place)
@@ -125,14 +125,15 @@ def levels_of(group: Groups, used: Flags) -> Sequence[tuple[str, Flags]]:
     return [(level, inside) for level, inside in found if inside.any()]
 
 
-def against_rest(values: Floats, inside: Flags, rest: Flags, cluster: Codes, alpha: float) -> Bounded:
-    """Difference between the means of a subgroup and of all other rows."""
-    either = inside | rest
-    mean, own = mean_influence(values[either], inside[either])
-    other, theirs = mean_influence(values[either], rest[either])
-    if min(inside.sum(), rest.sum()) < 2:
-        return Bounded(mean - other, np.nan, np.nan, np.nan, int(inside.sum()), int(inside.sum()))
-    return difference(mean - other, own - theirs, cluster[either], alpha)
+def rest_of(group: Groups, level: str, used: Flags) -> Flags | None:
+    """Rows used of all other levels, with which a level is compared; None where that was done or cannot be.
+
+    Of two levels one is compared with the other, since both comparisons are one test.
+    """
+    levels = [name for name, _ in levels_of(group, used)]
+    if len(levels) < 2 or (len(levels) == 2 and level == levels[1]):
+        return None
+    return used & (group.code != group.levels.index(level))
 
 
 def _kappa(coded: Coded, inside: Flags, alpha: float) -> Bounded:

@@ -15,7 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from .bounded import POWER, Bounded, detectable, items_for_width, items_off, share
-from .coding import Coded, Given, coded, gold_of, number_of
+from .coding import Coded, Given, coded, gold_of, names_of, number_of
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
 from .labels import add_agreement, add_people, headline_of
@@ -103,8 +103,9 @@ def judge(
         Kind "judging". ``frame`` has one row per estimate: ``name`` (as limits of ``--fail-under`` call it,
         such as ``kappa`` or ``recall[spam]``), ``part, measure, class, by, level, estimate, std_error, df,
         lower, upper, p, p_adjusted`` (Holm within a family), ``detectable`` (the smallest difference that a
-        test at ``alpha`` detects with a power of 0.8), ``n, clusters, chance``. ``extra`` has
-        ``precision`` (numbers of labels), ``confusion`` (labels), and ``annotators`` (the replacement test).
+        test detects with a power of 0.8, at ``alpha`` over the number of tests of its family), ``n, clusters,
+        chance``. ``extra`` has ``precision`` (numbers of labels), ``confusion`` (labels), and ``annotators``
+        (the replacement test).
         ``verdict`` states the result in sentences.
 
     Raises
@@ -119,10 +120,15 @@ def judge(
     usual coefficient. Errors by class are against the label that most people gave, and rows with a tie are
     excluded there; with one or two people, against each of their labels. Coefficients have Wilson's interval
     for the disagreement, with as many trials as give the linearised standard error; shares of
-    independent items have Wilson's interval.
+    independent items have Wilson's interval. Subgroups are compared with all other rows, two with each other
+    once: shares by Newcombe's hybrid interval and the p value that inverts it, means by Welch's test.
 
     References
     ----------
+    Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions: comparison
+    of eleven methods. Statistics in Medicine 17(8), 873-890.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I
+
     Schouten, H. J. A. (1982). Measuring pairwise agreement among many observers II. Biometrical Journal
     24(5), 431-435. doi:10.1002/bimj.4710240502
 
@@ -140,7 +146,9 @@ def judge(
     check_alpha(alpha)
     if not 0 < width < 2:
         raise InputError(f"width is {width:g}; give the width of an interval, such as 0.1.")
-    given = Given((judge,), _names(human), _names(by), id, scale, tuple(map(str, classes)), positive, relabel)
+    given = Given(
+        (judge,), names_of(human), names_of(by), id, scale, tuple(map(str, classes)), positive, relabel
+    )
     if not given.human:
         raise InputError("Name at least one column of people.")
     data = coded(table, given, source)
@@ -176,10 +184,6 @@ def judge(
     }  # fmt: skip
     settings["verdict"] = verdict_of(frame, extra, settings)
     return Validation(frame, "judging", tuple(dict.fromkeys(notes)), settings, extra)
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _rated(data: Coded) -> np.ndarray:

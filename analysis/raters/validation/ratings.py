@@ -11,9 +11,9 @@ from ...numerics.bootstrap import intervals as bootstrap_intervals
 from ...numerics.panel import panel_from
 from ...numerics.types import Codes, Floats
 from ..agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
-from .bounded import Bounded, difference, n_clusters
+from .bounded import Bounded, difference, means_apart, n_clusters
 from .coding import Coded
-from .errors import against_rest, levels_of
+from .errors import levels_of, rest_of
 from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, Rows
 
 ABSOLUTE = 1  # place of ICC(2,1), single ratings and absolute agreement, among the three
@@ -118,12 +118,13 @@ def add_rating_subgroups(rows: Rows, coded: Coded) -> None:
     for group in coded.groups:
         for level, inside in levels_of(group, both):
             keys: dict[str, Any] = {"by": group.name, "level": level}
-            own, cluster = apart[inside], coded.cluster[inside]
-            rows.add(SUBGROUPS, "bias", mean_of(own, cluster, rows.alpha), p=np.nan, **keys)
-            rows.add(SUBGROUPS, "absolute_error", mean_of(np.abs(own), cluster, rows.alpha), p=np.nan, **keys)
-            rest = both & ~inside
-            if rest.any():
-                found = against_rest(apart, inside, rest, coded.cluster, rows.alpha)
+            cluster = coded.cluster[inside]
+            own = mean_of(apart[inside], cluster, rows.alpha)
+            size = mean_of(np.abs(apart[inside]), cluster, rows.alpha)
+            rows.add(SUBGROUPS, "bias", own, p=np.nan, **keys)
+            rows.add(SUBGROUPS, "absolute_error", size, p=np.nan, **keys)
+            if (rest := rest_of(group, level, both)) is not None:
+                found = means_apart(own, mean_of(apart[rest], coded.cluster[rest], rows.alpha), rows.alpha)
                 rows.add(SUBGROUPS, "bias_difference", found, family=f"subgroups {group.name}", **keys)
 
 
@@ -137,7 +138,7 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     judged = np.isfinite(coded.judged[0])
     labelled, other = judged & np.isfinite(people), judged & ~np.isfinite(people)
     order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(other)])
-    n, rest = int(labelled.sum()), int(other.sum())
+    n = int(labelled.sum())
     clusters = Clusters.numbered(coded.cluster[order])
 
     def mean(values: Floats) -> object:
@@ -157,7 +158,8 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
         estimate, error, lower, upper, df = (
             float(table[column].iloc[0]) for column in ("estimate", "std_error", "lower", "upper", "df")
         )
-        rows = n if name == "people_only" else n + rest
-        result[name] = Bounded(estimate, error, lower, upper, rows, clusters.n, df=df)
+        used = order[:n] if name == "people_only" else order
+        of = len(used), n_clusters(coded.cluster[used])
+        result[name] = Bounded(estimate, error, lower, upper, *of, df=df)
     naive = mean_of(judge[judged], coded.cluster[judged], alpha)
     return {"judge_only": naive, **result}

@@ -76,13 +76,19 @@ class Rows:
         """The table: p values of each family adjusted after Holm, and differences that could be detected."""
         frame = pd.DataFrame(self.rows)
         frame["p_adjusted"] = np.nan
+        alpha = np.full(len(frame), self.alpha)
         families = np.array(self.families, dtype=object)
         for family in sorted(set(self.families) - {""}):
             own = np.flatnonzero(families == family)
-            frame.loc[own, "p_adjusted"] = adjusted(frame.loc[own, "p"].to_numpy(dtype=float), "holm")
-        frame["detectable"] = detectable(
-            frame["std_error"].to_numpy(dtype=float), frame["df"].to_numpy(dtype=float), self.alpha
-        )
+            p = frame.loc[own, "p"].to_numpy(dtype=float)
+            frame.loc[own, "p_adjusted"] = adjusted(p, "holm")
+            alpha[own] /= max(int(np.isfinite(p).sum()), 1)
+        errors, dfs = (frame[name].to_numpy(dtype=float) for name in ("std_error", "df"))
+        frame["detectable"] = np.nan
+        for level in np.unique(alpha):  # that of the first step of Holm's procedure
+            frame.loc[alpha == level, "detectable"] = detectable(
+                errors[alpha == level], dfs[alpha == level], float(level)
+            )
         frame.loc[~np.isfinite(frame["df"]), "df"] = np.nan
         for name in KEYS:
             frame[name] = frame[name].astype("string")

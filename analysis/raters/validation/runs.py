@@ -12,13 +12,13 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
-from ...numerics.significance import bonett_price, discordance, mid_p, two_one_sided
+from ...numerics.significance import Discordance, bonett_price, discordance, mid_p, two_one_sided
 from ...numerics.types import Codes, Floats
 from .bounded import Bounded, Flags, difference, n_clusters, share
-from .coding import Coded, Given, coded, counts_of, gold_of
+from .coding import Coded, Given, coded, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, refuse_no_overlap
-from .labels import ALPHA, headline_of, weights_of, with_people
+from .labels import ALPHA, Estimated, headline_of, weights_of, with_people
 from .pairing import ITEM, paired
 from .ratings import icc, mean_of, people_mean
 from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
@@ -109,7 +109,7 @@ def compare_runs(
     if names[0] == names[1]:
         names = (f"{names[0]} (first)", f"{names[1]} (second)")
     judges = (judge, judge) if isinstance(judge, str) else judge
-    people, groups = _names(human), _names(by)
+    people, groups = names_of(human), names_of(by)
     others = [*people, *groups, *([cluster] if cluster is not None else [])]
     pairs = paired((first, second), judges, others, id, names)
     unit = cluster if cluster is not None else ITEM if id is not None else None
@@ -131,10 +131,6 @@ def compare_runs(
     }  # fmt: skip
     settings["verdict"] = verdict_of_runs(frame, settings)
     return Validation(frame, "run_comparison", tuple(dict.fromkeys(notes)), settings, extra)
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Coded, list[str]]:
@@ -183,12 +179,7 @@ def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
         found = [with_people(measure, eye[one], people, weights_of(measure, data)) for one in own.judges]
         for which, each in zip("ab", found, strict=True):
             rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(own.cluster, rows.alpha))
-        apart = difference(
-            found[1].estimate - found[0].estimate,
-            found[1].influence - found[0].influence,
-            own.cluster,
-            rows.alpha,
-        )
+        apart = _apart(found[0], found[1], own.cluster, rows.alpha)
         _add(rows, AGREEMENT, f"{measure}_difference", apart, margin)
     gold = gold_of(own)
     for place in classes_first(data):
@@ -198,6 +189,18 @@ def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
                 rows, ERRORS, "recall", (own.judges[0][among] == place, own.judges[1][among] == place),
                 own.cluster[among], margin, label=data.classes[place], family="classes",
             )  # fmt: skip
+
+
+def _apart(one: Estimated, other: Estimated, cluster: Codes, alpha: float) -> Bounded:
+    """Difference of two coefficients; of equal answers, with one discordant cluster on either side."""
+    estimate = other.estimate - one.estimate
+    found = difference(estimate, other.influence - one.influence, cluster, alpha)
+    if estimate or found.std_error > 0 or not np.isfinite(one.scale):
+        return found
+    error, lower, upper = bonett_price(Discordance(0, 0, found.clusters), alpha)
+    return Bounded(
+        0.0, error * one.scale, lower * one.scale, upper * one.scale, found.n, found.clusters, p=1.0
+    )
 
 
 def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None:

@@ -180,8 +180,8 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
         return
     worst = recalls.iloc[int(recalls["estimate"].to_numpy(dtype=float).argmin())]
     yield (
-        f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'row')} that people "
-        f"call so, the judge misses {number(1 - worst['estimate'], 'rate')} "
+        f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'such label')} by "
+        f"people, the judge misses {number(1 - worst['estimate'], 'rate')} "
         f"({number(1 - worst['upper'], 'rate')} to {number(1 - worst['lower'], 'rate')})."
         if np.isfinite(worst["lower"])
         else f"Errors are most frequent on {worst['class']!r}."

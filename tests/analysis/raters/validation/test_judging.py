@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from conjury.analysis.correction import rates
 from conjury.analysis.raters import agreement, alt_test
@@ -181,8 +181,12 @@ def test_a_subgroup_is_compared_with_the_others_and_adjusted() -> None:
     apart = right[bad].mean() - right[~bad].mean()
     difference = row(found, "accuracy_difference[by=x]")
     assert difference["estimate"] == pytest.approx(apart)
-    variance = sum(right[g].var(ddof=0) / g.sum() for g in (bad, ~bad)) * 400 / 399
-    assert difference["std_error"] == pytest.approx(np.sqrt(variance))
+    counts = [part for g in (bad, ~bad) for part in (right[g].sum(), g.sum())]
+    limits = confint_proportions_2indep(*counts, method="newcomb", compare="diff")
+    assert (difference["lower"], difference["upper"]) == pytest.approx(limits)
+    edge = confint_proportions_2indep(*counts, method="newcomb", compare="diff", alpha=difference["p"])
+    assert min(map(abs, edge)) == pytest.approx(0, abs=1e-6)
+    assert "accuracy_difference[by=y]" not in set(found.frame["name"])  # the same test
     assert difference["p_adjusted"] < 0.001
     assert any("For by 'x'" in sentence and "less" in sentence for sentence in found.verdict)
 
