@@ -14,7 +14,7 @@ from scipy.stats import binom
 from conjury.inference.errors import counted
 
 from ..figures import has_figure
-from ..figures.labels import true_minus
+from ..figures.labels import p_text, true_minus
 from ..numerics.significance import adjusted as holm_of
 from ..results import Result
 from .judged import NotApplicableError
@@ -237,7 +237,7 @@ def exceeds(count: int, of: int, share: float, level: float = 0.05) -> bool:
 
 def said_p(p: float) -> str:
     """Write a p value."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return f"p {p_text(p)}"
 
 
 def groups(n: int) -> str:

@@ -42,6 +42,11 @@ def level_of(settings: Mapping[str, Any]) -> str:
     return level_at(float(settings.get("alpha") or 0.05))
 
 
+def p_text(p: float) -> str:
+    """A p value after its name, with three decimals."""
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
 class Labels:
     """Labels of features and levels, with words made from the identifiers where none is given."""
 

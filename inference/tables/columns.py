@@ -7,6 +7,7 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -304,3 +305,14 @@ _COERCERS: dict[str, Callable[[Column[Any], str], Column[Any]]] = {
     "id": lambda values, source: values if pd.api.types.is_integer_dtype(values.dtype) else as_text(values),
     "free": lambda values, source: values,
 }
+
+
+def json_value(value: Any) -> Any:
+    """A cell as JSON has it: numbers of numpy as those of Python, None for what is missing or not finite."""
+    if value is None or value is pd.NA:
+        return None
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if isinstance(value, bool | int | str) else str(value)

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import counted
+from conjury.inference.tables.columns import json_value
 
 from ..rates import ANY, ERROR, of_battery, rate_of, stated
 from ..registry import SEVERITY, Check, Verdict
@@ -97,23 +98,13 @@ def evidence(check: Check, most: int) -> tuple[list[dict[str, Any]], int]:
     if check.rows is None:
         return [], 0
     first = check.rows.head(most)
-    rows = [{str(k): _plain(v) for k, v in row.items() if not _empty(v)} for row in first.to_dict("records")]
+    cells = first.to_dict("records")
+    rows = [{str(k): json_value(v) for k, v in row.items() if not _empty(v)} for row in cells]
     return rows, len(check.rows)
 
 
 def _empty(value: Any) -> bool:
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
-    return value if isinstance(value, bool | int) else str(value)
 
 
 def record(findings: Findings) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...figures.labels import level_of, true_minus
+from ...figures.labels import level_of, p_text, true_minus
 from .rows import ERRORS, RATES, SUBGROUPS, row_of
 
 IN_WORDS = {
@@ -212,11 +212,6 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
             f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere (difference "
             f"{interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
         )
-
-
-def p_text(p: float) -> str:
-    """A p value with three decimals."""
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def _replacement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....figures.labels import words
+from conjury.inference.tables.columns import json_value
+
+from ....figures.labels import p_text, words
 from ..gates import Outcome
 from ..judging import Validation
 from ..rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
-from ..verdict import Row, interval, number, p_text
+from ..verdict import Row, interval, number
 
 FORMAT = 1  # of the record
 HEADINGS = {
@@ -232,7 +234,7 @@ def record(report: Report) -> dict[str, Any]:
                 "name": one.gate.name,
                 "limit": one.gate.limit,
                 "bound": one.gate.bound,
-                "value": _plain(one.value),
+                "value": json_value(one.value),
                 "passes": one.passes,
             }
             for one in report.outcomes
@@ -246,19 +248,9 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows without empty cells, as JSON has them."""
     rows = []
     for row in frame.astype(object).to_dict("records"):
-        plain = {str(key): _plain(value) for key, value in row.items()}
+        plain = {str(key): json_value(value) for key, value in row.items()}
         rows.append({key: value for key, value in plain.items() if value is not None and value != ""})
     return rows
-
-
-def _plain(value: Any) -> Any:
-    if value is None or value is pd.NA:
-        return None
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if isinstance(value, bool | int | str) else str(value)
 
 
 def to_json(report: Report) -> str:
