@@ -25,7 +25,7 @@ cj_freqs <- function(
   layout <- layout_of(
     rows, features_on_the_right(formula), feature_order, feature_labels, match.arg(level_order)
   )
-  weight <- if (is.null(weights)) rep(1, nrow(rows)) else rows[[names_in(weights)[1L]]]
+  weight <- weights_of(rows, weights)
   tables <- lapply(layout$order, function(feature) {
     levels <- layout$levels[[feature]]
     shown <- factor(rows[[feature]], levels = levels)
@@ -46,7 +46,7 @@ cj_freqs <- function(
 cj_props <- function(data, formula, id = NULL, weights = NULL, margin = NULL) {
   rows <- rows_of(data)
   features <- features_on_the_right(formula)
-  weight <- if (is.null(weights)) rep(1, nrow(rows)) else rows[[names_in(weights)[1L]]]
+  weight <- weights_of(rows, weights)
   frame <- as.data.frame(
     sapply(features, function(name) unordered_factor(rows[[name]], name), simplify = FALSE), optional = TRUE
   )
@@ -105,6 +105,14 @@ cj_anova <- function(data, formula, id = NULL, weights = NULL, by, family = "gau
   each <- stats::update(pooled, stats::as.formula(paste(". ~ (.) *", backquoted(by))))
   fit <- function(formula) stats::glm(formula, data = rows, family = model_family(family))
   stats::anova(fit(pooled), fit(each), test = "F")
+}
+
+#' The column of weights, or ones where none are asked for
+#' @noRd
+weights_of <- function(rows, weights) {
+  name <- names_in(weights)[1L]
+  require_columns(rows, name)
+  if (is.na(name)) rep(1, nrow(rows)) else rows[[name]]
 }
 
 features_on_the_right <- function(formula) all.vars(formula[[length(formula)]])

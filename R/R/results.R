@@ -8,8 +8,9 @@
 #'
 #' @param path A file ending in .csv, .csv.gz or .parquet.
 #' @param reader Who reads Parquet: "nanoparquet", "arrow", "conjury", or the first of them that is there.
-#' @return A data frame; columns with levels are factors. Text that looks like numbers becomes numbers, unless
-#'   it has leading zeros; `True` and `False` become logical.
+#' @return A data frame; columns with levels are factors. A column of numbers becomes numeric, unless one has
+#'   leading zeros or is a whole number with more digits than R can represent; `NA` is missing there. A column of
+#'   `True` and `False` becomes logical. Any other column stays text, in which only an empty cell is missing.
 #' @examples
 #' choices <- read_data(system.file("extdata", "hotel.csv", package = "conjury"))
 #' levels(choices$price)
@@ -46,11 +47,21 @@ read_csv <- function(path) {
   with_levels(text, lapply(levels, function(found) list(levels = found)))
 }
 
+# R itself reads `1e` and `0x1F` as numbers, too
+NUMBER <- "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(Inf|inf)$|^(NaN|nan)$"
+
 #' Text as numbers or logical values, where that loses nothing
+#'
+#' Whole numbers that a double cannot contain stay text; decimals are read to the nearest double, since those of
+#' results have 17 digits.
 #' @noRd
 plain_values <- function(text) {
-  if (any(grepl("^[+-]?0[0-9]", text))) return(text)
-  if (all(text %in% c("True", "False", NA)) && !all(is.na(text))) return(text == "True")
+  if (all(is.na(text))) return(NA[seq_along(text)])
+  if (all(text %in% c("True", "False", NA))) return(text == "True")
+  present <- trimws(text[!text %in% c(NA, "NA")])
+  if (!length(present) || any(grepl("^[+-]?0[0-9]", present)) || !all(grepl(NUMBER, present))) return(text)
+  whole <- grep("^[+-]?[0-9]+$", present, value = TRUE)
+  if (length(whole) && is.character(utils::type.convert(whole, as.is = TRUE, numerals = "no.loss"))) return(text)
   utils::type.convert(text, as.is = TRUE, na.strings = c("", "NA"))
 }
 

@@ -209,15 +209,19 @@ request <- function(
   weights <- names_in(weights)[1L]
   features <- features_of(formula)
   rows <- rows_of(data)
-  for (name in stats::na.omit(c(outcome_of(formula), features, id, weights))) {
-    if (is.null(rows[[name]])) stop(sprintf("the data have no column '%s'", name), call. = FALSE)
-  }
+  require_columns(rows, c(outcome_of(formula), features, id, weights))
   layout <- layout_of(rows, features, feature_order, feature_labels, match.arg(level_order, c("ascending", "descending")))
   kept <- without_repeats(data, c(all.vars(formula), id, by))
   c(layout, list(
     data = kept, formula = formula, id = if (!is.na(id)) id, weights = if (!is.na(weights)) weights, by = by,
     alpha = alpha, h0 = h0, family = family
   ))
+}
+
+require_columns <- function(rows, names) {
+  for (name in stats::na.omit(names)) {
+    if (is.null(rows[[name]])) stop(sprintf("the data have no column '%s'", name), call. = FALSE)
+  }
 }
 
 names_in <- function(formula) if (is.null(formula)) character() else all.vars(formula)
@@ -239,8 +243,8 @@ without_group <- function(formula, by) {
 #' @noRd
 with_groups <- function(data, names) {
   rows <- rows_of(data)
+  require_columns(rows, names)
   for (name in names) {
-    if (is.null(rows[[name]])) stop(sprintf("the data have no column '%s'", name), call. = FALSE)
     if (!is.factor(rows[[name]])) rows[[name]] <- factor(rows[[name]])
     rows[[name]] <- droplevels(factor(rows[[name]], levels = levels(rows[[name]]), ordered = FALSE))
   }

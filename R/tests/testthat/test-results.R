@@ -15,6 +15,41 @@ test_that("level order comes from the file beside a CSV, and text stays text", {
   expect_error(read_data(shipped("hotel.levels.json")), "tables are files that end in")
 })
 
+read_lines <- function(...) {
+  file <- tempfile(fileext = ".csv")
+  writeLines(c(...), file)
+  read_data(file)
+}
+
+test_that("long whole numbers stay text, so that different ids stay different", {
+  ids <- c("1234567890123456781", "1234567890123456782", "1234567890123456783")
+  read <- read_lines("item_id,estimate,count", paste0(ids, c(",0.30000000000000004,1", ",1e-05,9007199254740991", ",NA,")))
+  expect_identical(read$item_id, ids)
+  expect_identical(read$estimate, c(0.1 + 0.2, 1e-05, NA))
+  expect_identical(read$count, c(1, 2^53 - 1, NA))
+  expect_identical(read_lines("id,x", "9007199254740993,1", "1.5,2")$id, c("9007199254740993", "1.5"))
+})
+
+test_that("only columns of True and False become logical, and text that R alone reads as a number stays text", {
+  read <- read_lines("a,b,c,d,e,f", "T,TRUE,True,1e,0x1F,", "F,FALSE,,2e,0x2F,")
+  expect_identical(read$a, c("T", "F"))
+  expect_identical(read$b, c("TRUE", "FALSE"))
+  expect_identical(read$c, c(TRUE, NA))
+  expect_identical(read$d, c("1e", "2e"))
+  expect_identical(read$e, c("0x1F", "0x2F"))
+  expect_identical(read$f, c(NA, NA))
+})
+
+test_that("NA in text is text, quoted or not, and a missing value between numbers", {
+  read <- read_lines("country,other,x,only", "NA,\"NA\",NA,NA", "DE,DE,2,NA", ",,,NA")
+  for (text in read[c("country", "other")]) { # waldo takes NA and "NA" for the same
+    expect_identical(is.na(text), c(FALSE, FALSE, TRUE))
+    expect_identical(text[1:2], c("NA", "DE"))
+  }
+  expect_identical(read$x, c(NA, 2L, NA))
+  expect_identical(read$only, c("NA", "NA", "NA"))
+})
+
 test_that("Parquet has the rows and level order of the CSV, by the program", {
   by_the_program()
   expect_equal(read_data(shipped("hotel.parquet"), "conjury"), hotel())

@@ -80,6 +80,15 @@ test_that("proportions, the table of features and the analysis of variance are c
   expect_equal(unlist(found), unlist(made_by_cregg("cj_anova_position")), tolerance = 1e-10, ignore_attr = TRUE)
 })
 
+test_that("counts and shares with a column of weights that is not there are refused, as effects are", {
+  posts <- small_posts()
+  for (verb in list(cj_freqs, cj_props)) {
+    expect_error(verb(posts, ~ tone + topic, weights = ~nosuch), "the data have no column 'nosuch'")
+  }
+  weighted <- cj_props(posts, ~tone, weights = ~weight)$Proportion
+  expect_equal(weighted, as.vector(tapply(posts$weight, posts$tone, sum)) / sum(posts$weight))
+})
+
 test_that("restricted effects are ours, not cregg's: full intervals and shared partners", {
   posts <- posts_of_the_checkout()
   ours <- amce(posts, restricted, id = ~respondent)
