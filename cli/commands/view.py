@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError, require_installed
+from conjury.inference.panel.view import LIMIT, MOST
 
 from ..options import SERVER, at_most, grouped
 from ..printing import console
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 EVIDENCE = "_evidence"
 CHECKED = "checked_"  # begins the names of tables of `conjury check --out`
-MOST = 10_000
 NEEDED = (
     "conjury view needs {missing} to serve pages, which is not installed; run "
     "`pip install 'conjury[panel]'`, or write a file with --html FILE."
@@ -60,8 +60,8 @@ class Viewing:
         Path | None, typer.Option("--html", help="Write one HTML file instead of serving pages.")
     ] = None
     most: Annotated[
-        int, typer.Option(min=1, help="With --html: most transcripts.", callback=at_most(MOST))
-    ] = 1_000
+        int, typer.Option(min=1, help="With --html: most transcripts.", callback=at_most(LIMIT))
+    ] = MOST
     label: Annotated[
         str | None, typer.Option(metavar="NAME", help="Label blind under this name; goes on where it ended.")
     ] = None

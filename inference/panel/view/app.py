@@ -40,7 +40,7 @@ from .rendering import (
     address_of_query,
     english,
     filter_choices,
-    static_address,
+    served_address,
     view_environment,
 )
 from .transcripts import Transcripts
@@ -141,7 +141,7 @@ class Pages:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        environment = view_environment(static_address, medium_address)
+        environment = view_environment(served_address, medium_address)
         self.renderer = Renderer(Transcripts(self.collection), environment)
         self._choices = filter_choices(self.collection)
 

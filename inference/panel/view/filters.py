@@ -17,7 +17,6 @@ from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Choice
 from ...study.models import ItemStudy, Study
 from ...tables.columns import as_text
-from ...tables.files import read_table
 from ...tables.schema import POSITIONS, STATUSES
 from .answers import Answers, Mask, Numbers
 from .marks import MARKS, marks_of
@@ -26,7 +25,13 @@ from .sources import Sources
 NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text")
 KINDS = {"people": "human", "models": "model"}  # judges as a group
 ORDERS = ("asked", "judge", "task", "value", "length", "seconds")
-APART = "\x1f"
+APART = "\x1f"  # between texts that are joined
+NAMED = {  # columns by which evidence names answers, where answers have another name for them
+    "judge": "judge_id",
+    "prompt": "prompt_id",
+    "request_key": "key",
+    **dict.fromkeys(("task_id", "pair_id", "item_id"), "subject"),
+}
 FEW = 30  # values of a column of items that can be chosen
 Filter = tuple[str, str]
 
@@ -100,12 +105,9 @@ class Collection:
                 named[str(name)] = {value: labels.get(str(name), {}).get(value, value) for value in values}
         return named
 
-    @cached_property
+    @property
     def _items(self) -> pd.DataFrame | None:
-        if not isinstance(self.study, ItemStudy):
-            return None
-        path = self.study.folder / self.study.items
-        return read_table(path, "items") if path.is_file() else None
+        return self.sources.items
 
     def numbers(self, query: Query) -> Numbers:
         """Numbers of the answers that a query selects, in its order."""

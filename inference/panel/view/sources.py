@@ -29,10 +29,11 @@ PAIRS = ("task_id", "position", "profile_id", "repeat", "repeat_of")  # columns 
 
 @dataclass(frozen=True)
 class Tables:
-    """Responses and judgments of one folder, either of which may be absent."""
+    """Responses and judgments of one folder, either of which may be absent, and who labelled them if any."""
 
     responses: pd.DataFrame | None
     judgments: pd.DataFrame | None
+    labeller: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,20 @@ class Sources:
     runs: tuple[Run, ...]
     study: Study | ItemStudy | None
     notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def items(self) -> pd.DataFrame | None:
+        """Items of the study, where it has some and their table is there."""
+        if not isinstance(self.study, ItemStudy):
+            return None
+        path = self.study.folder / self.study.items
+        return read_table(path, "items") if path.is_file() else None
+
+    def judges_besides(self, labeller: str) -> set[str]:
+        """Judges of all tables but those that a person wrote by labelling."""
+        others = [one for run in self.runs for one in run.tables if one.labeller != labeller]
+        tables = [table for one in others for table in (one.responses, one.judgments) if table is not None]
+        return {str(name) for table in tables if "judge_id" in table for name in table["judge_id"].unique()}
 
     def close(self) -> None:
         """Close all ledgers."""
@@ -198,7 +213,9 @@ def read_answers(folder: Path) -> Tables:
             needed = [column for column, one in fields_of(name).items() if one.required]
             require_columns(frame, needed, str(path))
             found[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
-    return Tables(found["responses"], found["judgments"])
+    place = folder.resolve()
+    labeller = place.name if place.parent.name == LABELS else ""
+    return Tables(found["responses"], found["judgments"], labeller)
 
 
 def _find_study(name: str, root: Path) -> Study | ItemStudy | None:

@@ -133,7 +133,7 @@ class Transcripts:
 
     def __init__(self, collection: Collection) -> None:
         self.collection, study = collection, collection.study
-        self.contents = Contents(collection.sources.runs, study)
+        self.contents = Contents(collection.sources)
         self._judges = {} if study is None else study.judge_labels
         self._prompts = {} if study is None else study.prompt_labels
         self._words: dict[str, str] = {}
