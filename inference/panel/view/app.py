@@ -254,7 +254,8 @@ class Pages:
     def _query(self, request: Request) -> Query:
         """Filters and order of an address; those of the command where it has none."""
         given = request.query_params
-        named = tuple((name, given[name][:1000]) for name in NAMES if given.get(name))
+        fields = [(name, value[:1000]) for name, value in given.multi_items() if name in NAMES and value]
+        named = tuple(dict.fromkeys(fields))
         order = given.get("order", ORDERS[0])
         return Query(named, order if order in ORDERS else ORDERS[0], given.get("descending") == "yes")
 

@@ -54,9 +54,9 @@ class Query:
     order: str = ORDERS[0]
     descending: bool = False
 
-    def value(self, name: str) -> str:
-        """Value of a filter, empty where it is not set."""
-        return dict(self.filters).get(name, "")
+    def values(self, name: str) -> list[str]:
+        """Values of a filter, all of which have to hold."""
+        return [value for one, value in self.filters if one == name]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
@@ -229,3 +232,19 @@ def test_a_name_that_is_nothing_and_two_studies_are_refused(town_files, picture_
         open_sources(["nowhere"])
     with pytest.raises(InputError, match="belongs to the study posts, not to towns"):
         open_sources([str(picture_files[1])], str(town_files[0] / "study.yaml"))
+
+
+def test_filters_of_an_address_combine_also_where_a_name_is_repeated(town_collection, town_client) -> None:
+    for filters, address in (
+        (("size=large", "place=coast"), "level=size%3Dlarge&level=place%3Dcoast"),
+        (("judges", "flips"), "mark=judges&mark=flips"),
+        (("judge=models", "judge=human_0001"), "judge=models&judge=human_0001"),
+    ):
+        wanted = len(selected(town_collection, *filters))
+        assert wanted < min(len(selected(town_collection, one)) for one in filters)
+        html = town_client.get(f"/?{address}").text
+        assert f">{wanted} answers of" in html
+        again = [value for value in re.findall(r'value="([^"]*)" selected', html) if value != "asked"]
+        assert again == [value for _, value in parse_qsl(address)]
+        if wanted:
+            assert f"/?{address}".replace("&", "&amp;").removeprefix("/") in html
