@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,9 +82,12 @@ def view(runs: Runs, viewing: Viewing) -> None:
 
     sources = open_sources(runs, viewing.study)
     try:
-        folders = viewing.checks or [run.root for run in sources.runs]
-        fired = tuple(one for folder in folders for one in _fired(folder, named=bool(viewing.checks)))
-        collection = Collection(sources, gather(sources.runs), fired)
+        roots = [run.root.resolve() for run in sources.runs]
+        if viewing.checks:
+            fired = [one for folder in viewing.checks for one in _fired(folder, _run_of(folder, roots), True)]
+        else:
+            fired = [one for run, root in enumerate(roots) for one in _fired(root, run, False)]
+        collection = Collection(sources, gather(sources.runs), tuple(fired))
         filters = read_filters(viewing.filter or (), collection)
         if viewing.html is not None:
             from conjury.inference.panel.view.one_file import sentence, write_file
@@ -108,8 +111,15 @@ def view(runs: Runs, viewing: Viewing) -> None:
         sources.close()
 
 
-def _fired(folder: Path, named: bool) -> Iterator[Fired]:
-    """Yield the checks with evidence in a results folder, or in one below the folder of a run."""
+def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:
+    """Number of the run in whose folder a results folder is; None where it is in none or several."""
+    place = folder.resolve()
+    found = [number for number, root in enumerate(roots) if place.is_relative_to(root)]
+    return found[0] if len(found) == 1 else None
+
+
+def _fired(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
+    """Yield the checks of a run with evidence in a results folder, or in one below the folder of the run."""
     from conjury.inference.panel.view.filters import Fired
     from conjury.inference.tables.files import read_table
 
@@ -126,4 +136,4 @@ def _fired(folder: Path, named: bool) -> Iterator[Fired]:
             path = battery.with_name(f"{CHECKED}{record['name']}{EVIDENCE}.parquet")
             if path.is_file():
                 code, title, finding = (str(record[name]) for name in ("code", "title", "finding"))
-                yield Fired(code, title, finding, read_table(path))
+                yield Fired(code, title, finding, read_table(path), run)

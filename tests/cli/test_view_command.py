@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from made_up_view import hidden, town_run
 
+from conjury.cli.commands.view import _fired, _run_of
 from conjury.inference.tables import write_table
 
 
@@ -47,6 +48,19 @@ def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files,
     assert "CJ317 Error texts." in Path("x.html").read_text(encoding="utf-8")
     ran("view", str(run), *named, "--checks", str(run / "checked"), "--filter", "check=CJ317")
     assert "there are no checks in it" in refused("view", str(run), *named, "--checks", str(tmp_path))
+
+
+def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_all(tmp_path) -> None:
+    roots = [tmp_path / "one", tmp_path / "two", tmp_path / "two"]
+    assert _run_of(tmp_path / "one" / "checked", roots) == 0
+    assert _run_of(tmp_path / "two" / "checked", roots) is None
+    assert _run_of(tmp_path / "onetwo", roots) is None
+    rows = pd.DataFrame({"task_id": ["pair_1"]})
+    battery = {"code": "CJ317", "name": "error_texts", "title": "Error texts", "finding": "Some."}
+    tables = tmp_path / "one" / "checked" / "tables"
+    write_table(pd.DataFrame([battery]), tables / "battery.parquet")
+    write_table(rows, tables / "checked_error_texts_evidence.parquet")
+    assert [(one.code, one.run) for one in _fired(tmp_path / "one", 0, False)] == [("CJ317", 0)]
 
 
 def test_bad_input_is_one_sentence(refused, files) -> None:

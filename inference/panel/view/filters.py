@@ -38,12 +38,13 @@ Filter = tuple[str, str]
 
 @dataclass(frozen=True)
 class Fired:
-    """A check that alarmed: its code, title and finding, and the rows that are its evidence."""
+    """A check that alarmed: its code, title and finding, the rows of its evidence, and their run if known."""
 
     code: str
     title: str
     finding: str
     rows: pd.DataFrame
+    run: int | None = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,16 @@ class Collection:
     @cached_property
     def checks(self) -> dict[str, Mask]:
         """Which answers are evidence of each check, by its code; checks without such answers are absent."""
-        found = {one.code: evidence_mask(self.answers, one.rows) for one in self.fired}
-        return {code: mask for code, mask in found.items() if mask.any()}
+        found: dict[str, Mask] = {}
+        for one, mask in zip(self.fired, self.evidence, strict=True):
+            if mask.any():
+                found[one.code] = found[one.code] | mask if one.code in found else mask
+        return found
+
+    @cached_property
+    def evidence(self) -> list[Mask]:
+        """Which answers are evidence of each result of ``fired``."""
+        return [evidence_mask(self.answers, one.rows, one.run) for one in self.fired]
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -233,21 +242,27 @@ def _any_contains(table: pd.DataFrame, text: str) -> Mask:
     return mask
 
 
-def evidence_mask(answers: Answers, rows: pd.DataFrame) -> Mask:
-    """Which answers the evidence of a check names, by all columns that name an answer, shape (answers,)."""
-    named = {"judge": "judge_id", "prompt": "prompt_id", "request_key": "key"}
-    named |= dict.fromkeys(("pair_id", "task_id", "item_id"), "subject")
-    columns = {named.get(str(name), str(name)): as_text(rows[name]) for name in rows}
-    keys = [name for name in ("key", "subject", "judge_id", "prompt_id", "sample") if name in columns]
-    if not {"key", "subject"} & set(keys):
-        return np.zeros(len(answers), dtype=bool)
-    keys = [name for name in keys if columns[name].notna().all()]
-    ours, theirs = (_joined([columns[name] for name in keys]) for columns in (_texts(answers, keys), columns))
-    return np.asarray(ours.isin(theirs.unique()).to_numpy(dtype=bool))
+def evidence_mask(answers: Answers, rows: pd.DataFrame, run: int | None = None) -> Mask:
+    """Which answers the evidence of a check names, those of one run or of all, shape (answers,).
 
-
-def _texts(answers: Answers, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
-    return {name: as_text(answers.frame[name]) for name in names}
+    A row names answers by all values that it has; one without a task and without a key names none.
+    """
+    theirs: dict[str, pd.Series[Any]] = {}
+    for name in rows:
+        column, own = as_text(rows[name]), NAMED.get(str(name), str(name))
+        theirs[own] = theirs[own].fillna(column) if own in theirs else column
+    keys = [name for name in ("key", "subject", "judge_id", "prompt_id", "sample") if name in theirs]
+    ours = {name: as_text(answers.frame[name]) for name in keys}
+    stated = np.zeros(len(rows), dtype=np.int64)  # bits of the keys that each row has
+    for bit, name in enumerate(keys):
+        stated |= theirs[name].notna().to_numpy(dtype=np.int64) << bit
+    mask = np.zeros(len(answers), dtype=bool)
+    for bits in np.unique(stated):
+        names = [name for bit, name in enumerate(keys) if bits >> bit & 1]
+        if "key" in names or "subject" in names:
+            wanted = _joined([theirs[name][stated == bits] for name in names])
+            mask |= _joined([ours[name] for name in names]).isin(wanted.unique()).to_numpy(dtype=bool)
+    return mask if run is None else mask & (answers.frame["run"] == run).to_numpy()
 
 
 def _joined(columns: Sequence[pd.Series[Any]]) -> pd.Series[Any]:

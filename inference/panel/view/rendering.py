@@ -102,13 +102,13 @@ def filter_choices(collection: Collection) -> list[Choices]:
     )
     models = frame["judge_id"][(frame["judge_kind"] != "human").to_numpy()].unique()
     kinds = [(kind, f"All {kind}") for kind, name in KINDS.items() if (frame["judge_kind"] == name).any()]
-    fired = [one for one in collection.fired if one.code in collection.checks]
+    fired = {one.code: one.title for one in collection.fired if one.code in collection.checks}
     plain: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "judge": ("Judge", [*kinds, *((one, judges.get(one, one)) for one in models)]),
         "prompt": ("Prompt", [(one, prompts.get(one, one)) for one in frame["prompt_id"].unique() if one]),
         "status": ("Status", [(one, one) for bit, one in enumerate(STATUSES) if (statuses >> bit & 1).any()]),
         "mark": ("Mark", [(name, MARKS[name]) for name, mask in collection.marks.items() if mask.any()]),
-        "check": ("Check", [(one.code, f"{one.code} {one.title}") for one in fired]),
+        "check": ("Check", [(code, f"{code} {title}") for code, title in fired.items()]),
     }
     found = [Choices(name, label, [("", options)]) for name, (label, options) in plain.items() if options]
     levels = [

@@ -206,8 +206,8 @@ class Transcripts:
             unlisted,
             tuple(
                 (one.code, one.title, one.finding)
-                for one in collection.fired
-                if one.code in collection.checks and collection.checks[one.code][number]
+                for one, mask in zip(collection.fired, collection.evidence, strict=True)
+                if mask[number]
             ),
             note,
         )

@@ -12,11 +12,15 @@ import pandas as pd
 import pytest
 from made_up_view import TEXTS, collection_of
 
+from conjury.analysis.pipeline.checking import MOST_ROWS
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.panel.view.filters import Fired, Query, evidence_mask, read_filters
+from conjury.inference.panel.view.rendering import filter_choices
 from conjury.inference.panel.view.sources import open_sources
 from conjury.inference.panel.view.transcripts import Transcripts
+
+ROOT = Path(__file__).parents[3]
 
 
 def selected(collection, *filters: str, order: str = "asked", descending: bool = False) -> pd.DataFrame:
@@ -100,6 +104,62 @@ def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> 
     assert not evidence_mask(collection.answers, rows.assign(task_id="another")).any()
 
 
+def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(town_files) -> None:
+    keys = collection_of(*town_files).answers.frame["key"].iloc[[0, 3]].tolist()
+    fired = [
+        Fired("CJ999", "Made up", finding, pd.DataFrame({"request_key": [key]}))
+        for finding, key in zip(("First.", "Second."), keys, strict=True)
+    ]
+    collection = collection_of(*town_files, fired=fired)
+    assert selected(collection, "check=CJ999")["key"].tolist() == keys
+    transcripts = Transcripts(collection)
+    assert [one[2] for number in (0, 3) for one in transcripts.of(number).checks] == ["First.", "Second."]
+    checks = next(one for one in filter_choices(collection) if one.name == "check")
+    assert checks.options[0][1] == [("CJ999", "CJ999 Made up")]
+
+
+def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_files, other_files) -> None:
+    runs = (*town_files, other_files[1])
+    frame = collection_of(*runs).answers.frame
+    name = (set(frame["subject"][frame["run"] == 0]) & set(frame["subject"][frame["run"] == 1])).pop()
+    rows = pd.DataFrame({"task_id": [name]})
+    for run in (0, 1):
+        collection = collection_of(*runs, fired=[Fired("CJ999", "Made up", "One task.", rows, run)])
+        found = selected(collection, "check=CJ999")
+        assert (
+            found["key"].tolist() == frame["key"][(frame["subject"] == name) & (frame["run"] == run)].tolist()
+        )
+    assert set(frame["run"][evidence_mask(collection.answers, rows)]) == {0, 1}
+
+
+def test_a_row_of_evidence_names_answers_by_the_values_that_it_has(town_collection) -> None:
+    answers = town_collection.answers
+    frame = answers.frame
+    human = frame[frame["judge_kind"] == "human"].iloc[0]
+    model = frame[(frame["judge_kind"] == "model") & (frame["subject"] != human["subject"])].iloc[0]
+    rows = pd.DataFrame(
+        {
+            "judge_id": [model["judge_id"], human["judge_id"], "other"],
+            "prompt_id": [model["prompt_id"], None, "plain"],
+            "item_id": [None, human["subject"], None],
+            "task_id": [model["subject"], None, None],
+        }
+    )
+    wanted = np.zeros(len(answers), dtype=bool)
+    for one in (model, human):
+        names = ["judge_id", "prompt_id", "subject"]
+        wanted |= (frame[names] == one[names]).all(axis=1).to_numpy(dtype=bool)
+    assert evidence_mask(answers, rows).tolist() == wanted.tolist()
+    assert not evidence_mask(answers, rows.iloc[2:]).any()
+    assert not evidence_mask(answers, rows.iloc[:0]).any()
+    assert not evidence_mask(answers, rows[["judge_id"]]).any()
+
+
+def test_the_page_of_docs_states_how_many_rows_of_evidence_are_kept() -> None:
+    text = (ROOT / "docs" / "viewing.md").read_text(encoding="utf-8")
+    assert f"among the first {MOST_ROWS:,} rows of evidence" in text
+
+
 def test_a_transcript_has_the_messages_that_the_ledger_has_and_the_answer_as_received(
     town_files, town_collection
 ) -> None:
@@ -169,11 +229,9 @@ def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files,
     assert one.judgments
 
 
-def test_runs_with_different_designs_keep_their_tasks_apart(town_files, tmp_path) -> None:
-    from made_up_view import town_run
-
+def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_files) -> None:
     study, run = town_files
-    _, other = town_run(tmp_path, pairs=8)
+    _, other = other_files
     both = collection_of(study, run, other)
     twice = collection_of(study, run, run)
     assert len(twice.answers) == len(collection_of(study, run).answers)
