@@ -116,8 +116,8 @@ def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
     named : sequence of str
         Folders of runs or of people's tables; or a study (its name or file), which means its usual run.
     study : str, optional
-        The study. By default the one that a run names, if it ships, or a ``study.yaml`` of this name in the
-        present folder, in that of the run, or in the two above it.
+        The study. By default the one that a run names: a ``study.yaml`` of this name in the present folder,
+        in that of the run, or in the two above it, else the one of this name that ships.
 
     Raises
     ------
@@ -161,8 +161,12 @@ def _folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
             path = path / STUDY_FILE
         else:
             return path, None
-    if path.suffix.lower() in (".yaml", ".yml") or (name in list_studies() and not path.exists()):
-        study = _two_kinds(load_any_study(path if path.is_file() else name))
+    study = None
+    if path.suffix.lower() in (".yaml", ".yml"):
+        study = _two_kinds(load_any_study(path))
+    elif not path.exists():
+        study = _find_study(name, Path("runs") / name)
+    if study is not None:
         return Path("runs") / study.name, study
     raise InputError(
         f"{name}: there is no such folder or study; name the folder of a run, such as runs/STUDY."
@@ -181,7 +185,7 @@ def _two_kinds(study: AnyStudy) -> Study | ItemStudy:
 def _same(before: Study | ItemStudy | None, study: Study | ItemStudy) -> Study | ItemStudy:
     if before is not None and before.name != study.name:
         raise InputError(f"{before.name} and {study.name} are two studies; name runs of one study.")
-    return study
+    return before or study
 
 
 def _run(folder: Path) -> tuple[Run, str]:
@@ -219,9 +223,7 @@ def read_answers(folder: Path) -> Tables:
 
 
 def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
-    """Find the study file of a run: one that ships, or near the run."""
-    if name in list_studies():
-        return _two_kinds(load_any_study(name))
+    """Find the study file of a run: one near the run, else one that ships."""
     for path in _candidates(root):
         try:
             study = load_any_study(path)
@@ -229,7 +231,7 @@ def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
             continue
         if study.name == name:
             return _two_kinds(study)
-    return None
+    return _two_kinds(load_any_study(name)) if name in list_studies() else None
 
 
 def _candidates(root: Path) -> Iterator[Path]:

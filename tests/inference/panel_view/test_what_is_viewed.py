@@ -269,6 +269,25 @@ def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path
     assert sources.study.name == "towns"
 
 
+def test_a_study_of_a_folder_comes_before_one_of_its_name_that_ships(
+    town_files, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "runs" / "moderation"
+    run.mkdir(parents=True)
+    responses = pd.read_parquet(town_files[1] / "responses.parquet")
+    responses.assign(study="moderation").to_parquet(run / "responses.parquet")
+    for path in town_files[0].iterdir():
+        shutil.copy(path, tmp_path)
+    own = (tmp_path / "study.yaml").read_text(encoding="utf-8").replace("name: towns", "name: moderation")
+    (tmp_path / "study.yaml").write_text(own, encoding="utf-8")
+    assert open_sources(["runs/moderation"]).study.title == "Which town to visit?"
+    assert open_sources(["moderation"]).study.title == "Which town to visit?"
+    assert open_sources(["moderation"], "moderation").study.title != "Which town to visit?"
+    (tmp_path / "study.yaml").unlink()
+    assert open_sources(["moderation"]).study.title != "Which town to visit?"
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
