@@ -73,6 +73,7 @@ def test_bad_input_is_one_sentence(refused, files) -> None:
         (("view", str(run), *named, "--html", "y.html", "--label", "a"), "omit --html or --label"),
         (("view", str(run), *named, "--label", "a/b"), "a name begins with a letter"),
         (("view", str(run), *named, "--label", "judge"), "the run has a judge of this name"),
+        (("view", str(run), *named, "--label", "human_0001"), "the run has a judge of this name"),
         (("view", str(run), *named, "--html", "y.html", "--most", "20000"), "the limit is 10,000"),
     ):
         assert reason in refused(*arguments)

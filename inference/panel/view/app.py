@@ -29,7 +29,7 @@ from ..web.pages import Answered, Page, task_page
 from ..web.security import BodyLimit, Limits, ProtectedPages, form_token, new_session, read_form
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
-from .answers import Numbers
+from .answers import Mask, Numbers
 from .filters import NAMES, ORDERS, Collection, Filter, Query
 from .labels import Labelling
 from .rendering import (
@@ -222,8 +222,9 @@ class Pages:
     def _own_label(self, request: Request, number: int) -> str:
         """What the person who labels gave as label of the task of an answer; empty where there is none."""
         name = self._person(request)
-        task = str(self.collection.answers.frame["task"].iat[number])
-        label = self._open[name].label_of(task) if name else None
+        if not name or not self._of_labelled(name)[number]:
+            return ""
+        label = self._open[name].label_of(str(self.collection.answers.frame["subject"].iat[number]))
         return "" if label is None else ", ".join(f"{field} {value}" for field, value in label.items())
 
     async def medium(self, request: Request) -> Response:
@@ -265,9 +266,14 @@ class Pages:
         name = self._person(request)
         if not name:
             return numbers, 0
-        done = self._open[name].labelled
-        shown = self.collection.answers.frame["task"].isin(done).to_numpy()
+        shown = self._of_labelled(name)
         return numbers[shown[numbers]], int((~shown).sum())
+
+    def _of_labelled(self, name: str) -> Mask:
+        """Which answers are to tasks that a person has labelled, in all runs with these tasks."""
+        frame = self.collection.answers.frame
+        own = frame["subject"].isin(self._open[name].labelled) & (frame["run"] == 0)
+        return np.asarray(frame["task"].isin(frame["task"][own]).to_numpy(dtype=bool))
 
     # ---- labelling ----
 
@@ -279,7 +285,7 @@ class Pages:
                 numbers = self.collection.numbers(Query(self.filters))
                 chosen = frame.iloc[numbers]
                 own = chosen["subject"][(chosen["run"] == 0).to_numpy()]
-                others = set(frame["judge_id"][(frame["judge_kind"] != "human").to_numpy()])
+                others = self.collection.sources.judges_besides(name)
                 tasks = self.renderer.transcripts.contents.first_tasks(0, own.unique())
                 self._open[name] = Labelling.open(
                     run.root, name, self.collection.study, tasks, self.seed, run.design, others
@@ -381,7 +387,7 @@ class Pages:
 
     def _person(self, request: Request) -> str:
         """Who labels in a session; empty where nobody does."""
-        name = str(request.session.get("label", ""))
+        name = str(request.session.get("label", self.default))
         return name if name in self._open else ""
 
     def _token(self, request: Request) -> str:
