@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -55,12 +55,18 @@ HEADINGS = {
     400: "This address cannot be read",
     403: "This page is out of date",
     404: "There is no such page",
+    405: "This page takes no such request",
     413: "What was sent is too large",
+    415: "What was sent cannot be read",
     500: "Something went wrong",
 }
+AGAIN = "Nothing was changed. Open the page again, and repeat what you did."
 REASONS = {
-    403: "Nothing was changed. Open the page again, and repeat what you did.",
-    500: "Nothing was changed. The terminal in which conjury view runs shows the reason.",
+    403: AGAIN,
+    405: "Nothing was changed. Begin from the list.",
+    413: "Nothing was changed. Send less.",
+    415: AGAIN,
+    500: "The terminal in which conjury view runs shows the reason.",
 }
 
 
@@ -410,17 +416,16 @@ class Pages:
         status = error.status_code if isinstance(error, HTTPException) else 500
         detail = error.detail if isinstance(error, HTTPException) and " " in error.detail else ""
         text = REASONS.get(status) or (detail if detail.endswith(".") else "") or "Correct the address."
-        return self._problem(status, text)
+        return self._problem(status, text, error.headers if isinstance(error, HTTPException) else None)
 
     async def failure(self, request: Request, error: Exception) -> Response:
         """Show a page without anything of the error; the terminal has it."""
         return self._problem(500, REASONS[500])
 
-    def _problem(self, status: int, text: str) -> Response:
-        heading = HEADINGS.get(status, HEADINGS[404] if status < 500 else HEADINGS[500])
-        return HTMLResponse(
-            self.renderer.page("problem.html.j2", heading=heading, text=text), status_code=status
-        )
+    def _problem(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+        heading = HEADINGS.get(status, HEADINGS[400] if status < 500 else HEADINGS[500])
+        html = self.renderer.page("problem.html.j2", heading=heading, text=text)
+        return HTMLResponse(html, status_code=status, headers=headers)
 
 
 def _number(text: str) -> int | None:

@@ -195,7 +195,8 @@ class Collection:
     def _ordered(self, numbers: Numbers, query: Query) -> Numbers:
         if query.order != ORDERS[0]:
             keys = self._sort_keys[query.order][numbers]
-            numbers = numbers[np.argsort(-keys if query.descending else keys, kind="stable")]
+            last = np.where(np.isfinite(keys), -keys if query.descending else keys, np.inf)
+            numbers = numbers[np.argsort(last, kind="stable")]
         elif query.descending:
             numbers = numbers[::-1]
         return numbers
@@ -219,7 +220,7 @@ class Collection:
 
 
 def _ranks(values: pd.Series[Any]) -> Any:
-    """Places of values in order, numbers as numbers; missing ones last."""
+    """Places of values in order, numbers as numbers; of missing ones infinity."""
     codes, unique = pd.factorize(values)
     numbers = pd.to_numeric(pd.Series(unique, dtype="object"), errors="coerce").to_numpy(dtype=float)
     order = np.lexsort((np.asarray(unique, dtype=str), np.where(np.isnan(numbers), np.inf, numbers)))

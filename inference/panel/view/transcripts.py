@@ -292,8 +292,9 @@ class Transcripts:
             for dimension, counter in counts.items()
             for value, n in sorted(counter.items())
         )
-        wanted = [one for one in (*models, *human[:MOST_PEOPLE]) if one != number]
-        unlisted = max(len(human) - MOST_PEOPLE, 0)
+        people = [one for one in human if one != number]
+        wanted = [*(one for one in models if one != number), *people[:MOST_PEOPLE]]
+        unlisted = max(len(people) - MOST_PEOPLE, 0)
         return tallies, tuple(self.listed(one) for one in wanted), unlisted
 
 

@@ -15,6 +15,7 @@ from made_up_view import TEXTS, collection_of
 from conjury.analysis.pipeline.checking import MOST_ROWS
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.panel.view import transcripts
 from conjury.inference.panel.view.filters import Fired, Query, evidence_mask, read_filters
 from conjury.inference.panel.view.rendering import filter_choices
 from conjury.inference.panel.view.sources import open_sources
@@ -75,6 +76,15 @@ def test_orders_sort_and_reversal_reverses_them(town_collection) -> None:
     assert selected(town_collection, order="judge")["judge_id"].is_monotonic_increasing
     forward, back = selected(town_collection), selected(town_collection, descending=True)
     assert forward.index.tolist() == back.index[::-1].tolist()
+
+
+def test_missing_values_come_last_in_both_directions(town_collection) -> None:
+    for descending in (False, True):
+        frame = selected(town_collection, order="value", descending=descending)
+        numbers = frame.index.to_numpy()
+        missing = np.array([town_collection.answers.judgments(n)["value"].isna().all() for n in numbers])
+        assert missing.any()
+        assert (np.diff(missing.astype(int)) >= 0).all()
 
 
 def test_a_filter_that_no_answer_can_pass_is_refused_with_those_that_can(town_collection) -> None:
@@ -197,6 +207,21 @@ def test_people_are_counted_beside_the_answers_of_models_to_the_same_task(town_c
     assert [(tally.value, tally.n, tally.of) for tally in one.people] == [("A", 2, 3), ("B", 1, 3)]
     assert {other.judge for other in one.others} >= {"human_0001", "Other"}
     assert number not in [other.number for other in one.others]
+
+
+def test_people_beyond_those_listed_are_counted_without_the_one_that_is_read(
+    town_collection, monkeypatch
+) -> None:
+    monkeypatch.setattr(transcripts, "MOST_PEOPLE", 1)
+    frame = town_collection.answers.frame
+    people = np.flatnonzero(frame["judge_kind"] == "human")
+    same = people[(frame["subject"].iloc[people] == frame["subject"].iat[people[0]]).to_numpy()]
+    assert len(same) == 3
+    for number in same:
+        one = Transcripts(town_collection).of(int(number))
+        listed = [other.number for other in one.others if other.kind == "human"]
+        assert listed == [next(other for other in same if other != number)]
+        assert one.unlisted == 1
 
 
 def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_files, town_collection) -> None:
