@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError, require_installed
+from conjury.inference.panel.view import LIMIT, MOST
 
 from ..options import SERVER, at_most, grouped
 from ..printing import console
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 EVIDENCE = "_evidence"
 CHECKED = "checked_"  # begins the names of tables of `conjury check --out`
-MOST = 10_000
 NEEDED = (
     "conjury view needs {missing} to serve pages, which is not installed; run "
     "`pip install 'conjury[panel]'`, or write a file with --html FILE."
@@ -60,8 +60,8 @@ class Viewing:
         Path | None, typer.Option("--html", help="Write one HTML file instead of serving pages.")
     ] = None
     most: Annotated[
-        int, typer.Option(min=1, help="With --html: most transcripts.", callback=at_most(MOST))
-    ] = 1_000
+        int, typer.Option(min=1, help="With --html: most transcripts.", callback=at_most(LIMIT))
+    ] = MOST
     label: Annotated[
         str | None, typer.Option(metavar="NAME", help="Label blind under this name; goes on where it ended.")
     ] = None
@@ -82,9 +82,12 @@ def view(runs: Runs, viewing: Viewing) -> None:
 
     sources = open_sources(runs, viewing.study)
     try:
-        folders = viewing.checks or [run.root for run in sources.runs]
-        fired = tuple(one for folder in folders for one in _fired(folder, named=bool(viewing.checks)))
-        collection = Collection(sources, gather(sources.runs), fired)
+        roots = [run.root.resolve() for run in sources.runs]
+        if viewing.checks:
+            fired = [one for folder in viewing.checks for one in _fired(folder, _run_of(folder, roots), True)]
+        else:
+            fired = [one for run, root in enumerate(roots) for one in _fired(root, run, False)]
+        collection = Collection(sources, gather(sources.runs), tuple(fired))
         filters = read_filters(viewing.filter or (), collection)
         if viewing.html is not None:
             from conjury.inference.panel.view.one_file import sentence, write_file
@@ -108,8 +111,15 @@ def view(runs: Runs, viewing: Viewing) -> None:
         sources.close()
 
 
-def _fired(folder: Path, named: bool) -> Iterator[Fired]:
-    """Yield the checks with evidence in a results folder, or in one below the folder of a run."""
+def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:
+    """Number of the run in whose folder a results folder is; None where it is in none or several."""
+    place = folder.resolve()
+    found = [number for number, root in enumerate(roots) if place.is_relative_to(root)]
+    return found[0] if len(found) == 1 else None
+
+
+def _fired(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
+    """Yield the checks of a run with evidence in a results folder, or in one below the folder of the run."""
     from conjury.inference.panel.view.filters import Fired
     from conjury.inference.tables.files import read_table
 
@@ -126,4 +136,4 @@ def _fired(folder: Path, named: bool) -> Iterator[Fired]:
             path = battery.with_name(f"{CHECKED}{record['name']}{EVIDENCE}.parquet")
             if path.is_file():
                 code, title, finding = (str(record[name]) for name in ("code", "title", "finding"))
-                yield Fired(code, title, finding, read_table(path))
+                yield Fired(code, title, finding, read_table(path), run)

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from made_up_view import hidden, town_run
 
+from conjury.cli.commands.view import _fired, _run_of
 from conjury.inference.tables import write_table
 
 
@@ -49,6 +50,19 @@ def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files,
     assert "there are no checks in it" in refused("view", str(run), *named, "--checks", str(tmp_path))
 
 
+def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_all(tmp_path) -> None:
+    roots = [tmp_path / "one", tmp_path / "two", tmp_path / "two"]
+    assert _run_of(tmp_path / "one" / "checked", roots) == 0
+    assert _run_of(tmp_path / "two" / "checked", roots) is None
+    assert _run_of(tmp_path / "onetwo", roots) is None
+    rows = pd.DataFrame({"task_id": ["pair_1"]})
+    battery = {"code": "CJ317", "name": "error_texts", "title": "Error texts", "finding": "Some."}
+    tables = tmp_path / "one" / "checked" / "tables"
+    write_table(pd.DataFrame([battery]), tables / "battery.parquet")
+    write_table(rows, tables / "checked_error_texts_evidence.parquet")
+    assert [(one.code, one.run) for one in _fired(tmp_path / "one", 0, False)] == [("CJ317", 0)]
+
+
 def test_bad_input_is_one_sentence(refused, files) -> None:
     study, run = files
     named = ("--study", str(study / "study.yaml"))
@@ -59,6 +73,7 @@ def test_bad_input_is_one_sentence(refused, files) -> None:
         (("view", str(run), *named, "--html", "y.html", "--label", "a"), "omit --html or --label"),
         (("view", str(run), *named, "--label", "a/b"), "a name begins with a letter"),
         (("view", str(run), *named, "--label", "judge"), "the run has a judge of this name"),
+        (("view", str(run), *named, "--label", "human_0001"), "the run has a judge of this name"),
         (("view", str(run), *named, "--html", "y.html", "--most", "20000"), "the limit is 10,000"),
     ):
         assert reason in refused(*arguments)

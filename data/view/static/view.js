@@ -23,7 +23,9 @@ if (toggle) {
 
 // Empty fields would make addresses long.
 document.getElementById("filters")?.addEventListener("formdata", event => {
-  for (const [name, value] of [...event.formData]) if (!value || (name === "order" && value === "asked")) event.formData.delete(name);
+  const set = [...event.formData].filter(([name, value]) => value && !(name === "order" && value === "asked"));
+  for (const name of [...event.formData.keys()]) event.formData.delete(name);
+  for (const [name, value] of set) event.formData.append(name, value);
 });
 
 function visible() { return rows.filter(row => !row.closest("[hidden]")); }

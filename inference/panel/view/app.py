@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -29,7 +29,7 @@ from ..web.pages import Answered, Page, task_page
 from ..web.security import BodyLimit, Limits, ProtectedPages, form_token, new_session, read_form
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
-from .answers import Numbers
+from .answers import Mask, Numbers
 from .filters import NAMES, ORDERS, Collection, Filter, Query
 from .labels import Labelling
 from .rendering import (
@@ -40,7 +40,7 @@ from .rendering import (
     address_of_query,
     english,
     filter_choices,
-    static_address,
+    served_address,
     view_environment,
 )
 from .transcripts import Transcripts
@@ -55,12 +55,18 @@ HEADINGS = {
     400: "This address cannot be read",
     403: "This page is out of date",
     404: "There is no such page",
+    405: "This page takes no such request",
     413: "What was sent is too large",
+    415: "What was sent cannot be read",
     500: "Something went wrong",
 }
+AGAIN = "Nothing was changed. Open the page again, and repeat what you did."
 REASONS = {
-    403: "Nothing was changed. Open the page again, and repeat what you did.",
-    500: "Nothing was changed. The terminal in which conjury view runs shows the reason.",
+    403: AGAIN,
+    405: "Nothing was changed. Begin from the list.",
+    413: "Nothing was changed. Send less.",
+    415: AGAIN,
+    500: "The terminal in which conjury view runs shows the reason.",
 }
 
 
@@ -141,7 +147,7 @@ class Pages:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        environment = view_environment(static_address, medium_address)
+        environment = view_environment(served_address, medium_address)
         self.renderer = Renderer(Transcripts(self.collection), environment)
         self._choices = filter_choices(self.collection)
 
@@ -222,8 +228,9 @@ class Pages:
     def _own_label(self, request: Request, number: int) -> str:
         """What the person who labels gave as label of the task of an answer; empty where there is none."""
         name = self._person(request)
-        task = str(self.collection.answers.frame["task"].iat[number])
-        label = self._open[name].label_of(task) if name else None
+        if not name or not self._of_labelled(name)[number]:
+            return ""
+        label = self._open[name].label_of(str(self.collection.answers.frame["subject"].iat[number]))
         return "" if label is None else ", ".join(f"{field} {value}" for field, value in label.items())
 
     async def medium(self, request: Request) -> Response:
@@ -254,7 +261,8 @@ class Pages:
     def _query(self, request: Request) -> Query:
         """Filters and order of an address; those of the command where it has none."""
         given = request.query_params
-        named = tuple((name, given[name][:1000]) for name in NAMES if given.get(name))
+        fields = [(name, value[:1000]) for name, value in given.multi_items() if name in NAMES and value]
+        named = tuple(dict.fromkeys(fields))
         order = given.get("order", ORDERS[0])
         return Query(named, order if order in ORDERS else ORDERS[0], given.get("descending") == "yes")
 
@@ -264,9 +272,14 @@ class Pages:
         name = self._person(request)
         if not name:
             return numbers, 0
-        done = self._open[name].labelled
-        shown = self.collection.answers.frame["task"].isin(done).to_numpy()
+        shown = self._of_labelled(name)
         return numbers[shown[numbers]], int((~shown).sum())
+
+    def _of_labelled(self, name: str) -> Mask:
+        """Which answers are to tasks that a person has labelled, in all runs with these tasks."""
+        frame = self.collection.answers.frame
+        own = frame["subject"].isin(self._open[name].labelled) & (frame["run"] == 0)
+        return np.asarray(frame["task"].isin(frame["task"][own]).to_numpy(dtype=bool))
 
     # ---- labelling ----
 
@@ -278,7 +291,7 @@ class Pages:
                 numbers = self.collection.numbers(Query(self.filters))
                 chosen = frame.iloc[numbers]
                 own = chosen["subject"][(chosen["run"] == 0).to_numpy()]
-                others = set(frame["judge_id"][(frame["judge_kind"] != "human").to_numpy()])
+                others = self.collection.sources.judges_besides(name)
                 tasks = self.renderer.transcripts.contents.first_tasks(0, own.unique())
                 self._open[name] = Labelling.open(
                     run.root, name, self.collection.study, tasks, self.seed, run.design, others
@@ -380,7 +393,7 @@ class Pages:
 
     def _person(self, request: Request) -> str:
         """Who labels in a session; empty where nobody does."""
-        name = str(request.session.get("label", ""))
+        name = str(request.session.get("label", self.default))
         return name if name in self._open else ""
 
     def _token(self, request: Request) -> str:
@@ -403,17 +416,16 @@ class Pages:
         status = error.status_code if isinstance(error, HTTPException) else 500
         detail = error.detail if isinstance(error, HTTPException) and " " in error.detail else ""
         text = REASONS.get(status) or (detail if detail.endswith(".") else "") or "Correct the address."
-        return self._problem(status, text)
+        return self._problem(status, text, error.headers if isinstance(error, HTTPException) else None)
 
     async def failure(self, request: Request, error: Exception) -> Response:
         """Show a page without anything of the error; the terminal has it."""
         return self._problem(500, REASONS[500])
 
-    def _problem(self, status: int, text: str) -> Response:
-        heading = HEADINGS.get(status, HEADINGS[404] if status < 500 else HEADINGS[500])
-        return HTMLResponse(
-            self.renderer.page("problem.html.j2", heading=heading, text=text), status_code=status
-        )
+    def _problem(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+        heading = HEADINGS.get(status, HEADINGS[400] if status < 500 else HEADINGS[500])
+        html = self.renderer.page("problem.html.j2", heading=heading, text=text)
+        return HTMLResponse(html, status_code=status, headers=headers)
 
 
 def _number(text: str) -> int | None:

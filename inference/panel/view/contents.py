@@ -17,11 +17,10 @@ from ...errors import InputError
 from ...study.asking import LineLabels
 from ...study.models import ItemStudy, Study
 from ...tables.columns import as_text
-from ...tables.files import read_table
 from ...tables.limits import whole_text
 from ...tables.schema import POSITIONS
 from ..shown import Shown, shown_items, shown_posts
-from .sources import Run
+from .sources import Sources
 
 KEPT = 4096  # contents that are kept ready
 Files = Mapping[str, tuple[Path, str]]
@@ -55,18 +54,15 @@ class Content:
 class Contents:
     """Contents of tasks and items of the runs of one study."""
 
-    def __init__(self, runs: Sequence[Run], study: Study | ItemStudy | None) -> None:
-        self._runs, self._study = runs, study
+    def __init__(self, sources: Sources) -> None:
+        self._runs, self._study, self._items = sources.runs, sources.study, sources.items
         self.of = lru_cache(maxsize=KEPT)(self._of)
         self._pairs = lru_cache(maxsize=None)(self._pairs_of)
         self._profiles = lru_cache(maxsize=None)(self._rows_of_profiles)
         self._item_content = lru_cache(maxsize=None)(self._read_item_content)
         self.files: dict[str, tuple[Path, str]] = {}  # of all contents so far
-        self._items: pd.DataFrame | None = None
-        self._rows: dict[str, int] = {}
-        if isinstance(study, ItemStudy) and (study.folder / study.items).is_file():
-            self._items = read_table(study.folder / study.items, "items")
-            self._rows = {str(name): row for row, name in enumerate(self._items["item_id"])}
+        names: Iterable[Any] = () if self._items is None else self._items["item_id"]
+        self._rows = {str(name): row for row, name in enumerate(names)}
 
     def _of(self, run: int, subject: str) -> Content:
         """What a task or item of a run showed."""

@@ -17,7 +17,6 @@ from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Choice
 from ...study.models import ItemStudy, Study
 from ...tables.columns import as_text
-from ...tables.files import read_table
 from ...tables.schema import POSITIONS, STATUSES
 from .answers import Answers, Mask, Numbers
 from .marks import MARKS, marks_of
@@ -26,19 +25,26 @@ from .sources import Sources
 NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text")
 KINDS = {"people": "human", "models": "model"}  # judges as a group
 ORDERS = ("asked", "judge", "task", "value", "length", "seconds")
-APART = "\x1f"
+APART = "\x1f"  # between texts that are joined
+NAMED = {  # columns by which evidence names answers, where answers have another name for them
+    "judge": "judge_id",
+    "prompt": "prompt_id",
+    "request_key": "key",
+    **dict.fromkeys(("task_id", "pair_id", "item_id"), "subject"),
+}
 FEW = 30  # values of a column of items that can be chosen
 Filter = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Fired:
-    """A check that alarmed: its code, title and finding, and the rows that are its evidence."""
+    """A check that alarmed: its code, title and finding, the rows of its evidence, and their run if known."""
 
     code: str
     title: str
     finding: str
     rows: pd.DataFrame
+    run: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,9 @@ class Query:
     order: str = ORDERS[0]
     descending: bool = False
 
-    def value(self, name: str) -> str:
-        """Value of a filter, empty where it is not set."""
-        return dict(self.filters).get(name, "")
+    def values(self, name: str) -> list[str]:
+        """Values of a filter, all of which have to hold."""
+        return [value for one, value in self.filters if one == name]
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,16 @@ class Collection:
     @cached_property
     def checks(self) -> dict[str, Mask]:
         """Which answers are evidence of each check, by its code; checks without such answers are absent."""
-        found = {one.code: evidence_mask(self.answers, one.rows) for one in self.fired}
-        return {code: mask for code, mask in found.items() if mask.any()}
+        found: dict[str, Mask] = {}
+        for one, mask in zip(self.fired, self.evidence, strict=True):
+            if mask.any():
+                found[one.code] = found[one.code] | mask if one.code in found else mask
+        return found
+
+    @cached_property
+    def evidence(self) -> list[Mask]:
+        """Which answers are evidence of each result of ``fired``."""
+        return [evidence_mask(self.answers, one.rows, one.run) for one in self.fired]
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -100,12 +114,9 @@ class Collection:
                 named[str(name)] = {value: labels.get(str(name), {}).get(value, value) for value in values}
         return named
 
-    @cached_property
+    @property
     def _items(self) -> pd.DataFrame | None:
-        if not isinstance(self.study, ItemStudy):
-            return None
-        path = self.study.folder / self.study.items
-        return read_table(path, "items") if path.is_file() else None
+        return self.sources.items
 
     def numbers(self, query: Query) -> Numbers:
         """Numbers of the answers that a query selects, in its order."""
@@ -184,7 +195,8 @@ class Collection:
     def _ordered(self, numbers: Numbers, query: Query) -> Numbers:
         if query.order != ORDERS[0]:
             keys = self._sort_keys[query.order][numbers]
-            numbers = numbers[np.argsort(-keys if query.descending else keys, kind="stable")]
+            last = np.where(np.isfinite(keys), -keys if query.descending else keys, np.inf)
+            numbers = numbers[np.argsort(last, kind="stable")]
         elif query.descending:
             numbers = numbers[::-1]
         return numbers
@@ -208,7 +220,7 @@ class Collection:
 
 
 def _ranks(values: pd.Series[Any]) -> Any:
-    """Places of values in order, numbers as numbers; missing ones last."""
+    """Places of values in order, numbers as numbers; of missing ones infinity."""
     codes, unique = pd.factorize(values)
     numbers = pd.to_numeric(pd.Series(unique, dtype="object"), errors="coerce").to_numpy(dtype=float)
     order = np.lexsort((np.asarray(unique, dtype=str), np.where(np.isnan(numbers), np.inf, numbers)))
@@ -231,21 +243,27 @@ def _any_contains(table: pd.DataFrame, text: str) -> Mask:
     return mask
 
 
-def evidence_mask(answers: Answers, rows: pd.DataFrame) -> Mask:
-    """Which answers the evidence of a check names, by all columns that name an answer, shape (answers,)."""
-    named = {"judge": "judge_id", "prompt": "prompt_id", "request_key": "key"}
-    named |= dict.fromkeys(("pair_id", "task_id", "item_id"), "subject")
-    columns = {named.get(str(name), str(name)): as_text(rows[name]) for name in rows}
-    keys = [name for name in ("key", "subject", "judge_id", "prompt_id", "sample") if name in columns]
-    if not {"key", "subject"} & set(keys):
-        return np.zeros(len(answers), dtype=bool)
-    keys = [name for name in keys if columns[name].notna().all()]
-    ours, theirs = (_joined([columns[name] for name in keys]) for columns in (_texts(answers, keys), columns))
-    return np.asarray(ours.isin(theirs.unique()).to_numpy(dtype=bool))
+def evidence_mask(answers: Answers, rows: pd.DataFrame, run: int | None = None) -> Mask:
+    """Which answers the evidence of a check names, those of one run or of all, shape (answers,).
 
-
-def _texts(answers: Answers, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
-    return {name: as_text(answers.frame[name]) for name in names}
+    A row names answers by all values that it has; one without a task and without a key names none.
+    """
+    theirs: dict[str, pd.Series[Any]] = {}
+    for name in rows:
+        column, own = as_text(rows[name]), NAMED.get(str(name), str(name))
+        theirs[own] = theirs[own].fillna(column) if own in theirs else column
+    keys = [name for name in ("key", "subject", "judge_id", "prompt_id", "sample") if name in theirs]
+    ours = {name: as_text(answers.frame[name]) for name in keys}
+    stated = np.zeros(len(rows), dtype=np.int64)  # bits of the keys that each row has
+    for bit, name in enumerate(keys):
+        stated |= theirs[name].notna().to_numpy(dtype=np.int64) << bit
+    mask = np.zeros(len(answers), dtype=bool)
+    for bits in np.unique(stated):
+        names = [name for bit, name in enumerate(keys) if bits >> bit & 1]
+        if "key" in names or "subject" in names:
+            wanted = _joined([theirs[name][stated == bits] for name in names])
+            mask |= _joined([ours[name] for name in names]).isin(wanted.unique()).to_numpy(dtype=bool)
+    return mask if run is None else mask & (answers.frame["run"] == run).to_numpy()
 
 
 def _joined(columns: Sequence[pd.Series[Any]]) -> pd.Series[Any]:

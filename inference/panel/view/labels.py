@@ -22,7 +22,7 @@ import pandas as pd
 
 from ...design.drawn import DrawnDesign
 from ...errors import InputError
-from ...study.asking import FreeText
+from ...study.asking import Choice, FreeText
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...tables.columns import stream
 from ...tables.files import write_table
@@ -76,7 +76,7 @@ class Progress:
     task: str | None
     labelled: int
     tasks: int
-    last: str | None  # the task that an undo would take back
+    last: str | None  # the task whose label an undo would take back
 
 
 def in_seeded_order(tasks: Collection[str], seed: int) -> list[str]:
@@ -170,6 +170,12 @@ class Labelling:
             raise InputError("Labelling needs the study file of the run; name it with --study.")
         known = asked_of_people(study)
         assert isinstance(known, Study | ItemStudy)
+        pairs = isinstance(known.response, Choice) and known.collect.form == "pair"
+        if isinstance(known, Study) and not pairs:
+            raise InputError(
+                f"Study {known.name} does not ask for a choice between two profiles; tasks of conjoints are "
+                "labelled by choices alone."
+            )
         if isinstance(known.response, FreeText):
             raise InputError(f"Study {known.name} asks for free text, which is not labelled on a page.")
         if not tasks:
@@ -207,9 +213,9 @@ class Labelling:
     def progress(self) -> Progress:
         """Where the person stands."""
         labels, wanted = active_labels(self.events), set(self.order)
-        last = next(reversed(labels), None)
-        done = sum(task in wanted for task in labels)
-        return Progress(len(self.events) + 1, next_task(self.order, self.events), done, len(self.order), last)
+        done = [task for task in labels if task in wanted]
+        task, last = next_task(self.order, self.events), done[-1] if done else None
+        return Progress(len(self.events) + 1, task, len(done), len(self.order), last)
 
     def label(self, step: int, fields: Mapping[str, str], times: Mapping[str, float | None]) -> bool:
         """Write a label of the present task; False where the step has passed, and nothing is changed."""
@@ -220,7 +226,7 @@ class Labelling:
         return self._add(step, "skip")
 
     def undo(self, step: int) -> bool:
-        """Take back the last label, which stays in the journal; its task comes next."""
+        """Take back the last label in the order, which stays in the journal; its task comes next."""
         return self._add(step, "undo")
 
     def _add(

@@ -13,14 +13,12 @@ from markupsafe import Markup
 
 from ...errors import InputError
 from ...tables.writing import whole
-from .filters import Collection, Query
+from . import MOST
+from .filters import APART, Collection, Query
 from .rendering import Renderer, filter_choices, static_file, view_environment
 from .transcripts import Transcript, Transcripts
 
-MOST = 1_000  # transcripts of a file, unless more are asked for
-LIMIT = 10_000  # transcripts of a file that a browser still opens
 MEDIA = 64 * 2**20  # bytes of pictures and clips in a file; others are named
-APART = "\x1f"  # between several values of one field of an article
 
 
 @dataclass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +17,7 @@ from ...tables.files import ROOT
 from ...tables.schema import POSITIONS, STATUSES
 from ..shown import Shown
 from ..web.languages import Catalogue, load_catalogues
-from ..web.templates import PANEL, environment_of, pair_layout
+from ..web.templates import PANEL, environment_of, pair_layout, static_address
 from ..web.templates import STATIC as PANEL_STATIC
 from .filters import KINDS, ORDERS, Collection, Query
 from .marks import MARKS
@@ -69,15 +69,17 @@ def english() -> Catalogue:
 
 def static_file(name: str) -> bytes:
     """Content of a stylesheet or script, of these pages or of a panel's."""
-    folder = STATIC if (STATIC / name).is_file() else PANEL_STATIC
-    return (folder / name).read_bytes()
+    return (_folder_of(name) / name).read_bytes()
 
 
-@cache
-def static_address(name: str) -> str:
-    """Address of a stylesheet or script, which changes with its content."""
-    version = hashlib.sha256(static_file(name)).hexdigest()[:12]
-    return f"/{'view' if (STATIC / name).is_file() else 'static'}/{name}?{version}"
+def served_address(name: str) -> str:
+    """Address of a stylesheet or script, of these pages or of a panel's."""
+    folder = _folder_of(name)
+    return static_address(name, "view" if folder == STATIC else "static", folder)
+
+
+def _folder_of(name: str) -> Path:
+    return STATIC if (STATIC / name).is_file() else PANEL_STATIC
 
 
 def address_of_query(query: Query, page: int = 1) -> str:
@@ -100,13 +102,13 @@ def filter_choices(collection: Collection) -> list[Choices]:
     )
     models = frame["judge_id"][(frame["judge_kind"] != "human").to_numpy()].unique()
     kinds = [(kind, f"All {kind}") for kind, name in KINDS.items() if (frame["judge_kind"] == name).any()]
-    fired = [one for one in collection.fired if one.code in collection.checks]
+    fired = {one.code: one.title for one in collection.fired if one.code in collection.checks}
     plain: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "judge": ("Judge", [*kinds, *((one, judges.get(one, one)) for one in models)]),
         "prompt": ("Prompt", [(one, prompts.get(one, one)) for one in frame["prompt_id"].unique() if one]),
         "status": ("Status", [(one, one) for bit, one in enumerate(STATUSES) if (statuses >> bit & 1).any()]),
         "mark": ("Mark", [(name, MARKS[name]) for name, mask in collection.marks.items() if mask.any()]),
-        "check": ("Check", [(one.code, f"{one.code} {one.title}") for one in fired]),
+        "check": ("Check", [(code, f"{code} {title}") for code, title in fired.items()]),
     }
     found = [Choices(name, label, [("", options)]) for name, (label, options) in plain.items() if options]
     levels = [

@@ -29,10 +29,11 @@ PAIRS = ("task_id", "position", "profile_id", "repeat", "repeat_of")  # columns 
 
 @dataclass(frozen=True)
 class Tables:
-    """Responses and judgments of one folder, either of which may be absent."""
+    """Responses and judgments of one folder, either of which may be absent, and who labelled them if any."""
 
     responses: pd.DataFrame | None
     judgments: pd.DataFrame | None
+    labeller: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,20 @@ class Sources:
     study: Study | ItemStudy | None
     notes: tuple[str, ...] = field(default=())
 
+    @cached_property
+    def items(self) -> pd.DataFrame | None:
+        """Items of the study, where it has some and their table is there."""
+        if not isinstance(self.study, ItemStudy):
+            return None
+        path = self.study.folder / self.study.items
+        return read_table(path, "items") if path.is_file() else None
+
+    def judges_besides(self, labeller: str) -> set[str]:
+        """Judges of all tables but those that a person wrote by labelling."""
+        others = [one for run in self.runs for one in run.tables if one.labeller != labeller]
+        tables = [table for one in others for table in (one.responses, one.judgments) if table is not None]
+        return {str(name) for table in tables if "judge_id" in table for name in table["judge_id"].unique()}
+
     def close(self) -> None:
         """Close all ledgers."""
         for run in self.runs:
@@ -101,8 +116,8 @@ def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
     named : sequence of str
         Folders of runs or of people's tables; or a study (its name or file), which means its usual run.
     study : str, optional
-        The study. By default the one that a run names, if it ships, or a ``study.yaml`` of this name in the
-        present folder, in that of the run, or in the two above it.
+        The study. By default the one that a run names: a ``study.yaml`` of this name in the present folder,
+        in that of the run, or in the two above it, else the one of this name that ships.
 
     Raises
     ------
@@ -146,8 +161,12 @@ def _folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
             path = path / STUDY_FILE
         else:
             return path, None
-    if path.suffix.lower() in (".yaml", ".yml") or (name in list_studies() and not path.exists()):
-        study = _two_kinds(load_any_study(path if path.is_file() else name))
+    study = None
+    if path.suffix.lower() in (".yaml", ".yml"):
+        study = _two_kinds(load_any_study(path))
+    elif not path.exists():
+        study = _find_study(name, Path("runs") / name)
+    if study is not None:
         return Path("runs") / study.name, study
     raise InputError(
         f"{name}: there is no such folder or study; name the folder of a run, such as runs/STUDY."
@@ -166,7 +185,7 @@ def _two_kinds(study: AnyStudy) -> Study | ItemStudy:
 def _same(before: Study | ItemStudy | None, study: Study | ItemStudy) -> Study | ItemStudy:
     if before is not None and before.name != study.name:
         raise InputError(f"{before.name} and {study.name} are two studies; name runs of one study.")
-    return study
+    return before or study
 
 
 def _run(folder: Path) -> tuple[Run, str]:
@@ -198,13 +217,13 @@ def read_answers(folder: Path) -> Tables:
             needed = [column for column, one in fields_of(name).items() if one.required]
             require_columns(frame, needed, str(path))
             found[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
-    return Tables(found["responses"], found["judgments"])
+    place = folder.resolve()
+    labeller = place.name if place.parent.name == LABELS else ""
+    return Tables(found["responses"], found["judgments"], labeller)
 
 
 def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
-    """Find the study file of a run: one that ships, or near the run."""
-    if name in list_studies():
-        return _two_kinds(load_any_study(name))
+    """Find the study file of a run: one near the run, else one that ships."""
     for path in _candidates(root):
         try:
             study = load_any_study(path)
@@ -212,7 +231,7 @@ def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
             continue
         if study.name == name:
             return _two_kinds(study)
-    return None
+    return _two_kinds(load_any_study(name)) if name in list_studies() else None
 
 
 def _candidates(root: Path) -> Iterator[Path]:

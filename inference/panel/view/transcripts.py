@@ -133,7 +133,7 @@ class Transcripts:
 
     def __init__(self, collection: Collection) -> None:
         self.collection, study = collection, collection.study
-        self.contents = Contents(collection.sources.runs, study)
+        self.contents = Contents(collection.sources)
         self._judges = {} if study is None else study.judge_labels
         self._prompts = {} if study is None else study.prompt_labels
         self._words: dict[str, str] = {}
@@ -206,8 +206,8 @@ class Transcripts:
             unlisted,
             tuple(
                 (one.code, one.title, one.finding)
-                for one in collection.fired
-                if one.code in collection.checks and collection.checks[one.code][number]
+                for one, mask in zip(collection.fired, collection.evidence, strict=True)
+                if mask[number]
             ),
             note,
         )
@@ -292,8 +292,9 @@ class Transcripts:
             for dimension, counter in counts.items()
             for value, n in sorted(counter.items())
         )
-        wanted = [one for one in (*models, *human[:MOST_PEOPLE]) if one != number]
-        unlisted = max(len(human) - MOST_PEOPLE, 0)
+        people = [one for one in human if one != number]
+        wanted = [*(one for one in models if one != number), *people[:MOST_PEOPLE]]
+        unlisted = max(len(people) - MOST_PEOPLE, 0)
         return tallies, tuple(self.listed(one) for one in wanted), unlisted
 
 

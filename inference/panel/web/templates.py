@@ -65,7 +65,7 @@ def medium_address(name: str) -> str:
 
 
 @cache
-def static_address(name: str) -> str:
+def static_address(name: str, below: str = "static", folder: Path = STATIC) -> str:
     """Address of a stylesheet or script, which changes with its content."""
-    version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
-    return f"/static/{name}?{version}"
+    version = hashlib.sha256((folder / name).read_bytes()).hexdigest()[:12]
+    return f"/{below}/{name}?{version}"

@@ -17,6 +17,12 @@ def town_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="session")
+def other_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same study with another design, in which tasks have the same names."""
+    return town_run(tmp_path_factory.mktemp("other"), pairs=8)
+
+
+@pytest.fixture(scope="session")
 def picture_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return picture_run(tmp_path_factory.mktemp("view"))
 

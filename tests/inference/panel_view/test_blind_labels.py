@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_view import client_of, collection_of, hidden, send_label, town_run
+from made_up_view import HERE, client_of, collection_of, hidden, send_label, town_run
+from starlette.testclient import TestClient
 
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
@@ -247,6 +248,66 @@ def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run) -> 
     client.app.state.pages.close()
 
 
+def test_a_new_session_that_opens_an_address_sees_no_more_than_who_labels(run) -> None:
+    collection = collection_of(*run)
+    first = client_of(collection, label="anna")
+    first.get("/")
+    send_label(first, {"choice": "A"})
+    done = first.app.state.pages.labelling("anna").labelled
+    of_done = collection.answers.frame["task"].isin(done).tolist()
+    for address in (f"/answer/{of_done.index(False)}", "/?order=judge", "/?judge=models"):
+        new = TestClient(first.app, raise_server_exceptions=False, **HERE)
+        page = new.get(address)
+        assert page.url.path == "/label" or page.status_code == 404
+        assert "GPT" not in page.text
+        assert new.get(f"/answer/{of_done.index(True)}").status_code == 200
+        assert new.get("/label").status_code == 200
+    first.app.state.pages.close()
+
+
+def test_answers_to_a_labelled_task_are_seen_beside_a_run_of_another_design(run, other_files) -> None:
+    study, folder = run
+    collection = collection_of(study, folder, other_files[1])
+    client = client_of(collection, label="anna")
+    client.get("/")
+    order = client.app.state.pages.labelling("anna").order
+    frame = collection.answers.frame
+    both = set(frame["subject"][frame["run"] == 1])
+    while (task := client.app.state.pages.labelling("anna").progress.task) not in both:
+        send_label(client, {}, do="skip")
+    assert task in order
+    send_label(client, {"choice": "B"})
+    of_task = (frame["subject"] == task).to_numpy()
+    first = (frame["run"] == 0).to_numpy()
+    assert client.get("/?order=judge").text.count("data-row") == (of_task & first).sum() > 0
+    assert "Your label: choice B" in client.get(f"/answer/{np.flatnonzero(of_task & first)[0]}").text
+    assert client.get(f"/answer/{np.flatnonzero(of_task & ~first)[0]}").status_code == 404
+    client.app.state.pages.close()
+
+
+def test_an_undo_takes_back_no_label_outside_the_order(run) -> None:
+    labelling = opened(*run)
+    outside, inside = label(labelling), label(labelling)
+    order = [*labelling.order]
+    labelling.close()
+    design = RunFolder(run[1]).design
+    again = Labelling.open(run[1], "anna", load_any_study(run[0]), order[1:], 1, design)
+    assert again.progress.last == inside
+    assert again.undo(again.progress.step)
+    assert again.progress.task == inside
+    assert again.progress.last is None
+    assert not again.undo(again.progress.step)
+    assert again.labelled == {outside}
+    again.close()
+
+
+def test_a_conjoint_of_single_profiles_is_refused_by_what_it_asks(run) -> None:
+    study = load_any_study(run[0])
+    single = study.model_copy(update={"collect": study.collect.model_copy(update={"form": "single"})})
+    with pytest.raises(InputError, match="does not ask for a choice between two profiles"):
+        Labelling.open(run[1], "anna", single, [], 1)
+
+
 def test_undo_later_stop_and_refused_answers_on_pages(run) -> None:
     client = client_of(collection_of(*run), label="anna")
     client.get("/")
@@ -270,13 +331,20 @@ def test_undo_later_stop_and_refused_answers_on_pages(run) -> None:
 def test_labelling_begins_from_a_button_under_a_name_that_is_free(run) -> None:
     client = client_of(collection_of(*run))
     token = hidden(client.get("/").text, "token")
-    refused = client.post("/labelling", data={"token": token, "name": "judge"})
-    assert refused.status_code == 422
-    assert "has a judge of this name" in refused.text
+    for name in ("judge", "human_0001"):
+        refused = client.post("/labelling", data={"token": token, "name": name})
+        assert refused.status_code == 422
+        assert "has a judge of this name" in refused.text
     begun = client.post("/labelling", data={"token": token, "name": "bea"})
     assert begun.url.path == "/label"
     assert "as bea" in begun.text
+    send_label(client, {"choice": "A"})
     client.app.state.pages.close()
+    again = client_of(collection_of(*run), label="bea")
+    assert again.app.state.pages.labelling("bea").progress.labelled == 1
+    again.app.state.pages.close()
+    assert collection_of(study := run[0], run[1] / "labels" / "bea").sources.judges_besides("bea") == set()
+    assert "bea" in collection_of(study, run[1]).sources.judges_besides("anna")
 
 
 def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(run) -> None:

@@ -83,6 +83,7 @@ def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_col
     answer = client.get("/")
     assert answer.status_code == 500
     assert "of the server alone" not in answer.text
+    assert "Nothing was changed" not in answer.text
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert answer.headers["cache-control"] == "no-store"
 
@@ -163,7 +164,14 @@ def test_get_changes_nothing_and_a_large_form_is_refused(town_files, tmp_path) -
     client = client_of(collection_of(town_files[0], run), label="anna")
     client.get("/")
     client.get("/label?step=1&a.choice=A&do=undo")
-    assert client.get("/labelling?name=x").status_code == 405
+    wrong = client.get("/labelling?name=x")
+    assert wrong.status_code == 405
+    assert "This page takes no such request" in wrong.text
+    assert wrong.headers["allow"] == "POST"
+    plain = client.post("/label", content="x", headers={"Content-Type": "text/plain"})
+    assert plain.status_code == 415
+    assert "What was sent cannot be read" in plain.text
+    assert "Nothing was changed" in plain.text
     assert client.app.state.pages.labelling("anna").events == []
     assert client.post("/label", data={"token": "x" * 300_000}).status_code == 413
     client.app.state.pages.close()

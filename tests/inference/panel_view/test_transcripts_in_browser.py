@@ -96,6 +96,7 @@ READY = "document.readyState === 'complete' && %s"
 
 def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) -> None:
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.select import Select
 
     with served(town_collection) as address:
         fresh.get(f"{address}/?judge=other")
@@ -116,6 +117,10 @@ def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) 
         press(fresh, "/", "neither", Keys.ENTER)
         wait(fresh, READY % "location.search.includes('text=neither')")
         assert "judge=other" in fresh.current_url
+        fresh.get(f"{address}/?mark=judges&mark=flips")
+        wait(fresh, READY % "document.getElementById('f-mark-2')")
+        Select(fresh.find_element("id", "f-mark")).select_by_value("")
+        wait(fresh, READY % "location.search === '?mark=flips'")
         assert fresh.get_log("browser") == []
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
 import pytest
 from made_up_view import TEXTS, collection_of
 
+from conjury.analysis.pipeline.checking import MOST_ROWS
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.panel.view import transcripts
 from conjury.inference.panel.view.filters import Fired, Query, evidence_mask, read_filters
+from conjury.inference.panel.view.rendering import filter_choices
 from conjury.inference.panel.view.sources import open_sources
 from conjury.inference.panel.view.transcripts import Transcripts
+
+ROOT = Path(__file__).parents[3]
 
 
 def selected(collection, *filters: str, order: str = "asked", descending: bool = False) -> pd.DataFrame:
@@ -70,6 +78,15 @@ def test_orders_sort_and_reversal_reverses_them(town_collection) -> None:
     assert forward.index.tolist() == back.index[::-1].tolist()
 
 
+def test_missing_values_come_last_in_both_directions(town_collection) -> None:
+    for descending in (False, True):
+        frame = selected(town_collection, order="value", descending=descending)
+        numbers = frame.index.to_numpy()
+        missing = np.array([town_collection.answers.judgments(n)["value"].isna().all() for n in numbers])
+        assert missing.any()
+        assert (np.diff(missing.astype(int)) >= 0).all()
+
+
 def test_a_filter_that_no_answer_can_pass_is_refused_with_those_that_can(town_collection) -> None:
     for text, reason in (
         ("judge=nobody", "no answer has this judge; use judge, other, human_0001"),
@@ -95,6 +112,62 @@ def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> 
     number = int(np.flatnonzero(collection.checks["CJ999"])[0])
     assert Transcripts(collection).of(number).checks == (("CJ999", "Made up", "Three answers."),)
     assert not evidence_mask(collection.answers, rows.assign(task_id="another")).any()
+
+
+def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(town_files) -> None:
+    keys = collection_of(*town_files).answers.frame["key"].iloc[[0, 3]].tolist()
+    fired = [
+        Fired("CJ999", "Made up", finding, pd.DataFrame({"request_key": [key]}))
+        for finding, key in zip(("First.", "Second."), keys, strict=True)
+    ]
+    collection = collection_of(*town_files, fired=fired)
+    assert selected(collection, "check=CJ999")["key"].tolist() == keys
+    transcripts = Transcripts(collection)
+    assert [one[2] for number in (0, 3) for one in transcripts.of(number).checks] == ["First.", "Second."]
+    checks = next(one for one in filter_choices(collection) if one.name == "check")
+    assert checks.options[0][1] == [("CJ999", "CJ999 Made up")]
+
+
+def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_files, other_files) -> None:
+    runs = (*town_files, other_files[1])
+    frame = collection_of(*runs).answers.frame
+    name = (set(frame["subject"][frame["run"] == 0]) & set(frame["subject"][frame["run"] == 1])).pop()
+    rows = pd.DataFrame({"task_id": [name]})
+    for run in (0, 1):
+        collection = collection_of(*runs, fired=[Fired("CJ999", "Made up", "One task.", rows, run)])
+        found = selected(collection, "check=CJ999")
+        assert (
+            found["key"].tolist() == frame["key"][(frame["subject"] == name) & (frame["run"] == run)].tolist()
+        )
+    assert set(frame["run"][evidence_mask(collection.answers, rows)]) == {0, 1}
+
+
+def test_a_row_of_evidence_names_answers_by_the_values_that_it_has(town_collection) -> None:
+    answers = town_collection.answers
+    frame = answers.frame
+    human = frame[frame["judge_kind"] == "human"].iloc[0]
+    model = frame[(frame["judge_kind"] == "model") & (frame["subject"] != human["subject"])].iloc[0]
+    rows = pd.DataFrame(
+        {
+            "judge_id": [model["judge_id"], human["judge_id"], "other"],
+            "prompt_id": [model["prompt_id"], None, "plain"],
+            "item_id": [None, human["subject"], None],
+            "task_id": [model["subject"], None, None],
+        }
+    )
+    wanted = np.zeros(len(answers), dtype=bool)
+    for one in (model, human):
+        names = ["judge_id", "prompt_id", "subject"]
+        wanted |= (frame[names] == one[names]).all(axis=1).to_numpy(dtype=bool)
+    assert evidence_mask(answers, rows).tolist() == wanted.tolist()
+    assert not evidence_mask(answers, rows.iloc[2:]).any()
+    assert not evidence_mask(answers, rows.iloc[:0]).any()
+    assert not evidence_mask(answers, rows[["judge_id"]]).any()
+
+
+def test_the_page_of_docs_states_how_many_rows_of_evidence_are_kept() -> None:
+    text = (ROOT / "docs" / "viewing.md").read_text(encoding="utf-8")
+    assert f"among the first {MOST_ROWS:,} rows of evidence" in text
 
 
 def test_a_transcript_has_the_messages_that_the_ledger_has_and_the_answer_as_received(
@@ -136,6 +209,21 @@ def test_people_are_counted_beside_the_answers_of_models_to_the_same_task(town_c
     assert number not in [other.number for other in one.others]
 
 
+def test_people_beyond_those_listed_are_counted_without_the_one_that_is_read(
+    town_collection, monkeypatch
+) -> None:
+    monkeypatch.setattr(transcripts, "MOST_PEOPLE", 1)
+    frame = town_collection.answers.frame
+    people = np.flatnonzero(frame["judge_kind"] == "human")
+    same = people[(frame["subject"].iloc[people] == frame["subject"].iat[people[0]]).to_numpy()]
+    assert len(same) == 3
+    for number in same:
+        one = Transcripts(town_collection).of(int(number))
+        listed = [other.number for other in one.others if other.kind == "human"]
+        assert listed == [next(other for other in same if other != number)]
+        assert one.unlisted == 1
+
+
 def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_files, town_collection) -> None:
     one = Transcripts(town_collection).of(0)
     names = [name for name, _ in one.content.shown[0].fields]
@@ -166,11 +254,9 @@ def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files,
     assert one.judgments
 
 
-def test_runs_with_different_designs_keep_their_tasks_apart(town_files, tmp_path) -> None:
-    from made_up_view import town_run
-
+def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_files) -> None:
     study, run = town_files
-    _, other = town_run(tmp_path, pairs=8)
+    _, other = other_files
     both = collection_of(study, run, other)
     twice = collection_of(study, run, run)
     assert len(twice.answers) == len(collection_of(study, run).answers)
@@ -208,6 +294,25 @@ def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path
     assert sources.study.name == "towns"
 
 
+def test_a_study_of_a_folder_comes_before_one_of_its_name_that_ships(
+    town_files, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "runs" / "moderation"
+    run.mkdir(parents=True)
+    responses = pd.read_parquet(town_files[1] / "responses.parquet")
+    responses.assign(study="moderation").to_parquet(run / "responses.parquet")
+    for path in town_files[0].iterdir():
+        shutil.copy(path, tmp_path)
+    own = (tmp_path / "study.yaml").read_text(encoding="utf-8").replace("name: towns", "name: moderation")
+    (tmp_path / "study.yaml").write_text(own, encoding="utf-8")
+    assert open_sources(["runs/moderation"]).study.title == "Which town to visit?"
+    assert open_sources(["moderation"]).study.title == "Which town to visit?"
+    assert open_sources(["moderation"], "moderation").study.title != "Which town to visit?"
+    (tmp_path / "study.yaml").unlink()
+    assert open_sources(["moderation"]).study.title != "Which town to visit?"
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
@@ -229,3 +334,19 @@ def test_a_name_that_is_nothing_and_two_studies_are_refused(town_files, picture_
         open_sources(["nowhere"])
     with pytest.raises(InputError, match="belongs to the study posts, not to towns"):
         open_sources([str(picture_files[1])], str(town_files[0] / "study.yaml"))
+
+
+def test_filters_of_an_address_combine_also_where_a_name_is_repeated(town_collection, town_client) -> None:
+    for filters, address in (
+        (("size=large", "place=coast"), "level=size%3Dlarge&level=place%3Dcoast"),
+        (("judges", "flips"), "mark=judges&mark=flips"),
+        (("judge=models", "judge=human_0001"), "judge=models&judge=human_0001"),
+    ):
+        wanted = len(selected(town_collection, *filters))
+        assert wanted < min(len(selected(town_collection, one)) for one in filters)
+        html = town_client.get(f"/?{address}").text
+        assert f">{wanted} answers of" in html
+        again = [value for value in re.findall(r'value="([^"]*)" selected', html) if value != "asked"]
+        assert again == [value for _, value in parse_qsl(address)]
+        if wanted:
+            assert f"/?{address}".replace("&", "&amp;").removeprefix("/") in html
