@@ -25,7 +25,8 @@ METHODS = {
 
 def add_corrected(rows: Rows, coded: Coded, seed: int, notes: list[str]) -> None:
     """Add corrected rates of classes, or the corrected mean, where some rows have no label by people."""
-    judged, rated = np.isfinite(coded.judged[0]), np.isfinite(coded.rated).any(axis=0)
+    judged = np.asarray(np.isfinite(coded.judged[0]))
+    rated = np.asarray(np.isfinite(coded.rated).any(axis=0))
     if not (judged & ~rated).any() or (judged & rated).sum() < 2:
         return
     try:

@@ -133,7 +133,8 @@ def rest_of(group: Groups, level: str, used: Flags) -> Flags | None:
     levels = [name for name, _ in levels_of(group, used)]
     if len(levels) < 2 or (len(levels) == 2 and level == levels[1]):
         return None
-    return used & (group.code != group.levels.index(level))
+    others: Flags = group.code != group.levels.index(level)
+    return used & others
 
 
 def _kappa(coded: Coded, inside: Flags, alpha: float) -> Bounded:
