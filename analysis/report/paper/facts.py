@@ -15,6 +15,7 @@ from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from ..data import ReportData
 
 SIMULATED = "simulated"
+MARK = "TO STATE BY THE AUTHOR"  # of fields that only the author can fill
 INCLUDE = re.compile(r"""\{%-?\s*include\s+["']([\w./-]+)["']\s*-?%\}""")
 
 

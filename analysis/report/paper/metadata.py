@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mimetypes
 import re
@@ -17,6 +16,9 @@ import pyarrow.parquet as pq
 
 from conjury.inference.errors import InputError
 
+from ...pipeline.manifest import file_hash
+from .facts import MARK
+
 CROISSANT, CRATE = "croissant.json", "ro-crate-metadata.json"
 SKIPPED = (CROISSANT, CRATE, ".lock", "ledger.lock")
 TYPES = {
@@ -25,7 +27,6 @@ TYPES = {
     ".nc": "application/netcdf",
 }
 CONFORMS = "http://mlcommons.org/croissant/1.0"
-MARK = "TO STATE BY THE AUTHOR"
 CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -118,7 +119,7 @@ def files_of(folder: str | Path) -> list[File]:
             and path.name not in SKIPPED
             and not any(part.startswith(".") for part in Path(name).parts)
         ):
-            found.append(File(name, path.stat().st_size, _sha256(path), media_type(path)))
+            found.append(File(name, path.stat().st_size, file_hash(path), media_type(path)))
     if not found:
         raise InputError(f"{root} contains no files; name a folder of a run or of results.")
     return found
@@ -127,14 +128,6 @@ def files_of(folder: str | Path) -> list[File]:
 def media_type(path: Path) -> str:
     """The media type of a file by its ending."""
     return TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def croissant(about: About, files: Iterable[File], folder: Path) -> dict[str, Any]:

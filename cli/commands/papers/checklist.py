@@ -10,8 +10,6 @@ import typer
 from ...options import StudyName
 from ...printing import console
 
-FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
-
 
 def checklist(
     study: StudyName,
@@ -27,7 +25,7 @@ def checklist(
 
     from .facts import gather
 
-    check_ending(out, FORMATS)
+    check_ending(out)
     facts = gather(study, run, results)
     made = checklists_of(facts)
     write_document(in_markdown(facts, made), out)

@@ -9,7 +9,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 
 from ...methods import plain
-from ..facts import Facts
+from ..facts import MARK, Facts
 from .conjoint import conjoint_practice
 from .datasheet import datasheets
 from .guide import guide_llm
@@ -17,7 +17,6 @@ from .items import Checklist, Item
 
 __all__ = ["Checklist", "Item", "checklists_of", "in_markdown"]
 
-MARK = "TO STATE BY THE AUTHOR"
 SIMULATED = "Answers are simulated; nothing here is about the models whose names they have."
 
 

@@ -11,9 +11,8 @@ from made_up_results import write_diagnosed, write_results
 
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
-from conjury.analysis.report.paper.checklists.checklist import MARK
 from conjury.analysis.report.paper.checklists.items import Item
-from conjury.analysis.report.paper.facts import Facts, RunFacts
+from conjury.analysis.report.paper.facts import MARK, Facts, RunFacts
 from conjury.inference.study import list_studies, load_any_study
 
 SERVED = {

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from made_up_results import write_results
 
+from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.metadata import (
     CRATE,
     CROISSANT,
-    MARK,
     About,
     as_json,
     croissant,

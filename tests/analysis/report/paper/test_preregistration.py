@@ -11,19 +11,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.pipeline.manifest import Recorded, file_hash
 from conjury.analysis.report import Report
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
+from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.preregistration import (
-    MARK,
-    TEMPLATES,
-    file_hash,
     hash_of,
-    in_words,
     read_registration,
     registration,
 )
+from conjury.analysis.report.paper.registration_text import TEMPLATES, in_words
 from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.tables import write_table
