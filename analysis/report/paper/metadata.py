@@ -7,7 +7,6 @@ import mimetypes
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ class About:
     name, title, description : str
         A name without spaces, a title, and what the folder contains.
     created : str
-        Date and time in ISO 8601.
+        Date and time in ISO 8601 at which the data were made; empty where no record has it.
     license, creator : str
         What only the author knows; a marked field where it is not given.
     simulated : bool
@@ -143,12 +142,12 @@ def croissant(about: About, files: Iterable[File], folder: Path) -> dict[str, An
         "conformsTo": CONFORMS,
         "name": about.name,
         "description": _description(about),
-        "datePublished": about.created[:10],
+        **({"dateCreated": about.created[:10]} if about.created else {}),
         "license": about.license or MARK,
         "creator": {"@type": "sc:Person", "name": about.creator or MARK},
         "url": MARK,
         "version": "1.0.0",
-        "citeAs": f"{about.creator or MARK}: {about.title} ({about.created[:4]}).",
+        "citeAs": f"{about.creator or MARK}: {about.title} ({about.created[:4] or MARK}).",
         "distribution": [
             {
                 "@type": "cr:FileObject",
@@ -214,7 +213,8 @@ def ro_crate(about: About, files: Iterable[File], command: str = "", software: s
         "@type": "Dataset",
         "name": about.title,
         "description": _description(about),
-        "datePublished": about.created,
+        **({"dateCreated": about.created} if about.created else {}),
+        "datePublished": MARK,
         "license": about.license or MARK,
         "author": {"@id": creator["@id"]},
         "hasPart": [{"@id": file.path} for file in listed],
@@ -254,7 +254,7 @@ def ro_crate(about: About, files: Iterable[File], command: str = "", software: s
             "@id": "#run",
             "@type": "CreateAction",
             "name": command,
-            "endTime": about.created,
+            **({"endTime": about.created} if about.created else {}),
             "result": [{"@id": "./"}],
             **({"instrument": {"@id": "#conjury"}} if software else {}),
         }
@@ -266,8 +266,3 @@ def ro_crate(about: About, files: Iterable[File], command: str = "", software: s
 def as_json(content: Mapping[str, Any]) -> bytes:
     """JSON as a file contains it."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
-
-
-def now() -> str:
-    """The time in ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from conjury.inference.study.base import suggestion
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.parts import Judge
 
+from ...benchmark import differences, mixed_logit, robustness
 from ...pipeline.conjoint import people_analyses
+from ...pipeline.fitting import has_gold
 from ...pipeline.manifest import file_hash
+from ...raters.replacement import alt_test
 from ..methods import plain
+from .distribution import attributes_of, dependent_attributes, uneven_shares
 from .facts import study_file
 from .registration_text import TEMPLATES
 
@@ -95,8 +100,8 @@ def registration(
         "alpha": alpha,
         "correct": correct,
         "power": [dict(one) for one in power],
-        "excluded_people": _excluded_people(study),
-        **(_of_conjoint(study, known) if isinstance(study, Study) else _of_items(study)),
+        "excluded_people": _excluded_people(study) if any(judge.kind == "human" for judge in known) else [],
+        **(_of_conjoint(study, known) if isinstance(study, Study) else _of_items(study, known)),
     }
     made["sample"] |= sample or {}
     return {**made, "sha256": hash_of(made)}
@@ -125,10 +130,9 @@ def _of_conjoint(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
     analyses = [*(one for one in study.analyses if not one.compares_people), *compared]
     return {
         "outcome": study.outcome,
-        "attributes": {
-            one.id: {"label": one.label, "levels": {level.id: level.label for level in one.levels}}
-            for one in study.attributes
-        },
+        "attributes": attributes_of(study),
+        "uneven_shares": uneven_shares(study),
+        "dependent_attributes": dependent_attributes(study),
         "sample": {"pairs": design.pairs, "respondents": design.respondents, "tasks": design.tasks},
         "repeats": {"repeat_first": design.repeat_first, "swapped_share": study.collect.swapped_share},
         "restrictions": [one.model_dump() for one in design.restrictions],
@@ -147,11 +151,14 @@ def _of_conjoint(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
         "clusters": {kind: list(study.clusters.of(kind)) for kind in ("human", "model")},
         "vcov": study.clusters.vcov,
         "bootstrap": {"unit": study.bootstrap.unit, "draws": study.bootstrap.draws},
-        "adjusted": {one.name: "holm" for one in analyses if one.compares_people},
+        "adjusted": {
+            **({"specifications": "romano_wolf"} if study.instrument is not None else {}),
+            **{one.name: "holm" for one in analyses if one.compares_people},
+        },
     }
 
 
-def _of_items(study: ItemStudy) -> dict[str, Any]:
+def _of_items(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, Any]:
     assigned = study.assignment
     return {
         "dimensions": {**study.scale_labels, **{name: name for name in study.label_sets}},
@@ -161,7 +168,23 @@ def _of_items(study: ItemStudy) -> dict[str, Any]:
         "sample": {"raters": assigned.raters if assigned else None},
         "missing": study.missing,
         "analyses": [],
+        "adjusted": _adjusted_of_items(study, judges),
     }
+
+
+def _adjusted_of_items(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, str]:
+    """How `conjury fit` adjusts p values of ratings or labels, by the analysis that has them."""
+    models = sum(judge.kind == "model" for judge in judges)
+    if has_gold(study, None):
+        of_each = {"robustness": _default(robustness, "adjust"), "by_label": "holm", "lengths": "holm"}
+        several = {"differences": _default(differences, "adjust"), "mixed": _default(mixed_logit, "adjust")}
+        return {**(several if models > 1 else {}), **(of_each if models else {})}
+    return {"alt_test": _default(alt_test, "multiplicity")} if 0 < models < len(judges) else {}
+
+
+def _default(function: Callable[..., Any], option: str) -> str:
+    """What a function does where an option is not given, as `conjury fit` calls it."""
+    return str(signature(function).parameters[option].default)
 
 
 def _excluded_people(study: AnyStudy) -> list[str]:

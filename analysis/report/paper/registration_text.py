@@ -10,6 +10,7 @@ from conjury.inference.errors import counted
 from ...figures.labels import level_at
 from ..methods import CONVENTIONS, VERBS, code, excluded, plain
 from ..tables import number, whole
+from .distribution import distribution_in_words
 from .facts import MARK
 
 
@@ -24,7 +25,7 @@ def in_words(registered: Mapping[str, Any]) -> str:
     parts = []
     for question, sources in questions:
         texts = [text for source in sources if (text := _answer(source, registered))]
-        parts.append(f"## {question}\n\n" + "\n\n".join(texts))
+        parts.append(f"## {question}\n\n" + "\n\n".join(texts or [_answer(UNSTATED, registered)]))
     hashes = "\n".join(f"- {code(file)}: {code(sha)}" for file, sha in registered["files"].items())
     end = (
         "## Hashes (SHA-256)\n\n"
@@ -63,33 +64,42 @@ def design_text(made: Mapping[str, Any]) -> str:
 def randomisation_text(made: Mapping[str, Any]) -> str:
     """What is drawn at random."""
     if made["kind"] != "conjoint":
-        return "The order of items is drawn for each person."
-    repeated = "The first task is repeated with positions swapped." if made["repeats"]["repeat_first"] else ""
-    text = "Levels and positions are drawn independently for each profile, before data are collected."
-    return f"{text} {repeated}".strip()
+        if not made["people"]:
+            return "Each item is put to each model in a request of its own; no order of items is drawn."
+        return "Which items each person judges, and in which order, is drawn before data are collected."
+    again = "Combinations that restrictions exclude are drawn again." if made["restrictions"] else ""
+    shares = distribution_in_words(made["attributes"], made["uneven_shares"], made["dependent_attributes"])
+    repeats = made["people"] and made["repeats"]["repeat_first"]
+    repeated = "The first task of people is repeated with positions swapped." if repeats else ""
+    text = "Levels and positions are drawn at random for each profile, before data are collected."
+    return " ".join(filter(None, [text, again, plain(shares), repeated]))
 
 
 def judges_text(made: Mapping[str, Any]) -> str:
     """Who judges, under which prompts."""
+    if not made["models"]:
+        return "People judge; no model does."
     models = ", ".join(
         f"{plain(made['judges'][name])} ({code(model)})" for name, model in made["models"].items()
     )
-    people = "People judge as well. " if made["people"] else ""
+    people = "People judge as well." if made["people"] else "No person judges."
     prompts = ", ".join(map(plain, made["prompts"].values()))
-    return f"{people}Models: {models or 'none'}. Prompts: {prompts or 'none'}."
+    return f"Models: {models}. Prompts: {prompts or 'none'}. {people}"
 
 
 def sample_text(made: Mapping[str, Any]) -> str:
     """How many are asked how much."""
     sample = made["sample"]
     if made["kind"] != "conjoint":
-        return f"{whole(sample['raters'])} people rate each item." if sample["raters"] else ""
-    people = (
-        f"{counted(sample['respondents'], 'respondent')} judge {counted(sample['tasks'], 'task')} each. "
-        if made["people"]
-        else ""
-    )
-    return f"{people}Each model judges {whole(sample['pairs'])} pairs under each prompt."
+        rated = made["people"] and sample["raters"]
+        return f"{whole(sample['raters'])} people rate each item." if rated else ""
+    parts = []
+    if made["people"]:
+        respondents, tasks = counted(sample["respondents"], "respondent"), counted(sample["tasks"], "task")
+        parts.append(f"{respondents} judge {tasks} each.")
+    if made["models"]:
+        parts.append(f"Each model judges {counted(sample['pairs'], 'pair')} under each prompt.")
+    return " ".join(parts)
 
 
 def power_text(made: Mapping[str, Any]) -> str:
@@ -121,24 +131,54 @@ def analyses_text(made: Mapping[str, Any]) -> str:
 
 def inference_text(made: Mapping[str, Any]) -> str:
     """Standard errors, intervals and adjustment."""
-    text = f"Tests are two-sided at alpha {made['alpha']:g}; intervals cover {level_at(made['alpha'])}."
+    text = (
+        f"Tests are two-sided where nothing else is stated, at alpha {made['alpha']:g}; intervals cover "
+        f"{level_at(made['alpha'])}."
+    )
     if made["kind"] != "conjoint":
         return text
-    people, models = (" and ".join(map(code, made["clusters"][kind])) for kind in ("human", "model"))
-    errors = f"Standard errors are clustered by {people} for people and by {models} for models"
+    clusters = [
+        f"by {' and '.join(map(code, made['clusters'][kind]))} for {who}"
+        for kind, who in (("human", "people"), ("model", "models"))
+        if made[who]
+    ]
+    errors = f"Standard errors are clustered {' and '.join(clusters)}"
     draws = made["bootstrap"]["draws"]
     return f"{text} {errors}{CONVENTIONS.get(made['vcov'], '')}. The bootstrap draws {whole(draws)} times."
 
 
+METHODS = {
+    "holm": "Holm's method",
+    "bh": "the method of Benjamini and Hochberg",
+    "by": "the method of Benjamini and Yekutieli",
+    "romano_wolf": "the method of Romano and Wolf",
+}
+OF_PEOPLE = "differences between models and people, by {} over those of each model under each prompt"
+FAMILIES = {
+    "alt_test": "one-sided tests of a model against each person, by {} over these people",
+    "differences": "differences between judges, by {} over those of the same test and metric",
+    "mixed": "odds of a right answer, by {} over all comparisons",
+    "robustness": "changes by perturbations, by {} over those of the same metric",
+    "by_label": "labels that are given too often, by {} over those of the same task",
+    "lengths": "scores by the length of items, by {} over those of the same task and metric",
+    "specifications": "effects under every combination of facets, by {} over those of an effect",
+}
+
+
 def multiplicity_text(made: Mapping[str, Any]) -> str:
     """Which families of tests are adjusted."""
-    adjusted = made.get("adjusted") or {}
+    adjusted = made["adjusted"]
     if not adjusted:
         return "No p value is adjusted."
-    names = ", ".join(map(code, adjusted))
+    compared = {one["name"] for one in made["analyses"]}
+    lines = []
+    for name, method in adjusted.items():
+        family = OF_PEOPLE if name in compared else FAMILIES[name]
+        lines.append(f"- {code(name)}: {family.format(METHODS[method])}")
     return (
-        f"Differences between models and people ({names}) are adjusted by Holm's method over the differences "
-        "of each model under each prompt; other p values are not adjusted."
+        "P values are adjusted in these analyses, as far as the data allow them:\n\n"
+        + "\n".join(lines)
+        + "\n\nOther p values are not adjusted."
     )
 
 
@@ -146,6 +186,8 @@ def correction_text(made: Mapping[str, Any]) -> str:
     """Whether estimates among people are made more precise by models."""
     names = {"ppi": "prediction-powered inference", "covariate": "models as covariates"}
     correct = made["correct"]
+    if not made["people"]:
+        return ""
     if not correct:
         return "Estimates among people are not corrected by answers of models."
     return f"Estimates among people are made more precise by {names[correct]}."
@@ -177,6 +219,7 @@ def outcome_text(made: Mapping[str, Any]) -> str:
 
 
 Source = str | Callable[[Mapping[str, Any]], str]
+UNSTATED = "what the study file does not state"
 NOT_YET = "whether any data have been collected or seen, by people and by models"
 HYPOTHESES = "the hypotheses, each with its analysis and the expected direction"
 TEMPLATES: dict[str, tuple[str, Sequence[tuple[str, Sequence[Source]]]]] = {

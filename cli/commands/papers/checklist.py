@@ -31,7 +31,8 @@ def checklist(
     write_document(in_markdown(facts, made), out)
     items = [one for each in made for one in each.items]
     for one in made:
-        done = sum(item.state == "done" for item in one.items)
-        console.print(f"  {one.title}: {done} of {len(one.items)} items answered")
+        done, planned = (sum(item.state == state for item in one.items) for state in ("done", "planned"))
+        plans = f", {planned} planned in the study file" if planned else ""
+        console.print(f"  {one.title}: {done} of {len(one.items)} items answered{plans}")
     open_fields = sum(bool(item.author) for item in items)
     console.print(f"{out}: {open_fields} fields are for the author to state.")

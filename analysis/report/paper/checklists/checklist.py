@@ -78,6 +78,7 @@ def _section(checklist: Checklist) -> str:
 
 _COUNTED = (
     ("done", "answered"),
+    ("planned", "planned in the study file"),
     ("to state", "with a field for the author"),
     ("author", "for the author"),
     ("not done", "not done"),
@@ -85,11 +86,14 @@ _COUNTED = (
 )
 
 
+_STATES = {"author": "to state", "planned": "planned in the study file"}
+
+
 def _row(one: Item) -> str:
     answer = " ".join(
         filter(None, [plain(one.answer), f"**{MARK}: {plain(one.author)}.**" if one.author else ""])
     )
-    state = "to state" if one.state == "author" else one.state
+    state = _STATES.get(one.state, one.state)
     return f"| {plain(one.code)} {plain(one.name)} | {state} | {answer} | {plain(one.source)} |"
 
 
