@@ -247,18 +247,20 @@ def describe_file(
     path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
 ) -> dict[str, Any]:
     """Name a data file with its checksum, its rows and how many of them were used; its folder is excluded."""
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
     return {
         "name": name,
         "file": Path(path).name,
-        "sha256": digest.hexdigest(),
+        "sha256": file_hash(path),
         "rows": rows,
         "rows_used": used,
         "variant": variant,
     }
+
+
+def file_hash(path: str | Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from made_up_results import write_results
 from typer.testing import CliRunner
 
+from conjury.cli.commands.papers.facts import _same_texts
 from conjury.cli.main import app
 from conjury.inference.errors import InputError
 
@@ -84,3 +88,34 @@ def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
     assert "Give --license before you publish" in printed
     assert json.loads((results / "croissant.json").read_text(encoding="utf-8"))["recordSet"]
     assert (results / "ro-crate-metadata.json").is_file()
+
+
+def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
+    (tmp_path / "judgments.csv").write_text("judge_id\n", encoding="utf-8")
+    run("metadata", tmp_path)
+    assert "dateCreated" not in json.loads((tmp_path / "croissant.json").read_text(encoding="utf-8"))
+    served = [
+        {"judge_id": name, "last": f"2026-03-0{day}T10:00:00+00:00"} for day, name in ((2, "a"), (1, "b"))
+    ]
+    (tmp_path / "provenance.json").write_text(json.dumps({"served": served}), encoding="utf-8")
+    assert "the date of publication" in run("metadata", tmp_path)
+    crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
+    assert crate[1]["dateCreated"] == "2026-03-02T10:00:00+00:00"
+    assert crate[1]["datePublished"] == "TO STATE BY THE AUTHOR"
+    assert not [one for one in crate if "softwareVersion" in one]
+
+
+def test_templates_are_compared_with_those_that_were_sent(tmp_path) -> None:
+    (tmp_path / "a.j2").write_text("Which one?", encoding="utf-8")
+    digest = hashlib.sha256(b"a.j2\0Which one?\0").hexdigest()
+    prompts = [SimpleNamespace(id=name, template="a.j2", user=None) for name in ("same", "changed", "new")]
+    study = SimpleNamespace(folder=tmp_path, prompts=prompts)
+    sent = {"same": {"template": digest}, "changed": {"template": "0" * 64}}
+    assert _same_texts(study, sent) == ["same"]  # type: ignore[arg-type]
+
+
+def test_the_command_counts_what_is_only_planned(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert re.search(
+        r"GUIDE-LLM: 0 of 22 items answered, \d+ planned in the study file", run("checklist", "moderation")
+    )

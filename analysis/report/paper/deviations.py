@@ -11,13 +11,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...pipeline.fitting import command
-from ...pipeline.manifest import Recorded, describe_run, entries_of
+from ...pipeline.manifest import Recorded, describe_run, entries_of, file_hash
 from ...pipeline.results_folder import ResultsFolder
 from ...pipeline.run import Named
 from ...results import Result
 from ..data import ReportData
 from ..tables import whole
-from .preregistration import file_hash
 
 AS, DEVIATES, ABSENT, ADDED = "as registered", "deviates", "not in the results", "not registered"
 UNSEEN = "not compared"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ import pandas as pd
 
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 
+from ...frames.participation import COMPLETE
 from ..data import ReportData
 
 SIMULATED = "simulated"
+MARK = "TO STATE BY THE AUTHOR"  # of fields that only the author can fill
 INCLUDE = re.compile(r"""\{%-?\s*include\s+["']([\w./-]+)["']\s*-?%\}""")
 
 
@@ -32,8 +34,8 @@ class RunFacts:
         Versions that answered by judge: ``model_returned``, ``system_fingerprint``, ``n, first, last``.
     design : mapping
         Size, seed and SHA-256 of what was shown.
-    prompts : mapping
-        SHA-256 of each template, by prompt.
+    same_texts : collection of str
+        Prompts whose templates are still those that were sent, by their SHA-256.
     counts : DataFrame
         ``judge_id, prompt_id, state, n, prompt_tokens, completion_tokens``.
     statuses : DataFrame
@@ -48,7 +50,7 @@ class RunFacts:
     judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     served: Sequence[Mapping[str, Any]] = ()
     design: Mapping[str, Any] = field(default_factory=dict)
-    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    same_texts: Collection[str] = ()
     counts: pd.DataFrame = field(default_factory=pd.DataFrame)
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame)
     rules: Sequence[str] = ()
@@ -83,10 +85,36 @@ class Facts:
     def models_asked(self) -> list[Any]:
         """Models with answers in the run or the results; all of the study where neither is known."""
         known = set(self.run.judges) if self.run is not None else set()
-        answers = self.table("answers")
-        if answers is not None and "judge" in answers:
-            known |= set(answers["judge"].astype(str))
+        known |= self._in_answers("judge")
         return [judge for judge in self.models if judge.id in known] or self.models
+
+    @property
+    def answered_in_run(self) -> set[str]:
+        """Ids of the judges with answers in the run; people count once a respondent has finished."""
+        if self.run is None:
+            return set()
+        counts = self.run.counts
+        found = counts[(counts["state"] == "answered") & (counts["n"] > 0)]["judge_id"] if len(counts) else ()
+        finished = self.run.people is not None and (self.run.people["state"] == COMPLETE).any()
+        return {*map(str, found), *(judge.id for judge in self.people if finished)}
+
+    @property
+    def answered_in_results(self) -> set[str]:
+        """Ids of the judges of the study with answers in the results."""
+        return {judge.id for judge in self.study.judges} & self._in_answers("judge")
+
+    @property
+    def prompts_asked(self) -> list[Any]:
+        """Prompts with requests in the run or answers in the results; all of the study if neither has any."""
+        counts = self.run.counts if self.run is not None else pd.DataFrame()
+        known = self._in_answers("prompt") | (set(counts["prompt_id"].astype(str)) if len(counts) else set())
+        return [prompt for prompt in self.study.prompts if prompt.id in known] or self.study.prompts
+
+    def _in_answers(self, column: str) -> set[str]:
+        answers = self.table("answers")
+        if answers is None or not {column, "n"} <= set(answers.columns):
+            return set()
+        return set(answers.loc[answers["n"] > 0, column].astype("string").dropna())
 
     @property
     def people(self) -> list[Any]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mimetypes
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conjury.inference.errors import InputError
+
+from ...pipeline.manifest import file_hash
+from .facts import MARK
 
 CROISSANT, CRATE = "croissant.json", "ro-crate-metadata.json"
 SKIPPED = (CROISSANT, CRATE, ".lock", "ledger.lock")
@@ -25,7 +26,6 @@ TYPES = {
     ".nc": "application/netcdf",
 }
 CONFORMS = "http://mlcommons.org/croissant/1.0"
-MARK = "TO STATE BY THE AUTHOR"
 CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -75,7 +75,7 @@ class About:
     name, title, description : str
         A name without spaces, a title, and what the folder contains.
     created : str
-        Date and time in ISO 8601.
+        Date and time in ISO 8601 at which the data were made; empty where no record has it.
     license, creator : str
         What only the author knows; a marked field where it is not given.
     simulated : bool
@@ -118,7 +118,7 @@ def files_of(folder: str | Path) -> list[File]:
             and path.name not in SKIPPED
             and not any(part.startswith(".") for part in Path(name).parts)
         ):
-            found.append(File(name, path.stat().st_size, _sha256(path), media_type(path)))
+            found.append(File(name, path.stat().st_size, file_hash(path), media_type(path)))
     if not found:
         raise InputError(f"{root} contains no files; name a folder of a run or of results.")
     return found
@@ -127,14 +127,6 @@ def files_of(folder: str | Path) -> list[File]:
 def media_type(path: Path) -> str:
     """The media type of a file by its ending."""
     return TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def croissant(about: About, files: Iterable[File], folder: Path) -> dict[str, Any]:
@@ -150,12 +142,12 @@ def croissant(about: About, files: Iterable[File], folder: Path) -> dict[str, An
         "conformsTo": CONFORMS,
         "name": about.name,
         "description": _description(about),
-        "datePublished": about.created[:10],
+        **({"dateCreated": about.created[:10]} if about.created else {}),
         "license": about.license or MARK,
         "creator": {"@type": "sc:Person", "name": about.creator or MARK},
         "url": MARK,
         "version": "1.0.0",
-        "citeAs": f"{about.creator or MARK}: {about.title} ({about.created[:4]}).",
+        "citeAs": f"{about.creator or MARK}: {about.title} ({about.created[:4] or MARK}).",
         "distribution": [
             {
                 "@type": "cr:FileObject",
@@ -221,7 +213,8 @@ def ro_crate(about: About, files: Iterable[File], command: str = "", software: s
         "@type": "Dataset",
         "name": about.title,
         "description": _description(about),
-        "datePublished": about.created,
+        **({"dateCreated": about.created} if about.created else {}),
+        "datePublished": MARK,
         "license": about.license or MARK,
         "author": {"@id": creator["@id"]},
         "hasPart": [{"@id": file.path} for file in listed],
@@ -261,7 +254,7 @@ def ro_crate(about: About, files: Iterable[File], command: str = "", software: s
             "@id": "#run",
             "@type": "CreateAction",
             "name": command,
-            "endTime": about.created,
+            **({"endTime": about.created} if about.created else {}),
             "result": [{"@id": "./"}],
             **({"instrument": {"@id": "#conjury"}} if software else {}),
         }
@@ -273,8 +266,3 @@ def ro_crate(about: About, files: Iterable[File], command: str = "", software: s
 def as_json(content: Mapping[str, Any]) -> bytes:
     """JSON as a file contains it."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
-
-
-def now() -> str:
-    """The time in ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

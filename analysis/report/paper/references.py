@@ -10,6 +10,7 @@ from importlib.metadata import version
 from conjury.inference.tables.files import QUARTO
 
 from ...pipeline.manifest import Recorded
+from ...pipeline.run import BOOTSTRAPPED as OF_FORMULAS
 from ..markup import read_bibliography
 
 BIBLIOGRAPHY = QUARTO / "references.bib"
@@ -27,8 +28,6 @@ OF_KINDS = {
     "choice_level": ("clayton2025",),
     "reliability": ("clayton2025",),
     "corrected": ("clayton2025",),
-    "prediction_powered": ("angelopoulos2023",),
-    "prediction_powered_items": ("angelopoulos2023",),
     "bounds": ("horowitz2000", "imbens2004"),
     "agreement": ("krippendorff2004", "gwet2008"),
     "alt_test": ("calderon2025",),
@@ -40,11 +39,38 @@ OF_KINDS = {
     "trial": ("morris2019",),
 }
 OF_SETTINGS = {
+    ("correct", "covariate"): ("lin2013",),
+    ("tuning", "coefficient"): ("angelopoulos2023",),
+    ("tuning", "scalar"): ("angelopoulos2023",),
     ("vcov", "survey"): ("lumley2004",),
     ("vcov", "CR2"): ("pustejovsky2018",),
     ("adjusted", "holm"): ("holm1979",),
     ("multiplicity", "holm"): ("holm1979",),
     ("multiplicity", "bh"): ("benjamini1995",),
+}
+CORRECTED = ("prediction_powered", "prediction_powered_items")
+BOOTSTRAPPED = {  # kinds whose draws resample data; those of other kinds are of posteriors or of statistics
+    *OF_FORMULAS,
+    "agreement",
+    "alt_test",
+    "annotators",
+    "biases",
+    "bounds",
+    "by_label",
+    "calibration",
+    "correlations",
+    "differences",
+    "dimension_correlations",
+    "errors",
+    "errors_under_choices",
+    "means",
+    "passes",
+    "probabilities",
+    "rating_lines",
+    "reliability",
+    "robustness",
+    "scores",
+    "tier_accuracy",
 }
 
 
@@ -83,7 +109,9 @@ def _keys(record: Recorded) -> Iterator[str]:
     for (name, value), keys in OF_SETTINGS.items():
         if settings.get(name) == value:
             yield from keys
-    if settings.get("draws"):
+    if record.kind in CORRECTED and settings.get("correct") != "covariate":
+        yield "kluger2025"
+    if settings.get("draws") and record.kind in BOOTSTRAPPED and settings.get("engine") != "bayes":
         yield "efron1979"
     if ", " in str(settings.get("id") or ""):
         yield "cameron2011"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -257,10 +257,13 @@ def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> l
 MARKDOWN = "markdown-raw_html-raw_tex-raw_attribute-tex_math_dollars-citations"
 
 
-def check_ending(path: Path, formats: Mapping[str, str]) -> None:
-    """Refuse a file of another format."""
-    if path.suffix.lower() not in formats:
-        known = ", ".join(f"{ending} ({name})" for ending, name in formats.items())
+DOCUMENTS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a file whose ending names no format of documents."""
+    if path.suffix.lower() not in DOCUMENTS:
+        known = ", ".join(f"{ending} ({name})" for ending, name in DOCUMENTS.items())
         raise InputError(f"{path}: the ending names the format; use one of: {known}.")
 
 

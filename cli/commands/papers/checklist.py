@@ -10,8 +10,6 @@ import typer
 from ...options import StudyName
 from ...printing import console
 
-FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
-
 
 def checklist(
     study: StudyName,
@@ -27,13 +25,14 @@ def checklist(
 
     from .facts import gather
 
-    check_ending(out, FORMATS)
+    check_ending(out)
     facts = gather(study, run, results)
     made = checklists_of(facts)
     write_document(in_markdown(facts, made), out)
     items = [one for each in made for one in each.items]
     for one in made:
-        done = sum(item.state == "done" for item in one.items)
-        console.print(f"  {one.title}: {done} of {len(one.items)} items answered")
+        done, planned = (sum(item.state == state for item in one.items) for state in ("done", "planned"))
+        plans = f", {planned} planned in the study file" if planned else ""
+        console.print(f"  {one.title}: {done} of {len(one.items)} items answered{plans}")
     open_fields = sum(bool(item.author) for item in items)
     console.print(f"{out}: {open_fields} fields are for the author to state.")

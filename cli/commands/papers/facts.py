@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
 
 if TYPE_CHECKING:
     from conjury.analysis.report.paper.facts import Facts, RunFacts
+    from conjury.inference.study.models import AnyStudy
 
 RESPONDENTS = ("people/respondents.parquet", "respondents.parquet")
 
@@ -29,16 +31,27 @@ def gather(study: str, run: Path | None, results: Path | None) -> Facts:
     return Facts(known, read_run(study, run) if run is not None else None, read)
 
 
+def served_versions(run: Path) -> list[dict[str, Any]]:
+    """Versions that answered in a run, as it has recorded them, with the times of first and last answers."""
+    from conjury.inference.collecting.provenance import FILE
+    from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
+
+    path = run / FILE
+    if not path.is_file():
+        return []
+    found: list[dict[str, Any]] = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8"))["served"]
+    return found
+
+
 def read_run(study: str, folder: Path) -> RunFacts:
     """Read the record of a run from its ledger and tables."""
     import pandas as pd
 
     from conjury.analysis.report.paper.facts import RunFacts
     from conjury.inference.collecting import status
-    from conjury.inference.collecting.provenance import FILE
     from conjury.inference.ledger import Ledger
+    from conjury.inference.study import load_any_study
     from conjury.inference.tables.files import read_table
-    from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
 
     tables = [folder / name for name in RESPONDENTS if (folder / name).is_file()]
     people = read_table(tables[0]) if tables else None
@@ -47,12 +60,6 @@ def read_run(study: str, folder: Path) -> RunFacts:
     found = status(study, folder)
     with Ledger.open(found.folder / "ledger.sqlite", write=False) as ledger:
         inputs = ledger.get("inputs") or {}
-    versions = found.folder / FILE
-    served = (
-        parse_json(read_content(versions, EXPORT_BYTES).decode("utf-8"))["served"]
-        if versions.is_file()
-        else []
-    )
     judged = found.folder / "judgments.parquet"
     rules = sorted(set(read_table(judged)["rule"].dropna())) if judged.is_file() else []
     names = ("judge_id", "prompt_id", "state", "n", "prompt_tokens", "completion_tokens")
@@ -60,11 +67,25 @@ def read_run(study: str, folder: Path) -> RunFacts:
     return RunFacts(
         folder.name,
         inputs.get("judges") or {},
-        served,
+        served_versions(found.folder),
         inputs.get("subjects") or {},
-        inputs.get("prompts") or {},
+        _same_texts(load_any_study(study), inputs.get("prompts") or {}),
         pd.DataFrame(counts, columns=list(names)),
         found.judgments,
         rules,
         people,
     )
+
+
+def _same_texts(study: AnyStudy, sent: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Prompts whose templates in the study's folder are those that a run has sent, by their SHA-256."""
+    from conjury.inference.requests.templates import Templates
+
+    templates = Templates(study.folder)
+    files = {one.id: (("template", one.template), ("user", one.user)) for one in study.prompts}
+    return [
+        prompt
+        for prompt, parts in files.items()
+        if prompt in sent
+        and all(sent[prompt].get(part) == (templates.sha256(name) if name else None) for part, name in parts)
+    ]

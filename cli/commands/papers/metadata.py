@@ -14,6 +14,7 @@ from ...printing import console
 if TYPE_CHECKING:
     from conjury.analysis.report.paper.metadata import About
 
+
 FORMATS = ("croissant", "ro-crate")
 
 
@@ -55,17 +56,16 @@ def metadata(
     )
     missing = [option for option, given in (("--license", license), ("--creator", creator)) if not given]
     if missing:
-        console.print(
-            f"Give {' and '.join(missing)} before you publish; the address is for you to state, too."
-        )
+        console.print(f"Give {' and '.join(missing)} before you publish.")
+    console.print("The address and the date of publication are for you to state.")
 
 
 def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
     """What a folder is about, by which command and version it was made."""
-    from importlib.metadata import version
-
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.paper.metadata import About, now
+    from conjury.analysis.report.paper.metadata import About
+
+    from .facts import served_versions
 
     manifest = ResultsFolder(folder).manifest
     if manifest:
@@ -75,7 +75,7 @@ def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
                 str(manifest.get("study") or folder.name),
                 title,
                 f"Data, tables and figures of the analyses of: {title}.",
-                str(manifest.get("created") or now()),
+                str(manifest.get("created") or ""),
                 license,
                 creator,
                 bool(manifest.get("simulated")),
@@ -84,12 +84,9 @@ def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
             str(manifest.get("conjury") or ""),
         )
     name, simulated = _of_run(folder)
+    answered = max((str(one["last"]) for one in served_versions(folder)), default="")
     described = f"Requests, answers and judgments of a run of the study {name}."
-    return (
-        About(name, f"Run of {name}", described, now(), license, creator, simulated),
-        "",
-        version("conjury"),
-    )
+    return About(name, f"Run of {name}", described, answered, license, creator, simulated), "", ""
 
 
 def _of_run(folder: Path) -> tuple[str, bool]:

@@ -11,8 +11,6 @@ from conjury.inference.errors import counted
 
 from ...printing import console
 
-FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
-
 
 def methods(
     results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
@@ -25,7 +23,7 @@ def methods(
     from conjury.analysis.report.paper.writing import check_ending, write_document
     from conjury.inference.tables.writing import whole
 
-    check_ending(out, FORMATS)
+    check_ending(out)
     text, bibliography = methods_of(results)
     works = out.with_suffix(".bib")
     with whole(works) as file:

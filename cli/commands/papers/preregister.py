@@ -15,7 +15,6 @@ from ...printing import console
 if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy, Study
 
-FORMATS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
 POWER = 0.8
 CORRECTIONS = ("ppi", "covariate")
 
@@ -43,14 +42,15 @@ def preregister(
 ) -> None:
     """Write a preregistration of a study, with hashes, before data are collected."""
     from conjury.analysis.numerics.intervals import check_alpha
-    from conjury.analysis.report.paper.preregistration import in_words, registration
+    from conjury.analysis.report.paper.preregistration import registration
+    from conjury.analysis.report.paper.registration_text import in_words
     from conjury.analysis.report.paper.writing import check_ending, write_document
     from conjury.inference.errors import InputError
     from conjury.inference.study import load_any_study
     from conjury.inference.tables.writing import whole
 
     check_alpha(alpha)
-    check_ending(out, FORMATS)
+    check_ending(out)
     if correct not in (None, *CORRECTIONS):
         raise InputError(
             f"--correct {correct}: there is no such correction; write {' or '.join(CORRECTIONS)}."

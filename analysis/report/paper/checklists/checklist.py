@@ -9,7 +9,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 
 from ...methods import plain
-from ..facts import Facts
+from ..facts import MARK, Facts
 from .conjoint import conjoint_practice
 from .datasheet import datasheets
 from .guide import guide_llm
@@ -17,7 +17,6 @@ from .items import Checklist, Item
 
 __all__ = ["Checklist", "Item", "checklists_of", "in_markdown"]
 
-MARK = "TO STATE BY THE AUTHOR"
 SIMULATED = "Answers are simulated; nothing here is about the models whose names they have."
 
 
@@ -79,6 +78,7 @@ def _section(checklist: Checklist) -> str:
 
 _COUNTED = (
     ("done", "answered"),
+    ("planned", "planned in the study file"),
     ("to state", "with a field for the author"),
     ("author", "for the author"),
     ("not done", "not done"),
@@ -86,11 +86,14 @@ _COUNTED = (
 )
 
 
+_STATES = {"author": "to state", "planned": "planned in the study file"}
+
+
 def _row(one: Item) -> str:
     answer = " ".join(
         filter(None, [plain(one.answer), f"**{MARK}: {plain(one.author)}.**" if one.author else ""])
     )
-    state = "to state" if one.state == "author" else one.state
+    state = _STATES.get(one.state, one.state)
     return f"| {plain(one.code)} {plain(one.name)} | {state} | {answer} | {plain(one.source)} |"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from conjury.inference.errors import counted
@@ -11,10 +10,11 @@ from conjury.inference.study.models import Study
 from ....figures.labels import Labels
 from ...methods import CONVENTIONS
 from ...tables import interval, number, whole
+from ..distribution import attributes_of, dependent_attributes, distribution_in_words, uneven_shares
 from ..facts import Facts
 from ..findings import findings_of
 from ..references import short
-from .items import RESULTS, STUDY, Checklist, Item, item, judged, unneeded
+from .items import RESULTS, RUN, STUDY, Checklist, Item, judged, shown_by, unneeded
 
 WORKS = ("hainmueller2014", "bansak2021", "leeper2020", "delacuesta2022", "liu2023", "clayton2025")
 FIT, DIAGNOSE = "`conjury fit`", "`conjury diagnose --results FOLDER`"
@@ -31,37 +31,34 @@ def conjoint_practice(facts: Facts, study: Study) -> Checklist:
 
 
 def _design(facts: Facts, study: Study) -> list[Item]:
-    design = study.design
     attributes = [f"{one.label} ({counted(len(one.levels), 'level')})" for one in study.attributes]
     references = [f"{one.label}: {one.levels[0].label}" for one in study.attributes]
+    shares = distribution_in_words(attributes_of(study), uneven_shares(study), dependent_attributes(study))
+    run = RUN if facts.answered_in_run else ""
+    used = f"{STUDY}, {RESULTS}" if facts.results is not None else f"{STUDY}, {RUN}" if run else ""
+
+    def stated(code: str, name: str, text: str, author: str = "") -> Item:
+        return shown_by(used, code, name, [text], [text], author)
+
     return [
-        item(
-            "1",
-            "Attributes and levels",
-            [f"{', '.join(attributes)}."],
-            STUDY,
-            "why these attributes and levels",
-        ),
-        item("2", "Reference levels", [f"{'; '.join(references)}."], STUDY),
-        item(
+        stated("1", "Attributes and levels", f"{', '.join(attributes)}.", "why these attributes and levels"),
+        stated("2", "Reference levels", f"{'; '.join(references)}."),
+        stated(
             "3",
             "Distribution over which effects are averaged (de la Cuesta et al. 2022)",
-            [_distribution(study)],
-            STUDY,
+            shares,
             "how close this is to the distribution of interest",
         ),
-        item("4", "Restrictions on profiles (Hainmueller et al. 2014)", [_restrictions(study)], STUDY),
-        item(
-            "5",
-            "Sample size",
-            [
-                f"{whole(design.pairs)} pairs per model; {counted(design.respondents, 'respondent')} with "
-                f"{counted(design.tasks, 'task')} each."
-            ],
-            STUDY,
-        ),
+        stated("4", "Restrictions on profiles (Hainmueller et al. 2014)", _restrictions(study)),
+        _sample(facts, study),
         judged("6", "Power or minimum detectable effects", _detectable(facts), f"Run {DIAGNOSE}.", RESULTS),
-        item("7", "Order of attributes", [_order(study)], STUDY),
+        shown_by(
+            RUN if {judge.id for judge in facts.models} & facts.answered_in_run else "",
+            "7",
+            "Order of attributes",
+            [_order(study, "saw")],
+            [_order(study, "are to see")],
+        ),
         judged(
             "8",
             "Preregistration",
@@ -73,7 +70,51 @@ def _design(facts: Facts, study: Study) -> list[Item]:
     ]
 
 
+def _sample(facts: Facts, study: Study) -> Item:
+    """Sizes of the sample: those of the results, else those of the study file."""
+    design = study.design
+    plan = (
+        f"{whole(design.pairs)} pairs per model; {counted(design.respondents, 'respondent')} with "
+        f"{counted(design.tasks, 'task')} each."
+    )
+    analysed = _analysed(facts)
+    source = RESULTS if analysed else ""
+    return shown_by(source, "5", "Sample size", [analysed, f"Planned: {plan}"], [plan])
+
+
+def _analysed(facts: Facts) -> str:
+    """How many pairs of models, and tasks and respondents, the first analysis of all rows rests on."""
+    records = facts.results.results if facts.results is not None else []
+    groups = next((one.groups for one in records if one.groups and not one.settings.get("exclude")), ())
+    rows = [one for one in groups if not one.get("variant") and one.get("n_rows")]
+    if not rows:
+        return _answers_counted(facts)
+    panels = {judge.id: judge.label for judge in facts.people}
+    told = []
+    if pairs := [int(one["n_rows"]) // 2 for one in rows if one["judge"] not in panels]:
+        models = len({one["judge"] for one in rows if one["judge"] not in panels})
+        size = whole(min(pairs)) + (f" to {whole(max(pairs))}" if min(pairs) < max(pairs) else "")
+        told.append(f"{counted(models, 'model')} with {size} pairs under each prompt")
+    for one in rows:
+        if one["judge"] in panels:
+            counts_people = one.get("id") == "judge_id" and one.get("n_clusters")
+            by = f" of {counted(int(one['n_clusters']), 'respondent')}" if counts_people else ""
+            told.append(f"{panels[one['judge']]}: {counted(int(one['n_rows']) // 2, 'task')}{by}")
+    return f"Analysed: {'; '.join(told)}."
+
+
+def _answers_counted(facts: Facts) -> str:
+    counts = facts.table("answers")
+    if counts is None or "n" not in counts:
+        return ""
+    by = counts.assign(judge=counts["judge"].astype(str)).groupby("judge", sort=False)["n"].sum()
+    labels = facts.study.judge_labels
+    told = [f"{labels.get(str(name), str(name))} {whole(n)}" for name, n in by.items()]
+    return f"Answers to pairs, repeats included: {', '.join(told)}."
+
+
 def _estimates(facts: Facts, study: Study) -> list[Item]:
+    fitted = facts.results is not None
     main = next(iter(facts.records("amce")), None)
     means = facts.records("mm")
     differences = [one.title.rstrip(".") for one in facts.records("amce_diffs")]
@@ -90,13 +131,17 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
             "10",
             "Marginal means beside them (Leeper et al. 2020)",
             f"{means[0].title.rstrip('.')}: table {means[0].name} of the results." if means else "",
-            "Add an analysis with `verb: mm` to the study.",
+            "Add an analysis with `verb: mm` to the study." if fitted else f"Run {FIT}.",
             RESULTS,
         ),
-        _subgroups(differences, means_apart),
+        _subgroups(fitted, differences, means_apart),
         judged("12", "Clusters of standard errors", _clusters(main), f"Run {FIT}.", RESULTS),
         judged(
-            "13", "Multiple comparisons (Liu & Shiraito 2023)", _multiplicity(facts), _NO_ADJUSTMENT, RESULTS
+            "13",
+            "Multiple comparisons (Liu & Shiraito 2023)",
+            _multiplicity(facts),
+            _NO_ADJUSTMENT if fitted else f"Run {FIT}.",
+            RESULTS,
         ),
         judged("14", "Missing answers", _missing(facts, study), f"Run {FIT}.", RESULTS),
     ]
@@ -105,8 +150,10 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
 _NO_ADJUSTMENT = "No p value is adjusted; name the family of tests, or adjust by `significance` in Python."
 
 
-def _subgroups(effects: list[str], means: list[str]) -> Item:
+def _subgroups(fitted: bool, effects: list[str], means: list[str]) -> Item:
     name = "Subgroups compared by marginal means (Leeper et al. 2020)"
+    if not fitted:
+        return judged("11", name, "", f"Run {FIT}.", RESULTS)
     if not effects and not means:
         return unneeded("11", name, "No subgroups are compared.")
     if means:
@@ -164,19 +211,6 @@ def _check(facts: Facts, code: str, name: str, check: str) -> Item:
     return Item(code, name, f"{verdict}. {found['finding']}", f"{RESULTS}, check {check}")
 
 
-def _distribution(study: Study) -> str:
-    uneven = []
-    for one in study.attributes:
-        given = [level for level in one.levels if level.probability is not None]
-        shares = {Fraction(level.probability).limit_denominator(1000) for level in given if level.probability}
-        if given and len(shares) > 1:
-            told = ", ".join(f"{level.label} {float(level.probability or 0):.3g}" for level in given)
-            uneven.append(f"{one.label}: {told}")
-    if not uneven:
-        return "All levels of an attribute are equally likely, independently of other attributes."
-    return f"Levels of other attributes are equally likely; of these they are not: {'; '.join(uneven)}."
-
-
 def _restrictions(study: Study) -> str:
     if not study.design.restrictions:
         return "No combination of levels is excluded."
@@ -198,10 +232,10 @@ def _levels(study: Study) -> dict[Any, str]:
     }
 
 
-def _order(study: Study) -> str:
+def _order(study: Study, see: str) -> str:
     fields = study.collect.fields
     listed = f" ({', '.join(fields)})" if fields else ""
-    return f"Models see the attributes in one order{listed}, the same in all tasks."
+    return f"Models {see} the attributes in one order{listed}, the same in all tasks."
 
 
 def _detectable(facts: Facts) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from ...tables import interval, number, whole
 from ..facts import Facts
 from ..references import short
-from .items import RESULTS, RUN, STUDY, Checklist, Item, item, judged
+from .items import RESULTS, RUN, Checklist, Item, item, judged, shown_by
 
 REFERENCE = f"After {short('usami2026')}; the quantities are those that conjury measures."
 TESTS = "Add the section `instrument` to the study, collect, and run `conjury fit`."
@@ -29,14 +29,12 @@ def datasheets(facts: Facts) -> list[Checklist]:
 def _items(facts: Facts, judge: Any) -> list[Item]:
     name = judge.id
     takes = ", ".join(["text", *judge.ask.takes]) if judge.ask else ""
+    model = [f"{judge.ask.model}; takes {takes}."] if judge.ask else []
+    question = [f"{facts.study.question} Form: {facts.study.response.form}."]
+    run = RUN if name in facts.answered_in_run else ""
     return [
-        item("J.1", "Model and inputs", [f"{judge.ask.model}; takes {takes}." if judge.ask else ""], STUDY),
-        item(
-            "J.2",
-            "Question and form of the answer",
-            [f"{facts.study.question} Form: {facts.study.response.form}."],
-            STUDY,
-        ),
+        shown_by(run, "J.1", "Model and inputs", model, model),
+        shown_by(run, "J.2", "Question and form of the answer", question, question),
         judged(
             "J.3",
             "Answers without a valid judgment",

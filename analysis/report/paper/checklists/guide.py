@@ -11,7 +11,7 @@ from ...tables import whole
 from ..facts import Facts, template_text
 from ..findings import findings_of
 from ..references import short
-from .items import RESULTS, RUN, STUDY, Checklist, Item, item
+from .items import RESULTS, RUN, Checklist, Item, item, shown_by
 
 REFERENCE = (
     f"{short('feuerriegel2026')}. Codes and names of the items only; explanations are at llm-checklist.com."
@@ -40,83 +40,83 @@ def guide_llm(facts: Facts) -> Checklist:
 
 
 def _core(facts: Facts) -> list[Item]:
-    study, run = facts.study, facts.run
+    study, asked = facts.study, [judge for judge in facts.models_asked if judge.ask]
+    run = RUN if asked and {judge.id for judge in asked} <= facts.answered_in_run else ""
+    answered = [judge for judge in facts.models if judge.id in facts.answered_in_results]
+    source = RESULTS if answered else run
+    n = counted(len(answered or facts.models_asked), "model")
     versions = [_version(facts, judge) for judge in facts.models_asked]
-    asked = [f"{judge.label}: {_settings(facts, judge)}." for judge in facts.models_asked if judge.ask]
-    access = [_access(facts, judge) for judge in facts.models_asked if judge.ask]
-    both = RUN if run is not None and run.judges else STUDY
-    engines = [
-        f"{judge.label} was loaded with {_pairs(judge.ask.engine)}."
-        for judge in facts.models_asked
-        if judge.ask and judge.ask.engine
-    ]
-    system = sum(prompt.template is not None for prompt in study.prompts)
+    access = [_access(facts, judge) for judge in asked]
+    settings = [f"{judge.label}: {_settings(facts, judge)}." for judge in asked]
+    engines = [(judge.label, engine) for judge in asked if (engine := _asked(facts, judge).get("engine"))]
+    prompts = facts.prompts_asked
+    texts = counted(len(prompts), "prompt")
+    system = sum(prompt.template is not None for prompt in prompts)
+    sent = run if facts.run and {one.id for one in prompts} <= set(facts.run.same_texts) else ""
+    separate = "contain all that the model sees and no earlier answer"
     return [
-        item(
+        shown_by(
+            source,
             "A.1",
             "What language models were used for",
-            [f"{counted(len(facts.models_asked), 'model')} answered as judges: {study.question}"],
-            STUDY,
+            [f"{n} answered as judges: {study.question}"],
+            [f"{n} {'is' if n.startswith('1 ') else 'are'} to answer as judges: {study.question}"],
             "other uses, such as writing stimuli, code or text",
         ),
-        item("A.2", "Degree of automation", [_automation(facts)], STUDY, "who supervised, and how"),
-        item(
+        _automation(facts, run),
+        shown_by(
+            run if run and facts.run is not None and facts.run.served else "",
             "B.1",
             "Model, provider, size, version, date of access, link",
             versions,
-            both,
+            versions,
             "provider, size and link of each model, where its name does not state them",
         ),
-        item("B.2", "Access and context mode", access, both),
-        item("B.3", "Configuration", asked, both),
-        item(
+        shown_by(run, "B.2", "Access and context mode", access, access),
+        shown_by(run, "B.3", "Configuration", settings, settings),
+        shown_by(
+            run,
             "B.4",
             "Customisation",
-            engines,
-            STUDY,
+            [f"{label} was loaded with {_pairs(engine)}." for label, engine in engines],
+            [f"{label} is to be loaded with {_pairs(engine)}." for label, engine in engines],
             "fine-tuning or other customisation, or that there was none",
         ),
-        item(
+        shown_by(
+            run,
             "B.5",
             "State across interactions",
-            ["Each request contains all that the model sees and no earlier answer: no state was retained."]
-            if facts.models_asked
-            else [],
-            RUN if run is not None else STUDY,
+            [f"Requests {separate}: no state was retained."],
+            [f"Requests are to {separate}, so that no state is retained."] if asked else [],
         ),
-        item(
+        shown_by(
+            sent,
             "C.1",
             "Prompts",
-            [f"{counted(len(study.prompts), 'prompt')}, printed in full below." if study.prompts else ""],
-            STUDY,
+            [f"{texts}, printed in full below."],
+            [f"{texts}, printed below as the study file names them."] if prompts else [],
         ),
-        item(
+        shown_by(
+            sent,
             "C.2",
             "System-wide instructions",
-            [
-                f"{system} of {counted(len(study.prompts), 'prompt')} begin with a system message (below)."
-                if study.prompts
-                else ""
-            ],
-            STUDY,
+            [f"{system} of {texts} began with a system message (below)."],
+            [f"{system} of {texts} are to begin with a system message (below)."] if prompts else [],
         ),
-        item(
-            "D.1",
-            "Personal and sensitive data",
-            [_asked_of_people(facts)],
-            STUDY,
-            "how such data were handled",
-        ),
+        _asked_of_people(facts),
         item("E.1", "Validation by people", findings_of(facts, *AGREEMENT), RESULTS, _validated(facts)),
-        item("E.2", "Post-processing", _post(facts), RUN if run is not None else STUDY),
+        _post(facts),
         item("F.1", "Code and scripts", [_software(facts)], RESULTS, "where code and data are shared"),
         item("G.1", "Funding and relationships", [], "", "funding, support and relationships to providers"),
     ]
 
 
 def _optional(facts: Facts) -> list[Item]:
-    models, prompts = len(facts.models_asked), len(facts.study.prompts)
-    compared = f"{counted(models, 'model')} under {counted(prompts, 'prompt')} were compared."
+    compared = [judge for judge in facts.models if judge.id in facts.answered_in_results]
+    models, prompts = len(compared or facts.models_asked), len(facts.prompts_asked)
+    several = models > 1 or prompts > 1
+    biases = _biases(facts)
+    them = f"{counted(models, 'model')} under {counted(prompts, 'prompt')}"
     texts = (
         f"Every request and every raw answer is in the ledger of the run {facts.run.folder}."
         if facts.run is not None and facts.run.judges
@@ -125,14 +125,16 @@ def _optional(facts: Facts) -> list[Item]:
     return [
         item("O.1", "Reason for the choice of models", [], "", "why these models"),
         item("O.2", "Rationale of prompts", [], "", "why these prompts"),
-        item(
+        shown_by(
+            RESULTS if compared else "",
             "O.3",
             "Comparison with other methods or models",
-            [compared if models > 1 or prompts > 1 else ""],
-            STUDY,
+            [f"Compared: {them}."] if several else [],
+            [f"To be compared: {them}."] if several else [],
+            "" if several else "other methods or models, if any were compared",
         ),
         item("O.4", "Leakage of training data", [], "", "whether the models may have seen the stimuli"),
-        item("O.5", "Risk of bias", _biases(facts), RESULTS),
+        item("O.5", "Risk of bias", biases, RESULTS, "" if biases else "which biases were examined"),
         item("O.6", "Transcripts", [texts], RUN, "" if texts else "where transcripts are kept"),
         item("O.7", "Ethical implications", [], "", "ethical implications, and the approval of a board"),
         item("O.8", "Computational resources", [_usage(facts)], RUN, "hardware, where models ran on it"),
@@ -183,17 +185,35 @@ def _pairs(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
-def _automation(facts: Facts) -> str:
-    if facts.people:
-        return "Models answered automatically; people judged apart, as a comparison."
-    return "Models answered automatically; no person judges in this study."
+def _automation(facts: Facts, run: str) -> Item:
+    """Who answered how: models by the record of the run, people by either record."""
+    people = {judge.id for judge in facts.people}
+    judged = people & (facts.answered_in_run | facts.answered_in_results)
+    models = "Models answered automatically" if run else "Models are to answer automatically"
+    if not people:
+        text = f"{models}; the study file names no people as judges."
+    elif judged:
+        text = f"{models}; people judged as well, as a comparison."
+    else:
+        text = f"{models}; people are to judge as well, as a comparison."
+    source = run if bool(people) == bool(judged) else ""
+    if source and judged - facts.answered_in_run:
+        source = f"{RUN}, {RESULTS}"
+    return shown_by(source, "A.2", "Degree of automation", [text], [text], "who supervised, and how")
 
 
-def _asked_of_people(facts: Facts) -> str:
+def _asked_of_people(facts: Facts) -> Item:
     panel = facts.study.panel
-    if panel is None or not panel.questions:
-        return ""
-    return f"People were asked: {'; '.join(question.label for question in panel.questions)}"
+    questions = "; ".join(question.label for question in panel.questions) if panel is not None else ""
+    run = RUN if {judge.id for judge in facts.people} & facts.answered_in_run else ""
+    return shown_by(
+        run,
+        "D.1",
+        "Personal and sensitive data",
+        [f"People were asked: {questions}"] if questions else [],
+        [f"People are to be asked: {questions}"] if questions else [],
+        "how such data were handled",
+    )
 
 
 def _validated(facts: Facts) -> str:
@@ -202,15 +222,20 @@ def _validated(facts: Facts) -> str:
     return "" if findings_of(facts, *AGREEMENT) else "how answers of models were validated"
 
 
-def _post(facts: Facts) -> list[str]:
-    study, run = facts.study, facts.run
-    parts = [f"Refused, empty or unreadable answers count as {study.refusal.replace('_', ' ')}."]
+def _post(facts: Facts) -> Item:
+    """How answers were treated: by the results, which state their rule, and by the record of the run."""
+    run, results = facts.run, facts.results
+    recorded = results.manifest.get("refusal") if results is not None else None
+    rule = str(recorded or facts.study.refusal).replace("_", " ")
+    parts = [f"Refused, empty or unreadable answers count as {rule}."]
+    parsed = run is not None and bool(run.rules)
     if run is not None and run.rules:
         parts.append(f"Answers were parsed by the rule {', '.join(run.rules)}; no answer was edited.")
     if run is not None and len(run.statuses):
         counts = run.statuses.groupby("status", sort=False)["n"].sum()
         parts.append(f"Answers by status: {', '.join(f'{name} {whole(n)}' for name, n in counts.items())}.")
-    return parts
+    sources = [name for name, known in ((RUN, parsed), (RESULTS, recorded)) if known]
+    return shown_by(", ".join(sources), "E.2", "Post-processing", parts, parts)
 
 
 def _software(facts: Facts) -> str:
@@ -242,7 +267,7 @@ def _usage(facts: Facts) -> str:
 def _prompt_texts(facts: Facts) -> Sequence[tuple[str, str]]:
     study = facts.study
     used: dict[tuple[str, str], list[str]] = {}
-    for prompt in study.prompts:
+    for prompt in facts.prompts_asked:
         for kind, name in (("system message", prompt.template), ("user message", prompt.user)):
             if name is not None:
                 used.setdefault((kind, name), []).append(prompt.label)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-State = Literal["done", "not done", "not applicable", "author"]
+State = Literal["done", "planned", "not done", "not applicable", "author"]
 STUDY, RUN, RESULTS = "study file", "record of the run", "results"
 
 
@@ -24,8 +24,8 @@ class Item:
         Where that comes from.
     author : str
         What only the author knows and has to state; empty where nothing is open.
-    state : {"done", "not done", "not applicable", "author"}
-        Whether something is known, was left out, or is for the author alone.
+    state : {"done", "planned", "not done", "not applicable", "author"}
+        Whether a record shows it, the study file alone states it, it was left out, or it is for the author.
     """
 
     code: str
@@ -50,6 +50,19 @@ def item(code: str, name: str, parts: Sequence[str], source: str, author: str = 
     """An item from what is known, which may be nothing."""
     answer = " ".join(part for part in parts if part)
     return Item(code, name, answer, source if answer else "", author, "done" if answer else "author")
+
+
+def planned(code: str, name: str, parts: Sequence[str], author: str = "") -> Item:
+    """An item of which the study file states a plan, and no record shows that it was followed."""
+    one = item(code, name, parts, STUDY, author)
+    return replace(one, state="planned") if one.answer else one
+
+
+def shown_by(
+    source: str, code: str, name: str, done: Sequence[str], plan: Sequence[str], author: str = ""
+) -> Item:
+    """An item as a record (``source``) shows it; without a record, as the study file plans it."""
+    return item(code, name, done, source, author) if source else planned(code, name, plan, author)
 
 
 def judged(code: str, name: str, done: str, missing: str, source: str) -> Item:

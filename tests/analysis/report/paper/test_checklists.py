@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from made_up_results import write_diagnosed, write_results
 
+from conjury.analysis.pipeline.manifest import Recorded
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
-from conjury.analysis.report.paper.checklists.checklist import MARK
-from conjury.analysis.report.paper.checklists.items import Item
-from conjury.analysis.report.paper.facts import Facts, RunFacts
+from conjury.analysis.report.paper.checklists.items import RESULTS, RUN, STUDY, Item
+from conjury.analysis.report.paper.distribution import dependent_attributes
+from conjury.analysis.report.paper.facts import MARK, Facts, RunFacts
+from conjury.analysis.report.paper.preregistration import registration
+from conjury.analysis.report.paper.registration_text import in_words
 from conjury.inference.study import list_studies, load_any_study
+from conjury.inference.study.parts import Combination
+from conjury.inference.tables import write_table
 
 SERVED = {
     "judge_id": "gpt4o", "model_returned": "gpt-4o-2024-08-06", "system_fingerprint": "fp_1", "n": 1200,
@@ -72,10 +80,136 @@ def test_a_run_fills_versions_dates_settings_statuses_and_tokens(moderation) -> 
 
 def test_without_a_run_nothing_is_claimed_about_one(moderation) -> None:
     items = items_of(Facts(moderation))
-    assert items["B.1"].source == "study file"
+    assert items["B.1"].source == STUDY
     assert items["O.8"].answer == ""
     assert items["O.6"].author
     assert items["E.1"].state == "author"
+
+
+def written(
+    folder: Path, answers: list[tuple[str, str, int]], groups: list[dict[str, object]], **manifest: object
+) -> ReportData:
+    """Results of the study moderation, with its answers and the groups of its first analysis."""
+    (folder / "tables").mkdir(parents=True)
+    entry = vars(Recorded("amce", "amce", "Effects", {"vcov": "survey"})) | {"groups": groups}
+    made = {"format": 2, "study": "moderation", "results": [entry], "data": [], **manifest}
+    (folder / "manifest.json").write_text(json.dumps(made), encoding="utf-8")
+    table = pd.DataFrame(answers, columns=["judge", "prompt", "n"]).assign(status="ok")
+    write_table(table, folder / "tables" / "answers.parquet")
+    return ReportData(folder)
+
+
+@pytest.mark.parametrize("name", list_studies())
+def test_nothing_is_done_where_only_a_study_file_exists(name: str) -> None:
+    facts = Facts(load_any_study(name))
+    items = [one for each in checklists_of(facts) for one in each.items]
+    assert {one.state for one in items} <= {"planned", "not done", "not applicable", "author"}
+    assert {one.source for one in items if one.state == "planned"} == {STUDY}
+    text = in_markdown(facts, checklists_of(facts))
+    for claim in ("answered as judges", "answered automatically", "was retained", "Compared: "):
+        assert claim not in text
+    assert "| planned in the study file |" in text
+    assert re.search(r"\d+ items planned in the study file", text)
+
+
+def test_a_run_shows_that_models_answered_and_not_that_people_did(moderation) -> None:
+    items = items_of(Facts(moderation, run_facts()))
+    done = ("A.1", "B.1", "B.2", "B.3", "B.5", "E.2", "O.6", "O.8")
+    assert {items[code].state for code in done} == {"done"}
+    assert items["A.1"].answer.startswith("1 model answered as judges")
+    assert items["A.2"].state == items["D.1"].state == "planned"
+    assert items["A.2"].answer.startswith("Models answered automatically; people are to judge")
+    people = pd.DataFrame({"state": ["finished", "left"]})
+    items = items_of(Facts(moderation, run_facts(people=people)))
+    assert items["A.2"].state == items["D.1"].state == "done"
+    assert "people judged as well" in items["A.2"].answer
+
+
+def test_requests_without_answers_are_no_answers(moderation) -> None:
+    pending = run_facts().counts.assign(state="pending")
+    items = items_of(Facts(moderation, run_facts(counts=pending, served=[], rules=[])))
+    assert {items[code].state for code in ("A.1", "B.1", "B.3", "B.5", "E.2")} == {"planned"}
+
+
+def test_results_show_who_was_compared_and_not_how_models_were_asked(moderation, tmp_path) -> None:
+    answers = [("gpt4o", "baseline", 300), ("gpt4o", "context_aware", 300), ("human", "", 900)]
+    items = items_of(Facts(moderation, None, written(tmp_path / "r", answers, [])))
+    assert (items["A.1"].state, items["A.1"].source) == ("done", RESULTS)
+    assert items["O.3"].answer == "Compared: 1 model under 2 prompts."
+    assert items["O.3"].state == "done"
+    assert {items[code].state for code in ("A.2", "B.1", "B.3", "B.5", "C.1")} == {"planned"}
+    assert "people judged as well" in items["A.2"].answer
+
+
+def test_prompts_were_sent_as_printed_only_if_their_templates_are_unchanged(moderation) -> None:
+    facts = Facts(moderation, run_facts(same_texts=["baseline"]))
+    assert (items_of(facts)["C.1"].state, items_of(facts)["C.1"].source) == ("done", RUN)
+    assert len(checklists_of(facts)[0].texts) == 1
+    changed = Facts(moderation, run_facts(same_texts=["context_aware"]))
+    assert items_of(changed)["C.1"].state == "planned"
+
+
+def test_the_sample_size_is_that_of_the_results(moderation, tmp_path) -> None:
+    groups: list[dict[str, object]] = [
+        {"judge": "gpt4o", "prompt": "baseline", "variant": "", "n_rows": 600, "id": "pair_id"},
+        {"judge": "gpt4o", "prompt": "context", "variant": "", "n_rows": 590, "id": "pair_id"},
+        {"judge": "gpt4o", "prompt": "context", "variant": "as_published", "n_rows": 10, "id": "pair_id"},
+        {"judge": "human", "prompt": "", "variant": "", "n_rows": 1800, "n_clusters": 60, "id": "judge_id"},
+    ]
+    plan = "30,000 pairs per model; 1,854 respondents with 15 tasks each."
+    before = items_of(Facts(moderation), "Conjoint practice")["5"]
+    assert (before.state, before.answer) == ("planned", plan)
+    data = written(tmp_path / "r", [("gpt4o", "baseline", 600)], groups)
+    after = items_of(Facts(moderation, None, data), "Conjoint practice")["5"]
+    assert (after.state, after.source) == ("done", RESULTS)
+    assert after.answer == (
+        "Analysed: 1 model with 295 to 300 pairs under each prompt; Human panel: 900 tasks of 60 "
+        f"respondents. Planned: {plan}"
+    )
+    counted = written(tmp_path / "s", [("gpt4o", "baseline", 600), ("human", "", 9)], [])
+    answer = items_of(Facts(moderation, None, counted), "Conjoint practice")["5"].answer
+    assert answer.startswith("Answers to pairs, repeats included: GPT-4o 600, Human panel 9.")
+
+
+def restricted(study, *rules: dict[str, list[str]]):
+    """A study in which some combinations of levels are excluded."""
+    design = study.design.model_copy(update={"restrictions": [Combination(levels=rule) for rule in rules]})
+    changed = study.model_copy(update={"design": design})
+    changed._file = study._file
+    return changed
+
+
+def test_attributes_that_restrictions_tie_are_not_called_independent(moderation) -> None:
+    study = restricted(moderation, {"identity": ["anonymous"], "topic": ["politics"]})
+    authors, topics = study.levels("identity"), study.levels("topic")
+    left = [pair for pair in product(authors, topics) if pair != ("anonymous", "politics")]
+    share = Counter(author for author, _ in left)["anonymous"] / len(left)
+    answer = items_of(Facts(study), "Conjoint practice")["3"].answer
+    assert answer.startswith("Author and Topic restrict each other, so they are not independent.")
+    assert f"Author: Anonymous {share:.3g}, " in answer
+    assert "0.167" in answer
+    assert "0.208" in answer
+    assert answer.endswith("Levels of other attributes are equally likely.")
+    text = in_words(registration(study, template="dce"))
+    assert "Author and Topic restrict each other, so they are not independent." in text
+    assert "Anonymous 0.167" in text
+    assert "drawn independently" not in text
+
+
+def test_attributes_that_are_tied_through_others_are_one_group(moderation) -> None:
+    chain = restricted(
+        moderation,
+        {"slur": [moderation.levels("slur")[0]], "topic": ["politics"]},
+        {"curse": [moderation.levels("curse")[0]], "engagement": [moderation.levels("engagement")[0]]},
+        {"identity": ["anonymous"], "topic": ["politics"]},
+    )
+    assert dependent_attributes(chain) == [["slur", "identity", "topic"], ["curse", "engagement"]]
+    assert dependent_attributes(moderation) == []
+
+
+def test_without_results_the_absence_of_analyses_is_not_claimed(moderation) -> None:
+    items = items_of(Facts(moderation), "Conjoint practice")
+    assert {items[code].answer for code in ("10", "11", "13")} == {"Run `conjury fit`."}
 
 
 def test_what_only_the_author_knows_is_marked(moderation) -> None:

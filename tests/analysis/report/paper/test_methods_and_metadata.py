@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -10,10 +11,11 @@ import pandas as pd
 import pytest
 from made_up_results import write_results
 
+from conjury.analysis.pipeline.manifest import describe_file, file_hash
+from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.metadata import (
     CRATE,
     CROISSANT,
-    MARK,
     About,
     as_json,
     croissant,
@@ -82,6 +84,29 @@ def test_a_crate_is_read_by_its_reference_implementation(results, tmp_path) -> N
     assert {one.id for one in read.data_entities} == {file.path for file in listed}
     assert read.root_dataset["license"] == "CC-BY-4.0"
     assert read.dereference("#run")["instrument"].id == "#conjury"
+
+
+def test_a_date_of_publication_is_for_the_author(tmp_path) -> None:
+    pd.DataFrame({"n": [1]}).to_parquet(tmp_path / "answers.parquet")
+    files = files_of(tmp_path)
+    made, root = croissant(ABOUT, files, tmp_path), ro_crate(ABOUT, files)["@graph"][1]
+    assert "datePublished" not in made
+    assert (made["dateCreated"], root["dateCreated"]) == ("2026-01-02", ABOUT.created)
+    assert root["datePublished"] == MARK
+    unknown = About("x", "x", "x", "")
+    made, crate = croissant(unknown, files, tmp_path), ro_crate(unknown, files, "conjury fit x")["@graph"]
+    assert "dateCreated" not in made
+    assert made["citeAs"].endswith(f"({MARK}).")
+    assert not [one for one in crate if "dateCreated" in one or "endTime" in one]
+
+
+def test_the_hash_of_a_file_is_the_same_everywhere(tmp_path) -> None:
+    path = tmp_path / "b.txt"
+    path.write_bytes(b"abc" * 500_000)
+    wanted = hashlib.sha256(b"abc" * 500_000).hexdigest()
+    assert (
+        file_hash(path) == describe_file(path, 1, "", 1)["sha256"] == files_of(tmp_path)[0].sha256 == wanted
+    )
 
 
 def test_simulated_data_are_called_so() -> None:

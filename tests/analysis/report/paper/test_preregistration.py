@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.benchmark import by_label, differences, score
+from conjury.analysis.numerics import significance
+from conjury.analysis.pipeline.items import plan_ratings
+from conjury.analysis.pipeline.manifest import Recorded, file_hash
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
+from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.preregistration import (
-    MARK,
-    TEMPLATES,
-    file_hash,
     hash_of,
-    in_words,
     read_registration,
     registration,
 )
+from conjury.analysis.report.paper.registration_text import TEMPLATES, in_words
 from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.tables import write_table
@@ -212,3 +216,71 @@ def test_unknown_templates_and_judges_are_refused() -> None:
         registration(study, template="prp")
     with pytest.raises(InputError, match="did you mean 'gpt4o'"):
         registration(study, judges=["gpt4"])
+
+
+def test_a_registration_of_people_alone_is_about_people_alone() -> None:
+    text = in_words(registration(load_any_study("moderation"), judges=["human"]))
+    assert "People judge; no model does." in text
+    assert "1,854 respondents judge 15 tasks each." in text
+    assert "Each model" not in text
+    assert "for models" not in text
+    alone = in_words(registration(load_any_study("moderation"), judges=["gpt4o"]))
+    assert "No person judges." in alone
+    for part in ("respondents", "for people", "among people", "The first task", "screened out"):
+        assert part not in alone
+
+
+def test_an_order_is_drawn_only_for_people_that_take_part() -> None:
+    assert "no order of items is drawn" in in_words(registration(load_any_study("multiturn")))
+    assert "for each person" not in in_words(registration(load_any_study("multiturn")))
+    assert "Which items each person judges, and in which order" in in_words(
+        registration(load_any_study("oogiri"))
+    )
+
+
+def test_a_question_that_the_study_file_does_not_answer_is_marked() -> None:
+    text = in_words(registration(load_any_study("multiturn")))
+    assert f"## Sample size\n\n**{MARK}: what the study file does not state.**" in text
+    assert not re.search(r"## [^\n]+\n\n+## ", text)
+
+
+def test_replacement_tests_are_adjusted_as_fit_adjusts_them() -> None:
+    study = load_any_study("oogiri")
+    rng = np.random.default_rng(1)
+    items = [f"i{k}" for k in range(40)]
+    kinds = {"ann": "human", "bob": "human", "cid": "human", "gpt": "model"}
+    rows = [(name, kind, item, rng.integers(0, 5)) for name, kind in kinds.items() for item in items]
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    table = table.assign(dimension=study.main, status="ok", prompt_id="rubric", topic_id=table["item_id"])
+    (step,) = [
+        one for one in plan_ratings(study, table, None, FitOptions(draws=0)).steps if one.name == "alt_test"
+    ]
+    made = registration(study)
+    assert made["adjusted"] == {"alt_test": step.call().settings["multiplicity"]}
+    assert "by the method of Benjamini and Yekutieli over these people" in in_words(made)
+    assert registration(study, judges=["human"])["adjusted"] == {}
+    assert "No p value is adjusted." in in_words(registration(study, judges=["human"]))
+
+
+def test_tables_that_fit_adjusts_are_those_whose_frames_have_adjusted_p_values() -> None:
+    items = [f"i{k}" for k in range(12)]
+    rows = [
+        (name, item, "safe" if (k + shift) % 3 else "harmful")
+        for shift, name in enumerate(("gpt", "llama"))
+        for k, item in enumerate(items)
+    ]
+    judged = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"])
+    judged = judged.assign(judge_kind="model", dimension="harm")
+    gold = pd.DataFrame({"item_id": items, "label_set": "harm", "label": ["safe", "harmful"] * 6})
+    scored = score(judged, gold)
+    adjusted = registration(load_any_study("harm_or_humor"))["adjusted"]
+    assert set(adjusted) == {"differences", "mixed", "robustness", "by_label", "lengths"}
+    assert differences(scored, draws=20).settings["adjust"] == adjusted["differences"] == "holm"
+    frame = by_label(scored, draws=50).frame
+    tested = frame["p"].notna()
+    assert np.allclose(
+        frame.loc[tested, "p_adjusted"], significance.adjusted(frame.loc[tested, "p"].to_numpy(), "holm")
+    )
+    assert adjusted["by_label"] == "holm"
+    one = registration(load_any_study("harm_or_humor"), judges=["human", "gpt_4o"])["adjusted"]
+    assert "differences" not in one

@@ -48,6 +48,33 @@ def test_only_works_that_were_used_are_cited() -> None:
     assert works_of([Recorded("frequencies", "cj_freqs")]) == []
 
 
+@pytest.mark.parametrize(
+    "kind", ["label_model", "rater_model", "dimension_model", "choice_model", "variance_components"]
+)
+def test_draws_that_resample_nothing_are_no_bootstrap(kind: str) -> None:
+    assert "efron1979" not in works_of([Recorded(kind, kind, settings={"draws": 1000, "chains": 4})])
+
+
+def test_an_engine_with_a_posterior_draws_no_bootstrap() -> None:
+    posterior = Recorded("amce", "amce", settings={"engine": "bayes", "draws": 1000})
+    assert works_of([posterior]) == ["hainmueller2014"]
+
+
+@pytest.mark.parametrize("kind", ["scores", "means", "alt_test", "reliability", "mm_diffs"])
+def test_the_bootstrap_is_cited_where_data_were_resampled(kind: str) -> None:
+    assert "efron1979" in works_of([Recorded(kind, kind, settings={"draws": 1000})])
+    assert "efron1979" not in works_of([Recorded(kind, kind, settings={"draws": 0})])
+
+
+def test_covariates_are_not_prediction_powered() -> None:
+    adjusted = Recorded("a", "prediction_powered", settings={"correct": "covariate", "slopes": "level"})
+    assert works_of([adjusted]) == ["lin2013"]
+    tuned = Recorded("a", "prediction_powered", settings={"correct": "ppi", "tuning": "coefficient"})
+    assert set(works_of([tuned])) == {"kluger2025", "angelopoulos2023"}
+    items = Recorded("a", "prediction_powered_items", settings={"correct": "ppi", "tuning": "none"})
+    assert works_of([items]) == ["kluger2025"]
+
+
 def test_the_software_is_cited_with_its_version() -> None:
     assert software().startswith("@software{conjury,")
     assert "version = {" in software()
