@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.columns import as_text, refuse, where
+from conjury.inference.readers.scales import refuse_off_scale, refuse_text, to_numbers
+from conjury.inference.tables.columns import as_text, in_table, refuse, where
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
@@ -21,13 +22,6 @@ FEW = 10  # ratings below which a value that stands alone, or a narrow range, is
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
 ADVICE = "they may have used different scales; bring all to one, or state the scale"
-
-
-def in_table(row: Codes, bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flag the rows of the table where ``bad`` is true; ``row`` contains their numbers."""
-    flagged = np.zeros(int(row.max()) + 1, dtype=bool)
-    flagged[row[bad]] = True
-    return flagged
 
 
 def of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
@@ -88,18 +82,11 @@ def values_of(
     column: pd.Series[Any], numeric: bool | None, row: Codes
 ) -> tuple[pd.Series[Any], tuple[str, ...] | None]:
     """Values as numbers, or as text with the labels in alphabetical order."""
-    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
-    numbers = pd.to_numeric(plain, errors="coerce").astype("Float64").astype("float64")
-    read = np.isfinite(numbers.to_numpy(dtype=float))
+    numbers = to_numbers(column)
     if numeric is None:
-        numeric = bool(read.mean() > 0.5)
-    if numeric and not read.all():
-        at = int((~read).argmax())
-        raise InputError(
-            f"{SOURCE}: {where('value', in_table(row, ~read))} contains '{column.iloc[at]}', while other "
-            "ratings are numbers; correct it, or give it a status other than ok."
-        )
+        numeric = bool(np.isfinite(numbers.to_numpy(dtype=float)).mean() > 0.5)
     if numeric:
+        refuse_text(column, numbers, row, SOURCE)
         return numbers, None
     text = as_text(column)
     return text, tuple(sorted(str(label) for label in text.unique()))
@@ -127,13 +114,7 @@ def scale_of(frame: pd.DataFrame, scale: Sequence[float] | None, row: Codes) -> 
             raise InputError(f"{SOURCE}: {other}; bring all to one scale, or state the scale.")
         return tuple(float(value) for value in np.unique(values))
     allowed = _allowed(scale)
-    outside = ~np.isin(values, allowed)
-    if outside.any():
-        at = int(outside.argmax())
-        raise InputError(
-            f"{SOURCE}: {where('value', in_table(row, outside))} contains {values[at]:g}, which is not on "
-            f"the scale ({listed(f'{value:g}' for value in allowed)}); correct it."
-        )
+    refuse_off_scale(values, allowed, row, SOURCE)
     return tuple(float(value) for value in allowed)
 
 

@@ -1,6 +1,6 @@
 """What users ask for most, at the top: ``import conjury as cj; cj.amce(...)``.
 
-Each name is imported from its room when it is first used, so that ``import conjury`` costs nothing.
+Each name is imported from its module when it is first used, so that ``import conjury`` costs nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conjury.inference.collecting import collect as collect
     from conjury.inference.study import load_any_study as load_any_study
 
-ROOMS = {
+MODULES = {
     "analysis.benchmark": ("score",),
     "analysis.checks": ("check_collected", "diagnose"),
     "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "mm", "mm_diffs", "power"),
@@ -35,14 +35,17 @@ ROOMS = {
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),
 }
-__all__ = [name for names in ROOMS.values() for name in names]
+__all__ = [name for names in MODULES.values() for name in names]
 
 
 def __getattr__(name: str) -> Any:
-    for room, names in ROOMS.items():
+    for module, names in MODULES.items():
         if name in names:
-            return getattr(import_module(f"conjury.{room}"), name)
-    raise AttributeError(f"conjury has no {name!r}; it has {', '.join(sorted(__all__))}, and the rooms below")
+            return getattr(import_module(f"conjury.{module}"), name)
+    raise AttributeError(
+        f"conjury has no {name!r}; it has {', '.join(sorted(__all__))}, and more in the modules "
+        f"{', '.join(f'conjury.{module}' for module in MODULES)}"
+    )
 
 
 def __dir__() -> list[str]:

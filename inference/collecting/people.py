@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..design.drawn import DrawnDesign, check_restrictions, save_assignment, save_design, with_panel
+from ..design.drawn import (
+    DrawnDesign,
+    check_posts,
+    check_restrictions,
+    save_assignment,
+    save_design,
+    with_panel,
+)
 from ..design.panels import (
     Panel,
     described,
@@ -308,8 +315,11 @@ def _opened(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study
 
 def _design(study: Study, folder: RunFolder) -> DrawnDesign:
     """Return the design of a run, or that of the study file, which is not written."""
-    design = folder.design or folder.draw(study, None, None, None, keep=False)
+    stored = folder.design
+    design = stored or folder.draw(study, None, None, None, keep=False)
     check_restrictions(study, design, folder.path)
+    if design is stored:
+        check_posts(study, design, folder.path)
     return design
 
 

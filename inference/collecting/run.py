@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..backends.base import Backend
+from ..design.drawn import check_posts
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.rules import full_rules
@@ -281,10 +282,13 @@ def _opened(
             f"--max-cost needs the price of {sampling.model}, which is not in "
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
+    stored = folder.design
     pictures = _pictures(known, folder, chosen, running, write)
     check_anchors(known, running.occasion)
     shown = (running.pairs, running.images, write, pictures, running.tasks, running.occasion)
     content = folder.content(known, *shown)
+    if stored is not None and isinstance(known, Study):
+        check_posts(known, stored, folder.path)
     facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
     begun = write or folder.ledger.is_file()
     with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..design.drawn import (
     DrawnDesign,
+    check_posts,
     check_restrictions,
     draw_design,
     load_design,
@@ -195,6 +196,7 @@ class RunFolder:
         if before is not None:
             check_restrictions(study, before, self.path)
             if before.drawn == wanted | restrictions_of(study) | instrument_of(study):
+                check_posts(study, before, self.path)
                 return before
             said = ", ".join(f"{name} {value}" for name, value in before.drawn.items() if name in wanted)
             raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,13 +13,14 @@ from ..design.subjects import Shown, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
 from ..readers.judgments import load_judgments, read_labels
 from ..readers.prepare import load_choices
+from ..readers.scales import check_scales
 from ..requests.building import Builder
 from ..requests.media import find_medium
 from ..requests.templates import Templates
 from ..simulation.conjoint.judges import read_truth_table
 from ..simulation.labels.items import FILE as LABEL_TRUTH
 from ..simulation.labels.items import read_label_truth
-from ..simulation.ratings.draws import read_items
+from ..simulation.ratings.draws import item_columns, read_items
 from ..simulation.ratings.truth_table import FILE as TRUTH
 from ..simulation.ratings.truth_table import read_rating_truth
 from ..study.asking import Sampling
@@ -27,10 +28,13 @@ from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
 from ..study.problems import examine
 from ..tables.files import read_table
+from ..tables.schema import SYNONYMS
 from .content import item_content, profile_content
 
 ANY_MODEL = Sampling(model="model")  # by which prompts are filled
 PICTURED = ("image", "video")
+JUDGMENT_COLUMNS = ("judge_id", "item_id", "value")
+OF_JUDGMENTS = {"judge_id", "judge_kind", "value", *SYNONYMS["judge_id"]}  # columns that items do not have
 NAMED = 3  # missing files that a sentence names
 
 
@@ -185,13 +189,27 @@ def _check_table(file: Path, study: Study | ItemStudy) -> None:
     if isinstance(study, Study):
         load_choices(study, file)
         return
-    columns = set(read_table(file).columns)
+    columns = [str(name) for name in read_table(file)]
     if "label_set" in columns:
         _check_labels(file, study)
-    elif columns & {"judge_id", "value"}:
-        load_judgments(file, study=study)
-    else:
+    elif not OF_JUDGMENTS.isdisjoint(name.casefold() for name in columns):
+        _require(file, columns, {"judgments": JUDGMENT_COLUMNS})
+        check_scales(load_judgments(file, study=study), study, str(file))
+    elif set(item_columns(study)) <= set(columns):
         read_table(file, "items")
+    else:
+        items, labels = item_columns(study), ("item_id", "label_set", "label")
+        _require(file, columns, {"judgments": JUDGMENT_COLUMNS, "items": items, "gold labels": labels})
+
+
+def _require(file: Path, columns: Sequence[str], kinds: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a table that lacks columns of each kind of table that it may be."""
+    missing = {kind: [name for name in needed if name not in columns] for kind, needed in kinds.items()}
+    if all(missing.values()):
+        lacking = " or ".join(f"for {kind} ({listed(names)})" for kind, names in missing.items())
+        raise InputError(
+            f"{file}: columns are missing {lacking}; add or rename them (there are: {listed(columns)})."
+        )
 
 
 def _prompt_problems(study: Study | ItemStudy, subjects: Sequence[Subject]) -> Iterator[str]:

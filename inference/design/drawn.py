@@ -300,6 +300,20 @@ def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
     check_instrument(study, design.drawn, run)
 
 
+def check_posts(study: Study, design: DrawnDesign, run: Path) -> None:
+    """Refuse a design whose posts are not those that the study makes now, as after an edit of labels."""
+    now = _posts(study, design.profiles, design.drawn["seed"]).set_index("profile_id")
+    then = design.posts.set_index("profile_id")
+    now = now.reindex(then.index).astype("string")
+    changed = [name for name in now if name not in then or not then[name].astype("string").equals(now[name])]
+    if changed:
+        folder = run / "design"
+        raise InputError(
+            f"{folder}: its posts are not those that the study makes now (they differ in {listed(changed)}); "
+            f"restore the study, name another folder with --out, or delete {folder} if nobody was asked yet."
+        )
+
+
 def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
     if study.content is None:
         return label_fields(study, profiles)

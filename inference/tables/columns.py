@@ -178,6 +178,13 @@ def where(column: str, bad: Mask) -> str:
     return f"row {rows[0] + 1} of column '{column}'{more}"
 
 
+def in_table(row: npt.NDArray[np.int64], bad: Mask) -> Mask:
+    """Flag the rows of the table where ``bad`` is true; ``row`` contains their numbers."""
+    flagged = np.zeros(int(row.max()) + 1, dtype=bool)
+    flagged[row[bad]] = True
+    return flagged
+
+
 def refuse(source: str, column: str, bad: Mask, problem: str, remedy: str) -> NoReturn:
     """Raise the InputError for the first row where ``bad`` is true; ``bad`` has one entry per row."""
     raise InputError(f"{source}: {where(column, bad)} {problem}; {remedy}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -66,6 +67,38 @@ def test_a_template_is_a_study_without_problems_beside_a_schema_and_a_readme_of_
     }
     if (folder / "items.csv").exists():
         assert len(pd.read_csv(folder / "items.csv")) == 20
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=further(name)) for name in NAMES if name != "minimal"] + ["minimal"]
+)
+def test_the_next_steps_of_a_readme_run_after_its_commands_and_an_edit_of_question_and_labels(
+    done, tmp_path, server, monkeypatch, name
+):
+    done("init", name, ".", cwd=tmp_path)
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    lines = [
+        line.strip().split(" ", 1)[1] for line in text.splitlines() if line.strip().startswith("conjury ")
+    ]
+    design, simulated, fit, report, preview, collect, estimate = lines
+    assert report.startswith("report ")
+    for command in (design, simulated):
+        done(command, cwd=tmp_path)
+    study = tmp_path / "study.yaml"
+    edited = re.sub(r"^question: .*$", "question: Which one?", study.read_text(encoding="utf-8"), flags=re.M)
+    edited = re.sub(r"(\{id: \w+, label: )([^,}]+)", r"\1The \2", edited)
+    study.write_text(edited, encoding="utf-8")
+    assert edited.count("label: The ") > 3
+    done("validate study.yaml", cwd=tmp_path)
+    assert "Nothing was sent" in done(preview, cwd=tmp_path)
+    assert not (tmp_path / "runs" / "real" / "ledger.sqlite").exists()
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    done(f"{collect} --base-url {server.url} --pairs 4", cwd=tmp_path)
+    table = estimate.split()[estimate.split().index("--data") + 1]
+    assert (tmp_path / table).is_file()
+    assert estimate.replace("runs/real", f"runs/{name}") == fit
+    for command in re.findall(r"`conjury (design [^`]*)`", text):
+        done(command, cwd=tmp_path)
 
 
 def test_people_of_templates_are_those_that_their_script_draws(tmp_path):
@@ -229,6 +262,8 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_folder_within_a_minute_and_pri
     after = os.times()
     assert after.children_user - before.children_user < 60
     shown = [line.split()[2] for line in printed.splitlines() if line.startswith("$ conjury ")]
+    further = [line.strip() for line in printed.splitlines() if line.startswith("  conjury ")]
+    assert further == [shlex.join(["conjury", *command]) for command in find_template("hiring").further]
     assert shown == ["init", "design", "collect", "fit", "report"]
     folder = tmp_path / "conjury-demo"
     assert f"Report   {folder.name}/reports/conjoint.html" in printed

@@ -70,9 +70,11 @@ def _print_end(chosen: Template, place: Path, figures: list[str]) -> None:
         console.print(f"  Figures  {place / 'results' / 'figures'}: {', '.join(figures)}")
     console.print(f"  Study    {place / 'study.yaml'}; {place / 'README.md'} says what to change")
     console.print(
-        "Next: edit the study, and run `conjury validate study.yaml` and the same commands in its folder, "
-        "without `--backend simulated` to ask a real model. `conjury init` lists other studies."
+        f"Next, in {place}: edit the study, run `conjury validate study.yaml`, and ask a real model:"
     )
+    for command in chosen.further:
+        console.print(f"  {_written(command)}")
+    console.print("`conjury init` lists other studies.")
 
 
 def _announce(command: list[str]) -> None:

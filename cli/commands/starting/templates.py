@@ -10,6 +10,8 @@ from pathlib import Path
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 README, SHARED = "README.md", "shared"
+REAL = "runs/real"  # run of the edited study, which does not go into that of the template
+COLLECT = ("collect", "study.yaml", "--judge", "mini")
 CONTENTS = {  # what files of a template are, where they have them
     "items.csv": "the 20 items",
     "labels.csv": "the labels that count as correct",
@@ -40,14 +42,22 @@ class Template:
     @property
     def commands(self) -> list[list[str]]:
         """The commands from the design to the report, each as the arguments of ``conjury``."""
-        data = ["--data", f"runs/{self.name}/{self.table}.parquet"]
-        people = ["--data", "people.csv"] if self.people else []
         return [
             ["design", "study.yaml"],
-            ["collect", "study.yaml", "--judge", "mini", "--backend", "simulated"],
-            ["fit", "study.yaml", *data, *people, *self.options],
+            [*COLLECT, "--backend", "simulated"],
+            self._fit(f"runs/{self.name}"),
             ["report", self.report],
         ]
+
+    @property
+    def further(self) -> list[list[str]]:
+        """The commands that ask a real model about the edited study, in a folder of their own."""
+        real = [*COLLECT, "--out", REAL]
+        return [[*real, "--dry-run"], real, self._fit(REAL)]
+
+    def _fit(self, run: str) -> list[str]:
+        people = ["--data", "people.csv"] if self.people else []
+        return ["fit", "study.yaml", "--data", f"{run}/{self.table}.parquet", *people, *self.options]
 
 
 def templates() -> dict[str, Template]:
@@ -124,5 +134,6 @@ def _readme(template: Template, files: Mapping[str, bytes]) -> str:
         report=template.report,
         people=template.people,
         commands=[" ".join(["conjury", *command]) for command in template.commands],
+        further=[" ".join(["conjury", *command]) for command in template.further],
         files={name: words for name, words in contents.items() if name in files},
     )

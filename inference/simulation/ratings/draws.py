@@ -24,8 +24,7 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
     items = read_table(path, "items")
-    named = [study.cluster, study.generator, study.assignment and study.assignment.within]
-    require_columns(items, [*study.level_labels, *(name for name in named if name)], str(path))
+    require_columns(items, _joined_columns(study), str(path))
     for name in items.select_dtypes("category"):
         if name not in study.level_labels:
             items[name] = as_text(items[name])
@@ -35,6 +34,17 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
         models = [judge.id for judge in study.judges if judge.kind == "model"]
         _leveled(items[study.generator], [PEOPLE, *models], str(path))
     return items
+
+
+def item_columns(study: ItemStudy) -> list[str]:
+    """Columns that items of a study must have: their id, what is shown of them, and what results are by."""
+    return list(dict.fromkeys(["item_id", *(study.collect.fields or ()), *_joined_columns(study)]))
+
+
+def _joined_columns(study: ItemStudy) -> list[str]:
+    """Strata, and the columns of the cluster, of who wrote the items and of what a person meets once."""
+    named = [study.cluster, study.generator, study.assignment and study.assignment.within]
+    return [*study.level_labels, *(name for name in named if name)]
 
 
 def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.DataFrame:

@@ -112,9 +112,12 @@ def test_people_may_be_added_to_a_run_that_has_begun(study: Path, run: Path, ser
     assert len(server.counts()["arrivals"]) == len(before) + PEOPLE * TASKS * PROMPTS
     path = run / "design" / "posts.parquet"
     posts = pd.read_parquet(path)
+    posts.assign(media=["town.png"] * len(posts)).to_parquet(path)
+    with pytest.raises(InputError, match=r"since then there changed .*subjects\.panel"):
+        planned(study, run, "models")
     posts.iloc[-1, posts.columns.get_loc("Size")] = "Vast"
     posts.to_parquet(path)
-    with pytest.raises(InputError, match=r"since then there changed subjects\.panel"):
+    with pytest.raises(InputError, match=r"its posts are not those .* differ in Size"):
         planned(study, run, "models")
 
 

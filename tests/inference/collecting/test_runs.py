@@ -21,6 +21,7 @@ from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse, retry, status, verify
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting.options import engines
+from conjury.inference.collecting.people import PeoplePlan, add_people
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 from conjury.inference.simulation import simulate
@@ -203,7 +204,7 @@ def test_a_study_that_changed_since_is_refused_with_what_changed(begun, server, 
     before = table(run, "choices")
     if change == "posts.parquet":
         path = run / "design" / change
-        pd.read_parquet(path).replace("Coast", "Sea").to_parquet(path)
+        pd.read_parquet(path).assign(media="town.png").to_parquet(path)
     elif isinstance(change, str):
         (study / change).write_text("Other words.", encoding="utf-8")
     else:
@@ -220,6 +221,33 @@ def test_a_study_that_changed_since_is_refused_with_what_changed(begun, server, 
                 again()
     assert requests_seen(server) == 0
     assert table(run, "choices").equals(before)
+
+
+def test_a_design_that_shows_other_labels_than_the_study_is_refused_by_design_and_collect(study, run, server):
+    draw_card(str(study), run, 5, 0.2, 5)
+    change_study(study, set_at("attributes", 0, "levels", 0, "label", value="Tiny"))
+    posts = table(run, "design/posts")
+    for again in (
+        lambda: draw_card(str(study), run, 5, 0.2, 5),
+        lambda: collect(study, run, base_url=server.url),
+        lambda: collect(study, run, base_url=server.url, dry_run=True),
+        lambda: add_people(study, PeoplePlan(2), out=run),
+    ):
+        with pytest.raises(
+            InputError,
+            match=r"not those that the study makes now \(they differ in Size\); .* --out, or delete",
+        ):
+            again()
+    assert requests_seen(server) == 0
+    assert table(run, "design/posts").equals(posts)
+    draw_card(str(study), run.with_name("other"), 5, 0.2, 5)
+    shutil.rmtree(run / "design")
+    draw_card(str(study), run, 5, 0.2, 5)
+    now = table(run, "design/posts")
+    assert now["Size"].eq("Tiny").any()
+    assert now.equals(table(run.with_name("other"), "design/posts"))
+    now.assign(media="town.png").to_parquet(run / "design" / "posts.parquet")
+    draw_card(str(study), run, 5, 0.2, 5)
 
 
 def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(study, run, server):

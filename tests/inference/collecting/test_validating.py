@@ -5,10 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from conjury.analysis.pipeline.items import plan_ratings
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.collecting.validating import validate
-from conjury.inference.study import list_studies
+from conjury.inference.errors import InputError
+from conjury.inference.readers.judgments import load_judgments
+from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.study.problems import examine
 from conjury.inference.tables.files import TEMPLATES
 
@@ -153,6 +158,59 @@ def test_pictures_that_are_not_there_are_named(claims):
     (claims / "there.png").write_bytes(b"")
     (problem,) = said(claims)
     assert problem.startswith("items.csv: column 'media': there is no file gone.png")
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    """A study of ratings that is right."""
+    shutil.copytree(TEMPLATES / "ratings", tmp_path / "replies")
+    shutil.copy(TEMPLATES / "shared" / "ratings.j2", tmp_path / "replies" / "prompts")
+    return tmp_path / "replies"
+
+
+@pytest.mark.parametrize("value", ["99", "3.5", "great", "0"])
+def test_ratings_off_the_scale_are_reported_as_fit_refuses_them(replies, value):
+    file = replies / "people.csv"
+    assert said(replies, file) == []
+    rows = file.read_text(encoding="utf-8").splitlines()
+    cells = rows[3].split(",")
+    rows[3] = ",".join([*cells[:4], value, *cells[5:]])
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (problem,) = said(replies, file)
+    study = load_any_study(replies)
+    with pytest.raises(InputError) as refused:
+        plan_ratings(study, load_judgments(file, study=study), None, FitOptions())
+    assert problem.removeprefix("people.csv: ") == str(refused.value).removeprefix("judgments: ")
+    assert f"row 3 of column 'value' contains {value!r}".replace("'", "") in problem.replace("'", "")
+
+
+def test_excluded_and_missing_ratings_may_have_any_value(replies):
+    table = pd.read_csv(replies / "people.csv").assign(status="ok", excluded="")
+    table.loc[0, ["value", "status"]] = 99, "refused"
+    table.loc[1, ["value", "excluded"]] = 99, "too fast"
+    table.to_csv(replies / "people.csv", index=False)
+    assert said(replies, replies / "people.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("renamed", "sentence"),
+    [
+        (
+            {"judge_id": "rater", "value": "score"},
+            "people.csv: columns are missing for judgments (judge_id, value); add or rename them (there are: "
+            "rater, judge_kind, item_id, dimension, score, panel, origin).",
+        ),
+        (
+            {"judge_id": "who", "judge_kind": "kind", "value": "points"},
+            "people.csv: columns are missing for judgments (judge_id, value) or for items (message, reply, "
+            "writer, message_id) or for gold labels (label_set, label); add or rename them (there are: who, "
+            "kind, item_id, dimension, points, panel, origin).",
+        ),
+    ],
+)
+def test_columns_that_a_table_lacks_are_named_and_ratings_are_never_read_as_items(replies, renamed, sentence):
+    pd.read_csv(replies / "people.csv").rename(columns=renamed).to_csv(replies / "people.csv", index=False)
+    assert said(replies, replies / "people.csv") == [sentence]
 
 
 def test_a_table_that_does_not_fit_the_study_is_reported(claims, flats):

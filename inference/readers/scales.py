@@ -1,0 +1,56 @@
+"""Ratings as numbers, and checked against the scale of their dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import listed
+from ..study.models import ItemStudy
+from ..tables.columns import as_text, in_table, refuse
+from .aliases import exclusion_reasons
+from .judgments import scales_of
+
+Rows = NDArray[np.int64]
+
+
+def to_numbers(column: pd.Series[Any]) -> pd.Series[float]:
+    """Values as numbers, NaN where they are none."""
+    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+    return pd.to_numeric(plain, errors="coerce").astype("Float64").astype("float64")
+
+
+def refuse_text(column: pd.Series[Any], numbers: pd.Series[float], row: Rows, source: str) -> None:
+    """Refuse values that are no numbers; ``row`` has the number of each in the table, from 0."""
+    bad = ~np.isfinite(numbers.to_numpy(dtype=float))
+    if bad.any():
+        what = f"contains '{column.iloc[int(bad.argmax())]}', while other ratings are numbers"
+        refuse(source, "value", in_table(row, bad), what, "correct it, or give it a status other than ok")
+
+
+def refuse_off_scale(values: NDArray[np.float64], allowed: Sequence[float], row: Rows, source: str) -> None:
+    """Refuse numbers that are not on a scale; ``row`` as in `refuse_text`."""
+    bad = ~np.isin(values, np.asarray(allowed, dtype=np.float64))
+    if bad.any():
+        what = f"contains {values[int(bad.argmax())]:g}, which is not on the scale"
+        known = listed(f"{value:g}" for value in allowed)
+        refuse(source, "value", in_table(row, bad), f"{what} ({known})", "correct it")
+
+
+def check_scales(judgments: pd.DataFrame, study: ItemStudy, source: str) -> None:
+    """Refuse ratings that are not on the scale of their dimension; excluded and missing ones are not read."""
+    used = (as_text(judgments["status"]) == "ok") & judgments["value"].notna()
+    if "excluded" in judgments:
+        used &= exclusion_reasons(judgments["excluded"]).isna()
+    for name, allowed in scales_of(study).items():
+        of_scale = used & (as_text(judgments["dimension"]) == name)
+        row = np.flatnonzero(of_scale.fillna(False).to_numpy(dtype=bool))
+        if len(row):
+            column = judgments["value"].iloc[row]
+            numbers = to_numbers(column)
+            refuse_text(column, numbers, row, source)
+            refuse_off_scale(numbers.to_numpy(dtype=float), allowed, row, source)
