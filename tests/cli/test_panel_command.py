@@ -108,7 +108,7 @@ def test_real_people_do_not_join_a_demonstration(ran, refused, towns) -> None:
 
 
 def test_without_the_extra_one_sentence_states_how_to_install_it(refused, towns, monkeypatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("conjury.inference.errors.find_spec", lambda name: None)
     assert "pip install 'conjury[panel]'" in refused("panel", towns)
 
 
