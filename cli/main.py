@@ -4,46 +4,18 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import NoReturn
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
-from .checking_tables import check_table
-from .commands.check import check
-from .commands.collect import collect
-from .commands.compare import compare
-from .commands.designs.design import design
-from .commands.designs.power import power
-from .commands.diagnose import diagnose
-from .commands.fit import fit
-from .commands.judges.agreement import agreement, alt_test
-from .commands.judges.compare_runs import compare_runs
-from .commands.judges.judge import judge
-from .commands.judges.raters import raters
-from .commands.papers.checklist import checklist
-from .commands.papers.metadata import metadata
-from .commands.papers.methods import methods
-from .commands.papers.preregister import preregister
-from .commands.papers.report import report
-from .commands.papers.tables import tables
-from .commands.people.export import export
-from .commands.people.panel import panel
-from .commands.runs import ledger, parse, retry, status
-from .commands.simulate import simulate
-from .commands.starting.beginning import demo, init
-from .commands.starting.convert import convert
-from .commands.starting.installed import doctor, example
-from .commands.starting.validate import validate
-from .commands.trial import trial
-from .commands.view import view
-from .gallery import gallery
-from .import_command import import_
-from .perturbing import perturb
 from .printing import one_line
-from .rendering import render
 
 READERS = (
     *(
@@ -52,54 +24,94 @@ READERS = (
     ),
     "conjury.analysis.audit.published",
 )
+COMMANDS = {  # in the order of the help: module and function of each
+    "demo": "commands.starting.beginning:demo",
+    "init": "commands.starting.beginning:init",
+    "validate": "commands.starting.validate:validate",
+    "simulate": "commands.simulate:simulate",
+    "example": "commands.starting.installed:example",
+    "import": "import_command:import_",
+    "convert": "commands.starting.convert:convert",
+    "export": "commands.people.export:export",
+    "perturb": "perturbing:perturb",
+    "render": "rendering:render",
+    "gallery": "gallery:gallery",
+    "view": "commands.view:view",
+    "design": "commands.designs.design:design",
+    "collect": "commands.collect:collect",
+    "status": "commands.runs:status",
+    "retry": "commands.runs:retry",
+    "parse": "commands.runs:parse",
+    "fit": "commands.fit:fit",
+    "compare": "commands.compare:compare",
+    "report": "commands.papers.report:report",
+    "tables": "commands.papers.tables:tables",
+    "checklist": "commands.papers.checklist:checklist",
+    "preregister": "commands.papers.preregister:preregister",
+    "methods": "commands.papers.methods:methods",
+    "metadata": "commands.papers.metadata:metadata",
+    "power": "commands.designs.power:power",
+    "diagnose": "commands.diagnose:diagnose",
+    "check": "commands.check:check",
+    "check-table": "checking_tables:check_table",
+    "trial": "commands.trial:trial",
+    "doctor": "commands.starting.installed:doctor",
+    "judge": "commands.judges.judge:judge",
+    "compare-runs": "commands.judges.compare_runs:compare_runs",
+    "agreement": "commands.judges.agreement:agreement",
+    "alt-test": "commands.judges.agreement:alt_test",
+    "raters": "commands.judges.raters:raters",
+    "panel": "commands.people.panel:panel",
+    "ledger": "commands.runs:ledger",
+}
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
+
+class OnDemand(Mapping[str, Any]):
+    """Commands by name, each imported when it is first used, so that one does not wait for the others."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@lru_cache
+def _command(name: str) -> Any:
+    module, function = COMMANDS[name].split(":")
+    loaded = getattr(import_module(f".{module}", __package__), function)
+    if not isinstance(loaded, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(loaded)
+        loaded = alone
+    command = typer.main.get_command(loaded)
+    command.name = name
+    return command
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings | {"commands": OnDemand()})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names without their commands, which the default would import."""
+        return list(COMMANDS)
+
+
 app = typer.Typer(
-    name="conjury",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Measure how LLM judges decide, next to human judges.",
+    cls=Commands, name="conjury", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
 
-app.command()(demo)
-app.command()(init)
-app.command()(validate)
-app.command()(simulate)
-app.command()(example)
-app.command("import")(import_)
-app.command()(convert)
-app.command()(export)
-app.command()(perturb)
-app.command()(render)
-app.command()(gallery)
-app.command()(view)
-app.command()(design)
-app.command()(collect)
-app.command()(status)
-app.command()(retry)
-app.command()(parse)
-app.command()(fit)
-app.command()(compare)
-app.command()(report)
-app.command()(tables)
-app.command()(checklist)
-app.command()(preregister)
-app.command()(methods)
-app.command()(metadata)
-app.command()(power)
-app.command()(diagnose)
-app.command()(check)
-app.command("check-table")(check_table)
-app.command()(trial)
-app.command()(doctor)
-app.command("judge")(judge)
-app.command("compare-runs")(compare_runs)
-app.command("agreement")(agreement)
-app.command("alt-test")(alt_test)
-app.command("raters")(raters)
-app.add_typer(panel, name="panel")
-app.add_typer(ledger, name="ledger")
+
+@app.callback()
+def conjury() -> None:
+    """Measure how LLM judges decide, next to human judges."""
 
 
 def main() -> None:

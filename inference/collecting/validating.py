@@ -11,7 +11,7 @@ from pathlib import Path
 from ..design.drawn import assign_raters, draw_design
 from ..design.subjects import Shown, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
-from ..readers.judgments import load_judgments, read_labels
+from ..readers.judgments import load_judgments, read_labels, scales_of
 from ..readers.prepare import load_choices
 from ..readers.scales import check_scales
 from ..requests.building import Builder
@@ -194,7 +194,7 @@ def _check_table(file: Path, study: Study | ItemStudy) -> None:
         _check_labels(file, study)
     elif not OF_JUDGMENTS.isdisjoint(name.casefold() for name in columns):
         _require(file, columns, {"judgments": JUDGMENT_COLUMNS})
-        check_scales(load_judgments(file, study=study), study, str(file))
+        check_scales(load_judgments(file, study=study), scales_of(study), str(file))
     elif set(item_columns(study)) <= set(columns):
         read_table(file, "items")
     else:

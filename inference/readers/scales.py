@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import listed
-from ..study.models import ItemStudy
 from ..tables.columns import as_text, in_table, refuse
 from .aliases import exclusion_reasons
-from .judgments import scales_of
 
 Rows = NDArray[np.int64]
 
@@ -41,12 +39,12 @@ def refuse_off_scale(values: NDArray[np.float64], allowed: Sequence[float], row:
         refuse(source, "value", in_table(row, bad), f"{what} ({known})", "correct it")
 
 
-def check_scales(judgments: pd.DataFrame, study: ItemStudy, source: str) -> None:
+def check_scales(judgments: pd.DataFrame, scales: Mapping[str, Sequence[int]], source: str) -> None:
     """Refuse ratings that are not on the scale of their dimension; excluded and missing ones are not read."""
     used = (as_text(judgments["status"]) == "ok") & judgments["value"].notna()
     if "excluded" in judgments:
         used &= exclusion_reasons(judgments["excluded"]).isna()
-    for name, allowed in scales_of(study).items():
+    for name, allowed in scales.items():
         of_scale = used & (as_text(judgments["dimension"]) == name)
         row = np.flatnonzero(of_scale.fillna(False).to_numpy(dtype=bool))
         if len(row):
