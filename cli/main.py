@@ -85,11 +85,12 @@ class OnDemand(Mapping[str, Any]):
 def _command(name: str) -> Any:
     module, function = COMMANDS[name].split(":")
     loaded = getattr(import_module(f".{module}", __package__), function)
-    if not isinstance(loaded, typer.Typer):
+    if isinstance(loaded, typer.Typer):
+        command: Any = typer.main.get_group(loaded)
+    else:
         alone = typer.Typer(add_completion=False)
         alone.command(name)(loaded)
-        loaded = alone
-    command = typer.main.get_command(loaded)
+        command = typer.main.get_command(alone)
     command.name = name
     return command
 

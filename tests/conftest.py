@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fakes.server import FakeServer
 from golden import AVAILABLE, SHARED
 
 if TYPE_CHECKING:
@@ -23,6 +24,20 @@ def shared() -> Path:
     if not AVAILABLE:
         pytest.skip(why_no_shared() or "")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[FakeServer]:
+    """One fake server of a provider for all tests of a process."""
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_server: FakeServer) -> FakeServer:
+    """A server without faults that has seen nothing."""
+    running_server.configure()
+    return running_server
 
 
 @pytest.fixture(scope="session")

@@ -50,18 +50,6 @@ main()
 """
 
 
-@pytest.fixture(scope="module")
-def running_server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
-
-
-@pytest.fixture
-def server(running_server: FakeServer) -> FakeServer:
-    running_server.configure()
-    return running_server
-
-
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     return write_study(tmp_path / "towns", towns())
