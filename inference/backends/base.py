@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
-from .openai.shards import Tally, completed, open_lines, outcomes_of, request_line, writable
+from .batches.shards import Tally, completed, open_lines, outcomes_of, writable
+from .openai.lines import LINES
 
 if TYPE_CHECKING:
     from ..ledger import Ledger
@@ -59,7 +60,7 @@ def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
     written = 0
     with completed(path) as file:
         for request in requests:
-            line = request_line(request, recorder.media)
+            line = LINES.write(request, recorder.media)
             with writable(path):
                 file.write(line)
             written += 1
@@ -75,7 +76,7 @@ def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
     """
     tally = Tally()
     try:
-        for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally):
+        for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally, LINES):
             if ledger.is_settled(outcome):
                 continue
             if outcome.body is None or outcome.body not in ledger.answer_bodies(outcome.key):

@@ -22,16 +22,17 @@ from fakes.answers import completion, content_hash
 from fakes.recorder import LedgerRecorder
 from fakes.server import TESTS, FakeServer
 
-from conjury.inference.backends.openai.batch import BatchBackend
-from conjury.inference.backends.openai.batch_service import BatchService
-from conjury.inference.backends.openai.shards import Limits
+from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches.shards import Limits
+from conjury.inference.backends.openai.batch_service import OpenAIBatches
+from conjury.inference.backends.openai.client import OPENAI, find_endpoint
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key
 
 DIED = 9
 STEPS: dict[type, tuple[str, ...]] = {
     Ledger: ("plan_batch", "update_batch", "record", "flush"),
-    BatchService: ("upload", "create", "retrieve", "download"),
+    OpenAIBatches: ("upload", "create", "retrieve", "download"),
     Path: ("replace", "unlink"),
 }
 ROUNDS = 12
@@ -45,8 +46,11 @@ def make_requests(n: int, about: str = "", judge_id: str = "judge") -> Iterator[
 
 
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
-    settings = {"limits": Limits(requests=requests), "pause": 0.01, "timeout": 10.0, **settings}
-    return BatchBackend("judge", "m", folder / "batches", base_url=url, **settings)
+    settings = {"pause": 0.01, "timeout": 10.0, **settings}
+    limits = settings.pop("limits", Limits(requests=requests))
+    endpoint = find_endpoint(url, settings.pop("key_variable", OPENAI.key_variable))
+    service = OpenAIBatches(endpoint, "m", **settings)
+    return BatchBackend("judge", "m", folder / "batches", service, limits=limits)
 
 
 def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterator[Request]]) -> None:
