@@ -140,6 +140,44 @@ def completion(
     return json.dumps(body, ensure_ascii=False).encode()
 
 
+def translated(
+    original: Any,
+    *,
+    name: str,
+    model: str,
+    choices: Sequence[tuple[str | None, str]],
+    tokens: Sequence[tuple[str, float, LogProbs]] = (),
+    refusal: str | None = None,
+    usage: tuple[int, int] | None = None,
+) -> bytes:
+    """Write the answer of a provider with another protocol as the JSON of one chat completion.
+
+    ``choices`` are texts with finish reasons, at most one; ``usage`` is tokens in and out, None where the
+    answer does not state them. The answer as it came is the field ``original``.
+    """
+    logprobs = {"content": [_token(*token) for token in tokens]} if tokens else None
+    body: dict[str, Any] = {
+        "id": name,
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": refusal},
+                "finish_reason": reason,
+                "logprobs": logprobs,
+            }
+            for text, reason in choices
+        ],
+    }
+    if usage is not None:
+        body["usage"] = dict(
+            zip(("prompt_tokens", "completion_tokens", "total_tokens"), (*usage, sum(usage)), strict=True)
+        )
+    return json.dumps({**body, "original": original}, separators=(",", ":")).encode()
+
+
 def _token(token: str, logprob: float, rivals: LogProbs) -> dict[str, Any]:
     top = [{"token": name, "logprob": value} for name, value in rivals.items()]
     return {"token": token, "logprob": logprob, "top_logprobs": top}

@@ -22,8 +22,10 @@ from fakes.answers import completion, content_hash
 from fakes.recorder import LedgerRecorder
 from fakes.server import TESTS, FakeServer
 
+from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches.backend import BatchBackend
 from conjury.inference.backends.batches.shards import Limits
+from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.openai.batch_service import OpenAIBatches
 from conjury.inference.backends.openai.client import OPENAI, find_endpoint
 from conjury.inference.ledger import Ledger
@@ -45,11 +47,18 @@ def make_requests(n: int, about: str = "", judge_id: str = "judge") -> Iterator[
         yield Request(request_key(judge_id, "p", str(place), 1, body), judge_id, "p", str(place), 1, body)
 
 
+SERVICES: dict[str, Any] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+    "google": GoogleBatches,
+}
+
+
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
     settings = {"pause": 0.01, "timeout": 10.0, **settings}
     limits = settings.pop("limits", Limits(requests=requests))
     endpoint = find_endpoint(url, settings.pop("key_variable", OPENAI.key_variable))
-    service = OpenAIBatches(endpoint, "m", **settings)
+    service = SERVICES[settings.pop("provider", "openai")](endpoint, "m", **settings)
     return BatchBackend("judge", "m", folder / "batches", service, limits=limits)
 
 

@@ -142,6 +142,13 @@ def create_once(send: Callable[[], str], find: Callable[[], str | None], pause: 
     raise AssertionError
 
 
+def created(endpoint: Endpoint, name: object, what: str) -> str:
+    """Return the id of what was created; Unreachable where the answer has none."""
+    if not isinstance(name, str) or not name:
+        raise no_answer(endpoint, what, "the answer names no batch")
+    return name
+
+
 def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: str) -> InputError:
     """Return the error that an HTTP status other than success means."""
     failure = read_failure(status, content, endpoint.secrets)
