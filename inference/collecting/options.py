@@ -170,12 +170,13 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
     """Refuse options that do not go together."""
     if running.batch and ask.backend not in PAID:
         raise InputError(
-            f"--batch sends requests to OpenAI, Anthropic or Google, not to {ask.backend}; omit one of the two."
+            f"--batch sends requests to OpenAI, Anthropic or Google, not to {ask.backend}; omit one of "
+            "the two."
         )
     if ask.backend in BATCH_ONLY and running.export is None and running.results is None and not running.batch:
         raise InputError(
-            f"--backend {ask.backend} asks in batches only; add --batch, or use --backend openai with the address "
-            "of a server of OpenAI's protocol."
+            f"--backend {ask.backend} asks in batches only; add --batch, or use --backend openai with the "
+            "address of a server of OpenAI's protocol."
         )
     if running.wait and not running.batch:
         raise InputError("--wait is about batches; add --batch, or omit it.")

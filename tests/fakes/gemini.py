@@ -1,8 +1,8 @@
 """Files and batches of the Gemini API on the fake server, as its documentation has them.
 
-``Settings.batches`` says how each batch goes, as in `fakes.batches`. Faults of lines are ``"400"``, ``"429"``,
-``"500"``, ``"cancelled"``, ``"filtered"`` (a blocked prompt), ``"empty"`` (no candidates), ``"bare"`` (neither
-response nor error), ``"missing"``, ``"twice"`` and ``"garbled"``.
+``Settings.batches`` says how each batch goes, as in `fakes.batches`. Faults of lines: ``"400"``, ``"429"``,
+``"500"``, ``"cancelled"``, ``"filtered"`` (a blocked prompt), ``"empty"`` (no candidates), ``"bare"``
+(neither response nor error), ``"missing"``, ``"twice"`` and ``"garbled"``.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ def generated(request: dict[str, Any]) -> dict[str, Any]:
 class Project(Office):
     """The files and batches of one project."""
 
+    @property
+    def most(self) -> int:
+        """Return how many batches may run at a time; 0 for any number."""
+        return int(self.state.settings.batches.get("most", 0))
+
     def told(self, batch: Batch) -> dict[str, Any]:
         ended = batch.status in ENDS
         state = {"completed": "SUCCEEDED", "in_progress": "RUNNING", "finalizing": "RUNNING"}
@@ -79,9 +84,8 @@ class Project(Office):
             return  # such batches have no results
         for place, line in enumerate(batch.file.content.splitlines()):
             lines += self._lines(json.loads(line), plan.lines.get(str(place), ""))
-        lines += [
-            json.dumps({"key": f"strange-{n}", "response": {}}).encode() + b"\n" for n in range(plan.strange)
-        ]
+        strange = [{"key": f"strange-{n}", "response": {}} for n in range(plan.strange)]
+        lines += [json.dumps(line).encode() + b"\n" for line in strange]
         if plan.reverse:
             lines.reverse()
         batch.output = self.keep("responses", b"".join(lines), "responses", plan.cut).id
@@ -144,7 +148,7 @@ def add_routes(app: web.Application, state: State) -> None:
         file = project.files.get(batch["inputConfig"]["fileName"].removeprefix("files/"))
         if project.takes("refused", "batches"):
             return problem(503, "UNAVAILABLE", "The service is overloaded.")
-        if project.room and sum(one.status not in ENDS for one in project.batches.values()) >= project.room:
+        if project.most and sum(one.status not in ENDS for one in project.batches.values()) >= project.most:
             return problem(429, "RESOURCE_EXHAUSTED", "Too many tokens are queued.")
         if file is None:
             return problem(404, "NOT_FOUND", "No such file.")

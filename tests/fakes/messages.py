@@ -1,6 +1,6 @@
 """Anthropic's Message Batches on the fake server, as its documentation has them.
 
-``Settings.batches`` says how each batch goes, as in `fakes.batches`. Faults of lines are ``"400"``, ``"413"``,
+``Settings.batches`` says how each batch goes, as in `fakes.batches`. Faults of lines: ``"400"``, ``"413"``,
 ``"429"``, ``"500"``, ``"529"``, ``"unknown"``, ``"filtered"`` (a refusal), ``"empty"`` (a message without
 content), ``"bare"`` (no result), ``"missing"``, ``"twice"`` and ``"garbled"``.
 """
@@ -68,6 +68,11 @@ def fault_of(body: Any) -> str:
 
 class Workspace(Office):
     """The batches of one workspace."""
+
+    @property
+    def most(self) -> int:
+        """Return how many batches may run at a time; 0 for any number."""
+        return int(self.state.settings.batches.get("most", 0))
 
     def told(self, batch: Batch, root: str) -> dict[str, Any]:
         ended = batch.status in ENDS
@@ -159,7 +164,7 @@ def add_routes(app: web.Application, state: State) -> None:
         fault = fault_of(body)
         if space.takes("refused", "batches"):
             return problem(529, "overloaded_error", "Overloaded")
-        if space.room and sum(batch.status not in ENDS for batch in space.batches.values()) >= space.room:
+        if space.most and sum(batch.status not in ENDS for batch in space.batches.values()) >= space.most:
             return problem(429, "rate_limit_error", "Too many batches are processing.")
         if fault:
             return problem(400, "invalid_request_error", fault)

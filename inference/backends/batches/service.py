@@ -214,7 +214,7 @@ def store_lines(chunks: Iterable[bytes], path: Path, secrets: tuple[str, ...]) -
             received += len(line)
             lines += bool(line.strip())
             with writable(path):
-                file.write(mask_bytes(line, secrets))
+                file.write(mask_bytes(line.rstrip(b"\n"), secrets) + b"\n")
     return received, lines
 
 

@@ -148,8 +148,9 @@ def _blank_list(parts: list[Any], name: str, known: Sequence[_Secret]) -> bool:
             for part, piece in zip(parts, pieces, strict=True):
                 end = place + len(piece)
                 if piece and place < match.end() and end > match.start():
+                    kind = {"type": "text"} if part.get("type") == "text" else {}
                     part.clear()
-                    part[name] = MASK
+                    part |= {**kind, name: MASK}
                     found = True
                 place = end
     return found
