@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("openai")
 
 from fakes.messages import LIMITS, UNSUPPORTED, fault_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjury.inference.backends.anthropic.lines import LINES as ANTHROPIC
@@ -173,6 +173,7 @@ def no_media(name: str) -> tuple[str, bytes]:
     raise KeyError(name)
 
 
+@settings(max_examples=40)
 @given(bodies())
 def test_every_text_and_setting_arrives_and_nothing_that_is_not_accepted(body):
     before = json.dumps(body)
@@ -197,6 +198,7 @@ def test_every_text_and_setting_arrives_and_nothing_that_is_not_accepted(body):
     assert params["max_tokens"] == (LONGEST if limit is None else limit)
 
 
+@settings(max_examples=40)
 @given(bodies())
 def test_a_line_names_its_request_and_no_other(body):
     request = Request(request_key("j", "p", "s", 1, body), "j", "p", "s", 1, body)
@@ -234,6 +236,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("provider", HOSTILE)
+@settings(max_examples=40)
 @given(st.data())
 def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
     translate, answers = HOSTILE[provider]
@@ -247,6 +250,7 @@ def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
     stated_tokens(answer)
 
 
+@settings(max_examples=40)
 @given(st.lists(shaped("custom_id", "key", "result", "response", "error"), max_size=4))
 def test_hostile_lines_end_no_more_than_the_requests_that_they_name(lines):
     written = [json.dumps(line).encode() for line in lines]

@@ -89,6 +89,7 @@ def test_every_form_of_answer_is_asked_for_and_read(tmp_path, server, provider, 
     assert len(judgments) == 4 * (2 if response is RATINGS else 1)
 
 
+@pytest.mark.parametrize("provider", ["anthropic", pytest.param("google", marks=pytest.mark.long)])
 def test_failed_requests_are_asked_again_by_retry_alone(tmp_path, server, provider):
     study = write_study(tmp_path / "towns", judge(towns(), provider))
     run = tmp_path / "run"
