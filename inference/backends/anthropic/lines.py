@@ -19,15 +19,9 @@ from ..openai.failures import Failure, kind_of, read_failure
 LONGEST = 4096  # tokens of an answer where the judge's settings state no max_tokens, which is required
 RANGE = 101  # whole numbers between limits are listed, up to so many; Anthropic takes no limits
 NO_LIMITS = (
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "minItems", "maxItems"),
 )
-NO_LIMITS += ("minItems", "maxItems")
 FINISHED = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -92,9 +86,8 @@ def listed_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Bring a JSON schema to the form that is accepted: whole numbers are listed, other limits dropped."""
     kept = {name: value for name, value in schema.items() if name not in NO_LIMITS}
     low, high = schema.get("minimum"), schema.get("maximum")
-    limited = schema.get("type") == "integer" and isinstance(low, int) and isinstance(high, int)
-    if limited and 0 <= high - low < RANGE:
-        kept["enum"] = list(range(low, high + 1))
+    if isinstance(low, int) and isinstance(high, int) and 0 <= high - low < RANGE:
+        kept |= {"enum": list(range(low, high + 1))} if schema.get("type") == "integer" else {}
     if isinstance(kept.get("properties"), dict):
         kept["properties"] = {name: listed_schema(part) for name, part in kept["properties"].items()}
     if isinstance(kept.get("items"), dict):

@@ -124,7 +124,7 @@ class GoogleBatches:
         done = _number(counts, "successfulRequestCount") + _number(counts, "failedRequestCount")
         file_id = _responses_file(batch)
         error = batch.get("error")
-        complaints = ()
+        complaints: tuple[Complaint, ...] = ()
         if isinstance(error, dict) and state == "failed":
             told = redact(" ".join(str(error.get("message") or "").split()), self.endpoint.secrets)[:300]
             complaints = (Complaint(str(error.get("code") or ""), 0, told or "no reason given"),)

@@ -122,7 +122,9 @@ def _tokens(result: dict[str, Any]) -> list[tuple[str, float, LogProbs]]:
     """Return tokens with the log-probabilities of their rivals; none where a number is missing."""
     chosen = [_token(one) for one in _list(result.get("chosenCandidates"))]
     tops = _list(result.get("topCandidates"))
-    rivals = [dict(filter(None, map(_token, _list(_mapping(top).get("candidates"))))) for top in tops]
+    rivals: list[LogProbs] = [
+        dict(filter(None, map(_token, _list(_mapping(top).get("candidates"))))) for top in tops
+    ]
     rivals += [{}] * (len(chosen) - len(rivals))
     tokens = [(*one, top) for one, top in zip(chosen, rivals, strict=False) if one is not None]
     return tokens if len(tokens) == len(chosen) else []
@@ -195,10 +197,11 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     if error is None and isinstance(line.get("response"), dict):
         return answered(key, content_completion(line["response"]), shard)
     named = read_failure(0, error if isinstance(error, dict) else {"error": error or "no reason given"})
-    code = _mapping(error).get("code")
+    stated = _mapping(error).get("code")
+    code = stated if isinstance(stated, int) else 0
     if code == CANCELLED:
         return failed(key, named, "cancelled", shard)
-    status = STATUS.get(code, code if isinstance(code, int) and code >= 400 else 500)
+    status = STATUS.get(code, code if code >= 400 else 500)
     failure = Failure(status, named.code, named.message)
     return failed(key, failure, kind_of(failure), shard)
 

@@ -31,6 +31,7 @@ REQUEST = {"anthropic": message_params, "google": content_request}
 ANSWER = {"anthropic": message, "google": generated}
 COUNTS = {"anthropic": "/message_counts", "google": "/gemini_counts"}
 ENDED = {"anthropic": "ended", "google": "succeeded"}
+LONG_ANTHROPIC, LONG_GOOGLE = (pytest.param(name, marks=pytest.mark.long) for name in PROVIDERS)
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -97,6 +98,7 @@ def test_requests_of_each_provider_are_answered_in_shards_once(backend, server, 
     assert submit(batches, ledger, 10) == 0
 
 
+@pytest.mark.parametrize("provider", ["anthropic", LONG_GOOGLE])
 def test_another_process_fetches_what_one_sent(backend, server, tmp_path, provider):
     for process in range(2):
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -225,6 +227,7 @@ def test_a_request_larger_than_a_batch_is_recorded_so(backend, ledger):
     assert one_round(backend(of={"limits": Limits(bytes=50)}), ledger, 1) == {0: "too_large"}
 
 
+@pytest.mark.parametrize("provider", [LONG_ANTHROPIC, "google"])
 def test_a_download_that_breaks_off_is_done_again(backend, server, ledger, provider):
     one_round(backend({"cut": 2}), ledger, 4)
     assert_all_answered(ledger, 4, provider)

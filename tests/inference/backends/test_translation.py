@@ -26,7 +26,7 @@ from conjury.inference.backends.google.lines import content_completion, content_
 from conjury.inference.backends.openai.failures import fault_of_answer
 from conjury.inference.collecting.prices import stated_tokens
 from conjury.inference.errors import InputError
-from conjury.inference.ledger.exchanges import Request, request_key
+from conjury.inference.ledger.exchanges import FINAL, TRANSIENT, Request, request_key
 from conjury.inference.parsing.spec import read_completion
 from conjury.inference.requests.building import answer_schema
 from conjury.inference.study.asking import Choice, Ratings, Scale
@@ -280,6 +280,13 @@ def test_a_message_is_read_without_its_thoughts(reason, finish):
     assert (answer.text, answer.finish_reason, answer.model) == ("A", finish, "claude-x")
     assert (answer.prompt_tokens, answer.completion_tokens) == (7, 4)
     assert answer.filtered == (reason == "refusal")
+
+
+@pytest.mark.parametrize("code", [[1], {}, None, "3", True, 3.0, 10**9, -1])
+def test_an_error_of_any_code_ends_its_request(code):
+    line = {"key": "a", "error": {"code": code, "message": ["odd"]}, "result": {"type": code, "error": code}}
+    for form in (GOOGLE, ANTHROPIC):
+        assert form.outcome("a", line, "shard").kind in (*TRANSIENT, *FINAL)
 
 
 def test_tokens_that_are_not_stated_are_missing():

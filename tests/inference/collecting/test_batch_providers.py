@@ -77,8 +77,11 @@ def test_choices_are_collected_priced_and_parsed_as_those_of_openai(tmp_path, se
 
 @pytest.mark.parametrize(
     "response",
-    [RATINGS, {"form": "label", "labels": LABELS}, {"form": "text"}],
-    ids=["ratings", "label", "text"],
+    [
+        pytest.param(RATINGS, id="ratings"),
+        pytest.param({"form": "label", "labels": LABELS}, id="label", marks=pytest.mark.long),
+        pytest.param({"form": "text"}, id="text", marks=pytest.mark.long),
+    ],
 )
 def test_every_form_of_answer_is_asked_for_and_read(tmp_path, server, provider, response):
     content = items(response, **({"answer": "free"} if response["form"] == "text" else {}))
