@@ -1,6 +1,7 @@
 """Files and batches of the Gemini API on the fake server, as its documentation has them.
 
-``Settings.batches`` says how each batch goes, as in `fakes.batches`. Faults of lines: ``"400"``, ``"429"``,
+``Settings.batches`` says how each batch goes, as in `fakes.batches`; its key ``most`` is how many may run
+at a time. Faults of lines: ``"400"``, ``"429"``,
 ``"500"``, ``"cancelled"``, ``"filtered"`` (a blocked prompt), ``"empty"`` (no candidates), ``"bare"``
 (neither response nor error), ``"missing"``, ``"twice"`` and ``"garbled"``.
 """

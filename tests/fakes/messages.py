@@ -1,6 +1,7 @@
 """Anthropic's Message Batches on the fake server, as its documentation has them.
 
-``Settings.batches`` says how each batch goes, as in `fakes.batches`. Faults of lines: ``"400"``, ``"413"``,
+``Settings.batches`` says how each batch goes, as in `fakes.batches`; its key ``most`` is how many may run
+at a time. Faults of lines: ``"400"``, ``"413"``,
 ``"429"``, ``"500"``, ``"529"``, ``"unknown"``, ``"filtered"`` (a refusal), ``"empty"`` (a message without
 content), ``"bare"`` (no result), ``"missing"``, ``"twice"`` and ``"garbled"``.
 """
