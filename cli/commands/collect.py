@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
+PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "google": "Google"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,10 @@ class AskingOptions:
     """How a judge is asked."""
 
     backend: Annotated[
-        str | None, typer.Option(help="openai (and what speaks its protocol), vllm, ray, simulated, replay.")
+        str | None,
+        typer.Option(
+            help="openai (and what speaks its protocol), anthropic, google, vllm, ray, simulated, replay."
+        ),
     ] = None
     model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None
     base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None
@@ -62,7 +66,9 @@ class RunningOptions:
     concurrency: Annotated[
         int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
     ] = 64
-    batch: Annotated[bool, typer.Option("--batch", help="Use OpenAI's batch interface.")] = False
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use the batch interface of OpenAI, Anthropic or Google.")
+    ] = False
     wait: Annotated[bool, typer.Option("--wait", help="Wait until batches have ended.")] = False
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
@@ -156,7 +162,7 @@ def show_plan(run: Prepared, until: str | None = None) -> None:
     ask, tokens, sent = job.ask, planned.tokens, planned.remaining
     ahead = sent + planned.waiting
     tokens_in, tokens_out = ahead * tokens.prompt, ahead * tokens.completion
-    route = "OpenAI's batch interface" if running.batch else ask.backend
+    route = f"{PROVIDERS[ask.backend]}'s batch interface" if running.batch else ask.backend
     prompts = listed(prompt.id for prompt in job.prompts)
     samples = "sample" if ask.samples == 1 else "samples"
     source = "as answers so far" if planned.measured else "estimated from texts and pictures"
@@ -205,7 +211,7 @@ def _facets(run: Prepared) -> str:
 
 def _price_line(run: Prepared) -> str:
     planned, budget = run.plan, run.budget
-    if run.job.ask.backend != "openai":
+    if run.job.ask.backend not in PROVIDERS:
         return "none for answers, which are made on this machine"
     if budget.price is None:
         return "not known; name a table with the price of this model with --prices"
