@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
+from .automation import INTERRUPTED, answering, fail
 from .printing import one_line
 
 READERS = (
@@ -65,7 +66,6 @@ COMMANDS = {  # in the order of the help: module and function of each
     "panel": "commands.people.panel:panel",
     "ledger": "commands.runs:ledger",
 }
-INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
 
 class OnDemand(Mapping[str, Any]):
@@ -91,7 +91,7 @@ def _command(name: str) -> Any:
         loaded = alone
     command = typer.main.get_command(loaded)
     command.name = name
-    return command
+    return answering(command, name)
 
 
 class Commands(TyperGroup):
@@ -129,16 +129,21 @@ def main() -> None:
         if source is None:
             raise
         _fail(exhausted(source, error))
-    except KeyboardInterrupt:
-        _interrupted()
+    except KeyboardInterrupt as stop:
+        _interrupted(stop)
     except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            _interrupted()
+        if stop.code == INTERRUPTED:  # what typer exits with, in silence, after Ctrl-C
+            _interrupted(stop.__context__)
+        refused = getattr(stop.__context__, "format_message", None)
+        if refused is not None:
+            fail(one_line(refused()), 2)
         raise
 
 
-def _interrupted() -> NoReturn:
+def _interrupted(cause: BaseException | None) -> NoReturn:
     print("conjury: interrupted; no file was left half written.", file=sys.stderr)
+    if not isinstance(cause, typer.Exit):  # a command that ended by itself has printed its document
+        fail("interrupted", INTERRUPTED)
     sys.exit(INTERRUPTED)
 
 
@@ -155,4 +160,5 @@ def _file_read(error: BaseException) -> object:
 def _fail(error: ConjuryError) -> None:
     """Print one line that a terminal shows as it is, whatever a file contains, and exit with code 2."""
     print(f"conjury: {one_line(str(error))}", file=sys.stderr)
+    fail(one_line(str(error)), 2)
     sys.exit(2)

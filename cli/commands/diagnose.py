@@ -51,6 +51,7 @@ class Checking:
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
     from conjury.analysis.checks.output.findings import Findings
+    from conjury.analysis.checks.output.findings import record as record_of
     from conjury.analysis.checks.output.results import summary
     from conjury.analysis.checks.output.text import lines
     from conjury.analysis.checks.running import OF_CONJOINTS
@@ -87,6 +88,8 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     findings = Findings(
         checks, known.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
     )
+    record(results=choices.results, findings=record_of(findings))
+    record(rows={name: len(table) for name, table in reach.items()})
     for line in lines(findings, verbose=True):
         console.print(line)
     for name, table in reach.items():
