@@ -13,13 +13,12 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
-from functools import wraps
+from functools import lru_cache, wraps
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperOption
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.writing import files_written
@@ -35,7 +34,7 @@ _logger = logging.getLogger("conjury")
 
 
 def record(**values: Any) -> None:
-    """Add values to the document of the command that runs: lists and mappings are joined with earlier ones."""
+    """Add values to the document of the running command; lists and mappings are joined with earlier ones."""
     document = _document.get()
     if document is None:
         return
@@ -50,7 +49,7 @@ def record(**values: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: tables as lists of rows, data classes as objects, what is not finite as null."""
+    """A value as JSON has it: a table as its rows, a data class as an object, what is not finite as null."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if is_dataclass(value) and not isinstance(value, type):
@@ -74,9 +73,21 @@ def answering(command: Any, name: str) -> Any:
         return command
     prints = any(JSON in parameter.opts for parameter in command.params)  # some print a document of their own
     if not prints:
-        command.params.append(TyperOption(param_decls=[JSON], is_flag=True, default=False, help=HELP))
+        command.params.append(_option())
     command.callback = _answering(command.callback, name, prints)
     return command
+
+
+@lru_cache
+def _option() -> Any:
+    """The option --json, as typer makes it."""
+    alone = typer.Typer(add_completion=False)
+
+    @alone.command()
+    def flagged(json: Annotated[bool, typer.Option(JSON, help=HELP)] = False) -> None:
+        """Have the option."""
+
+    return next(option for option in typer.main.get_command(alone).params if option.name == "json")
 
 
 def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callable[..., Any]:
@@ -173,9 +184,8 @@ def _logged(command: str) -> Iterator[None]:
     try:
         handler = logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"{LOG}={path}: the log cannot be written ({error.strerror}); name another file."
-        ) from None
+        why = f"the log cannot be written ({error.strerror})"
+        raise InputError(f"{LOG}={path}: {why}; name another file.") from None
     handler.setFormatter(Lines(command))
     level = _logger.level
     _logger.addHandler(handler)
