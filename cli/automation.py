@@ -14,14 +14,12 @@ from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, wraps
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.tables.writing import files_written
 
 JSON, LOG = "--json", "CONJURY_LOG"
 INTERRUPTED = 130
@@ -112,6 +110,8 @@ def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callabl
 
 def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any]) -> int:
     """Run a command with its text on standard error and print its document; return the exit code."""
+    from conjury.inference.tables.writing import files_written
+
     code = 0
     with files_written() as written, redirect_stdout(sys.stderr):
         try:
@@ -125,9 +125,15 @@ def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    known = {"command": document["command"], "version": version("conjury")} | document
+    known = {"command": document["command"], "version": _version()} | document
     sys.stdout.write(json.dumps(plain(known), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     sys.stdout.flush()
+
+
+def _version() -> str:
+    from importlib.metadata import version  # which costs a tenth of the start of a command
+
+    return version("conjury")
 
 
 def fail(sentence: str, code: int) -> None:
@@ -191,7 +197,7 @@ def _logged(command: str) -> Iterator[None]:
     _logger.addHandler(handler)
     _logger.setLevel(logging.INFO)
     begun = time.monotonic()
-    event("begun", arguments=sys.argv[1:], version=version("conjury"), pid=os.getpid())
+    event("begun", arguments=sys.argv[1:], version=_version(), pid=os.getpid())
     try:
         yield
     except BaseException as error:

@@ -85,11 +85,12 @@ class OnDemand(Mapping[str, Any]):
 def _command(name: str) -> Any:
     module, function = COMMANDS[name].split(":")
     loaded = getattr(import_module(f".{module}", __package__), function)
-    if not isinstance(loaded, typer.Typer):
+    if isinstance(loaded, typer.Typer):
+        command: Any = typer.main.get_group(loaded)
+    else:
         alone = typer.Typer(add_completion=False)
         alone.command(name)(loaded)
-        loaded = alone
-    command = typer.main.get_command(loaded)
+        command = typer.main.get_command(alone)
     command.name = name
     return answering(command, name)
 
@@ -129,20 +130,22 @@ def main() -> None:
         if source is None:
             raise
         _fail(exhausted(source, error))
-    except KeyboardInterrupt as stop:
-        _interrupted(stop)
+    except KeyboardInterrupt:
+        _interrupted()
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # what typer exits with, in silence, after Ctrl-C
-            _interrupted(stop.__context__)
+            by_itself = isinstance(stop.__context__, typer.Exit) and stop.__context__.__cause__ is None
+            _interrupted(by_itself)
         refused = getattr(stop.__context__, "format_message", None)
         if refused is not None:
             fail(one_line(refused()), 2)
         raise
 
 
-def _interrupted(cause: BaseException | None) -> NoReturn:
+def _interrupted(by_itself: bool = False) -> NoReturn:
+    """Print one sentence and exit; a command that ended by itself has printed its document."""
     print("conjury: interrupted; no file was left half written.", file=sys.stderr)
-    if not isinstance(cause, typer.Exit):  # a command that ended by itself has printed its document
+    if not by_itself:
         fail("interrupted", INTERRUPTED)
     sys.exit(INTERRUPTED)
 

@@ -164,7 +164,7 @@ def save_figures(
         for name, draw in named:
             step(f"Figure: {name}")
             try:
-                record(files=save(draw(), folder / "figures" / name, formats=formats))
+                save(draw(), folder / "figures" / name, formats=formats)
             except ConjuryError as error:
                 reason = str(error).replace(str(folder.resolve()), "the results")
                 notes.append(f"Figure {name}: {reason} It was not drawn.")

@@ -12,6 +12,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted, did_you_mean
 
+from ..automation import record
 from ..options import StudyName, grouped
 from ..printing import console, draw_figures, save_figures, show_steps
 from .compare import Choices, load_choices_of
@@ -82,8 +83,8 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     settings = {"alpha": checking.alpha, "seed": checking.seed}
     fitted.add("diagnosis", "Checks", summary(checks, settings, "diagnosis"))
     tables = tables_of(checks, PREFIX)
-    record = {**settings, "checks": [check.name for check in checks]}
-    added = Addition("diagnosed", loaded, fitted, tables, source, record)
+    described = {**settings, "checks": [check.name for check in checks]}
+    added = Addition("diagnosed", loaded, fitted, tables, source, described)
     add_results(folder, added, partial(_draw, known, checks))
     findings = Findings(
         checks, known.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
