@@ -56,7 +56,7 @@ def plain(value: Any) -> Any:
         return {str(name): plain(one) for name, one in value.items()}
     if hasattr(value, "to_dict"):
         return [plain(row) for row in value.to_dict("records")]
-    if isinstance(value, Sequence | set) or getattr(value, "ndim", 0):
+    if isinstance(value, Sequence | set) or getattr(value, "ndim", 0) > 0:
         return [plain(one) for one in value]
     from conjury.inference.tables.columns import json_value
 
@@ -125,7 +125,7 @@ def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    known = {"command": document["command"], "version": _version()} | document
+    known = {"command": document["command"], "version": _version(), **document}
     sys.stdout.write(json.dumps(plain(known), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     sys.stdout.flush()
 
