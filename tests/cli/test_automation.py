@@ -268,6 +268,25 @@ def test_ctrl_c_ends_with_130_and_one_document(base, conjury, monkeypatch):
     assert ended.err == "conjury: interrupted; no file was left half written.\n"
 
 
+def test_a_run_that_stops_at_ctrl_c_prints_its_own_document_alone(base, conjury, monkeypatch):
+    from conjury.inference import collecting
+
+    place, _ = base
+    collect = collecting.collect
+
+    def stopped(*given: Any, **named: Any) -> Any:
+        done = collect(*given, **named)
+        done.tally.stopped = "interrupted"
+        return done
+
+    monkeypatch.setattr(collecting, "collect", stopped)
+    ended = conjury(f"{SIMULATED} --out stopped --json", cwd=place)
+    found = document(ended, 130)
+    assert found["done"]["stopped"] == "interrupted"
+    assert "error" not in found
+    assert "Stopped (interrupted); the same command goes on from here." in ended.err
+
+
 def lines_of(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 

@@ -1,4 +1,4 @@
-"""The container, the Slurm script and the Kubernetes manifest of docs/examples: linted; their commands run."""
+"""The container, the Slurm script and the manifest of docs/examples are linted, and their commands run."""
 
 from __future__ import annotations
 
