@@ -161,7 +161,7 @@ def _begin(run: Prepared, until: str | None = None) -> None:
     }
     tokens = {"prompt": planned.tokens.prompt, "completion": planned.tokens.completion}
     costs = {"expected": planned.cost, "spent": planned.spent, "currency": run.prices.currency}
-    judge = {"judge": job.judge_id, "model": job.ask.model, "backend": job.ask.backend}
+    judge: dict[str, Any] = {"judge": job.judge_id, "model": job.ask.model, "backend": job.ask.backend}
     judge |= {"prompts": [prompt.id for prompt in job.prompts], "samples": job.ask.samples}
     record(folder=run.folder.path, plan={**judge, "requests": counts, "tokens": tokens, "cost": costs})
     event("planned", folder=run.folder.path, **judge, requests=counts, cost=costs)

@@ -248,7 +248,12 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
     load = table[~table["repeat"].astype(bool)].groupby("rater").size()
     subsets, repeated = table["subset"].nunique(), int(table["repeat"].sum())
     each = f"{load.min()} to {load.max()}" if load.min() < load.max() else f"{load.min()}"
-    counts = {"items": len(items), "people": len(load), "subsets": subsets, "repeats": repeated}
+    counts: dict[str, Any] = {
+        "items": len(items),
+        "people": len(load),
+        "subsets": subsets,
+        "repeats": repeated,
+    }
     counts |= {"items_per_person": [load.min(), load.max()], "people_per_item": plan.raters}
     record(folder=folder, assignment=counts)
     console.print(f"{study.title}: who rates what, in {folder}")
