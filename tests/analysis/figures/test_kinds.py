@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Collection
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -64,9 +65,13 @@ def written(figure: Figure) -> list[Text]:
     return [text for text in every if text.get_visible() and text.get_text()]
 
 
-def variants(mark: pytest.MarkDecorator) -> list[Any]:
-    """The examples; those of further parts and options of a kind are marked."""
-    return [pytest.param(name, marks=mark) if "," in name else name for name in EXAMPLES]
+ALIKE = set(CHECKS) - {"design_card", "position_balance", "straight_lining", "response_times", "answers"}
+
+
+def variants(mark: pytest.MarkDecorator, alike: Collection[str] = ()) -> list[Any]:
+    """The examples; those of further parts and options of a kind are marked, and slow those like others."""
+    marks = dict.fromkeys(alike, pytest.mark.slow) | {name: mark for name in EXAMPLES if "," in name}
+    return [pytest.param(name, marks=marks.get(name, ())) for name in EXAMPLES]
 
 
 @pytest.mark.parametrize("name", variants(pytest.mark.slow))
@@ -88,7 +93,7 @@ def test_every_kind_is_described_with_numbers_and_no_identifiers(name: str) -> N
     assert text.endswith(".")
 
 
-@pytest.mark.parametrize("name", variants(pytest.mark.long))
+@pytest.mark.parametrize("name", variants(pytest.mark.long, ALIKE))
 def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
     figure = drawn(name, is_long=True)
     assert to_hex(figure.get_facecolor()) == DARK.background
