@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -91,6 +92,13 @@ REASONS: dict[str, Callable[[], str | None]] = {
     "browser": why_no_browser,
     "bayes": why_no_bayes,
 }
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Spare the collector of cycles the modules and items, which last until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import typer
 from tour import DOCUMENTS, NEEDS, README, RUN, STEPS, Ran, Step, check, ids, runner
+from typer.core import TyperCommand, TyperGroup
 from wheel import ROOT
 
+from conjury.cli.main import COMMANDS as COMMANDS_OF_CONJURY
 from conjury.cli.main import app
 
 LINK = re.compile(r'(?:\]\(|src(?:set)?=")([^)"#]+)(?:#([^)"]+))?[)"]')
@@ -22,14 +24,22 @@ OF_README = [step for step in RUN if ROOT / step.document in README]
 
 
 @pytest.mark.parametrize("step", COMMANDS, ids=ids(COMMANDS))
-def test_commands_and_options_exist(step: Step) -> None:
-    """With --help at the end all options are still checked, and nothing is run."""
+def test_commands_and_options_exist(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --help at the end all options are still checked, and nothing is run; the help is not printed."""
+    for kind in (TyperCommand, TyperGroup):
+        monkeypatch.setattr(kind, "format_help", lambda *_: None)
     words = shlex.split(step.text, comments=True)
     if words[0] == "Rscript":
         return
     assert words[0] == "conjury"
     ended = typer.main.get_command(app).main([*words[1:], "--help"], standalone_mode=False)
     assert ended in (None, 0)
+
+
+@pytest.mark.parametrize("command", COMMANDS_OF_CONJURY)
+def test_every_command_prints_its_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typer.main.get_command(app).main([command, "--help"], "conjury", standalone_mode=False)
+    assert f"Usage: conjury {command} " in capsys.readouterr().out
 
 
 def test_only_steps_that_need_a_key_a_gpu_a_server_or_an_extra_are_not_run() -> None:

@@ -67,6 +67,7 @@ def test_the_manifest_and_the_terminal_have_what_was_run_and_gained(folder: Path
     assert "amce: 48 rows" in printed
 
 
+@pytest.mark.long
 def test_reports_on_effects_and_on_the_correction_show_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

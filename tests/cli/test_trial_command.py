@@ -29,6 +29,7 @@ def test_a_trial_prints_its_size_first_and_then_performance(ran: Callable[..., s
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
 
 
+@pytest.mark.long
 def test_a_rerun_makes_no_draws_and_several_trials_share_a_folder(
     ran: Callable[..., str], tmp_path: Path
 ) -> None:

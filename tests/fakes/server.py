@@ -20,6 +20,7 @@ from typing import Any
 from .state import Settings, State
 
 TESTS = Path(__file__).resolve().parents[1]
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # one: each loads all certificates
 
 
 class FakeServer:
@@ -72,8 +73,7 @@ class FakeServer:
         self.close()
 
     def _call(self, path: str, data: bytes | None = None) -> Any:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{self.root}{path}", data=data, timeout=30) as response:
+        with OPENER.open(f"{self.root}{path}", data=data, timeout=30) as response:
             return json.load(response)
 
 

@@ -683,4 +683,10 @@ def example(name: str) -> Example:
     """The made-up result called ``name``."""
     made = EXAMPLES[name]
     build, options = made if isinstance(made, tuple) else (made, {})
-    return Example(build(), options)
+    return Example(_built(build), options)
+
+
+@cache
+def _built(build: Callable[[], Result]) -> Result:
+    """One result for all parts of its figure."""
+    return build()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -73,7 +73,8 @@ def _long_answers(responses: pd.DataFrame) -> pd.DataFrame:
     text = as_text(responses["text"]).str.strip()
     frame = responses.assign(**judge_and_prompt(responses), subject=subject, text=text)
     kept = text.str.len().ge(LONG) & as_text(responses["judge_kind"]).ne("human")
-    return frame[kept.fillna(False).to_numpy(dtype=bool)]
+    long = frame[kept.fillna(False).to_numpy(dtype=bool)]
+    return long.assign(code=pd.factorize(long["text"])[0])
 
 
 def _is_deterministic(asked: Mapping[str, Mapping[str, Any]], judge: str) -> bool:
@@ -85,13 +86,10 @@ def _samples(long: pd.DataFrame) -> pd.DataFrame:
     """Identical answers of each two samples of a judge under a prompt."""
     rows = []
     for (judge, prompt), own in long.groupby(["judge", "prompt"], sort=False):
-        wide = own.pivot_table(index="subject", columns="sample", values="text", aggfunc="first")
-        for first, second in combinations(wide.columns, 2):
-            both = wide[[first, second]].dropna()
-            if len(both) >= FEWEST:
-                same = int((both[first] == both[second]).sum())
-                label = f"samples {first} and {second}"
-                rows.append((judge, prompt, label, same, len(both), same / len(both), "samples"))
+        wide = own.pivot_table(index="subject", columns="sample", values="code", aggfunc="first")
+        for first, second, same, of in _identical(wide):
+            label = f"samples {first} and {second}"
+            rows.append((judge, prompt, label, same, of, same / of, "samples"))
     return _table(rows)
 
 
@@ -100,13 +98,21 @@ def _judges(long: pd.DataFrame) -> pd.DataFrame:
     first = long.sort_values("sample", kind="stable").drop_duplicates(["judge", "prompt", "subject"])
     rows = []
     for prompt, own in first.groupby("prompt", sort=False):
-        wide = own.pivot(index="subject", columns="judge", values="text")
-        for one, other in combinations(wide.columns[:MOST], 2):
-            both = wide[[one, other]].dropna()
-            if len(both) >= FEWEST:
-                same = int((both[one] == both[other]).sum())
-                rows.append((one, prompt, f"and {other}", same, len(both), same / len(both), "judges"))
+        wide = own.pivot(index="subject", columns="judge", values="code")
+        for one, other, same, of in _identical(wide.iloc[:, :MOST]):
+            rows.append((one, prompt, f"and {other}", same, of, same / of, "judges"))
     return _table(rows)
+
+
+def _identical(wide: pd.DataFrame) -> Iterator[tuple[Any, Any, int, int]]:
+    """Each two columns of codes that share enough subjects: their names, identical codes, shared subjects."""
+    codes = wide.to_numpy(np.float64)
+    there = np.isfinite(codes)
+    for one, other in combinations(range(codes.shape[1]), 2):
+        both = there[:, one] & there[:, other]
+        if both.sum() >= FEWEST:
+            same = codes[both, one] == codes[both, other]
+            yield wide.columns[one], wide.columns[other], int(same.sum()), int(both.sum())
 
 
 def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:

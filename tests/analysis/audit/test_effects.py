@@ -31,7 +31,8 @@ def printed(
 
 
 @pytest.mark.parametrize(
-    ("digits", "fits"), [(2, 2), (3, 2), (4, 2), pytest.param(3, 10, marks=pytest.mark.long)]
+    ("digits", "fits"),
+    [(2, 2), *(pytest.param(*some, marks=pytest.mark.long) for some in ((3, 10), (4, 2)))],
 )
 def test_printed_regressions_are_never_inconsistent(digits, fits):
     rng = np.random.default_rng(digits)

@@ -87,7 +87,9 @@ def test_without_a_size_shares_sum_to_all_within_rounding_and_sizes_are_reported
     assert of_shares(["100"]).verdict == "consistent"
 
 
-@pytest.mark.parametrize("rounding", ["nearest", "truncated", "rounded up"])
+@pytest.mark.parametrize(
+    "rounding", ["nearest", "truncated", pytest.param("rounded up", marks=pytest.mark.long)]
+)
 def test_shares_sum_to_one_if_and_only_if_some_sample_size_fits(rounding: str) -> None:
     for digits in product(range(13), range(13), (0, 1, 4)):
         intervals = [printed(digit, 1).interval(rounding) for digit in digits]

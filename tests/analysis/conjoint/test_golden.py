@@ -69,9 +69,24 @@ def test_native_engine_gives_the_numbers_of_cregg(name: str) -> None:
     golden.assert_matches(found.frame, expected, atol=1e-10)
 
 
-def some_by_default(names: Sequence[str], default: Sequence[str]) -> list[Any]:
-    """All names, those that are not named by default marked long."""
-    return [name if name in default else pytest.param(name, marks=pytest.mark.long) for name in names]
+def some_by_default(names: Sequence[str], default: Sequence[str], long: Sequence[str] = ()) -> list[Any]:
+    """All names, marked long or, where some are named as ``long``, slow if they are not named by default."""
+    others = pytest.mark.slow if long else pytest.mark.long
+    marks = dict.fromkeys(names, others) | dict.fromkeys(long, pytest.mark.long)
+    return [name if name in default else pytest.param(name, marks=marks[name]) for name in names]
+
+
+# Every verb, and whatever it has of weights, clusters, levels of intervals and restrictions.
+LONG = (
+    *("taxes_mm_diffs_partyid", "taxes_amce_id_weights", "taxes_mm_weights", "taxes_amce_id_quasibinomial"),
+    *("taxes_cj_anova_partyid", "immigration_amce_noid", "immigration_amce_id_alpha10", "immigration_mm_id"),
+    *(
+        "immigration_mm_na_outcome",
+        "immigration_cj_by_contest_amce",
+        "immigration_amce_by_reference_language",
+    ),
+    *("immigration_amce_constrained_simple", "gemini_flash_amce_diffs_identity", "gemini_flash_mm_id_h0"),
+)
 
 
 @pytest.mark.r
@@ -79,7 +94,8 @@ def some_by_default(names: Sequence[str], default: Sequence[str]) -> list[Any]:
     "name",
     some_by_default(
         [name for name in PLAIN if golden.CALLS[name][0] not in COUNTS],
-        ["taxes_mm_diffs_partyid"],
+        ["immigration_amce_diffs_contest"],
+        LONG,
     ),
 )
 def test_survey_engine_gives_the_numbers_of_cregg(name: str) -> None:

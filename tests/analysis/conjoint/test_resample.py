@@ -235,7 +235,7 @@ def test_studentized_intervals_follow_the_textbook() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [0.05, pytest.param(0.2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("alpha", [0.05, pytest.param(0.2, marks=pytest.mark.slow)])
 def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:
     draws, near = 399, 0
     for null in np.linspace(0.3, 0.7, 7):

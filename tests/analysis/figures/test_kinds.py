@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Collection
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -63,24 +65,35 @@ def written(figure: Figure) -> list[Text]:
     return [text for text in every if text.get_visible() and text.get_text()]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_kind_is_drawn_and_described_with_labels_numbers_and_no_identifiers(name: str) -> None:
-    figure, shown = drawn(name, is_long=False), example(name)
+ALIKE = set(CHECKS) - {"design_card", "position_balance", "straight_lining", "response_times", "answers"}
+
+
+def variants(mark: pytest.MarkDecorator, alike: Collection[str] = ()) -> list[Any]:
+    """The examples; those of further parts and options of a kind are marked, and slow those like others."""
+    marks = dict.fromkeys(alike, pytest.mark.slow) | {name: mark for name in EXAMPLES if "," in name}
+    return [pytest.param(name, marks=marks.get(name, ())) for name in EXAMPLES]
+
+
+@pytest.mark.parametrize("name", variants(pytest.mark.slow))
+def test_every_kind_is_drawn_with_labels_and_no_identifiers(name: str) -> None:
+    figure = drawn(name, is_long=False)
     texts = {text.get_text() for text in figure.findobj(Text) if text.get_visible()}
     assert not [text for text in texts if "_" in text]
     assert "A heading" in texts
     assert figure.get_size_inches()[0] <= 7.21
     assert any(axes.has_data() for axes in figure.axes)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_kind_is_described_with_numbers_and_no_identifiers(name: str) -> None:
+    shown = example(name)
     text = figures.alt(shown.result, **shown.options)
     assert re.search(r"\d", text)
     assert not re.search(r"_|\bnan\b|  ", text)
     assert text.endswith(".")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.long) if "," in name else name for name in EXAMPLES],  # variants
-)
+@pytest.mark.parametrize("name", variants(pytest.mark.long, ALIKE))
 def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
     figure = drawn(name, is_long=True)
     assert to_hex(figure.get_facecolor()) == DARK.background

@@ -45,7 +45,7 @@ ANALYSES: dict[str, Callable[..., Result]] = {
 
 @pytest.fixture(scope="module")
 def few() -> Tables:
-    return simulated(12)
+    return simulated(6)
 
 
 def values(result: Result) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from made_up_trials import CONTENT, written
 
-from conjury.analysis.trial import load_trial, run_trial
+from conjury.analysis.trial import load_trial, run_trial, running
 from conjury.inference.errors import InputError, MissingDependency
 
 OWN = "made_up_trials"
@@ -29,6 +29,13 @@ def run(
 def measured(result: Any, measure: str) -> pd.Series:
     rows = result.frame[result.frame["measure"] == measure]
     return rows.set_index(["rows", "estimand", "method"])["estimate"]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of ten draws, and a look at the stopping rule after each two of them."""
+    monkeypatch.setattr(running, "BLOCK", 10)
+    monkeypatch.setattr(running, "ROUND", 20)
 
 
 def test_the_table_is_tidy_and_each_estimand_has_its_rows(tmp_path: Path) -> None:
@@ -136,14 +143,15 @@ def test_draws_stop_when_errors_are_small_enough(tmp_path: Path) -> None:
     assert (errors <= 0.032).all()
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_shares_without_variation_do_not_stop_a_trial_at_once(tmp_path: Path) -> None:
-    result = run(tmp_path, draws=400, until={"coverage": 0.002}, estimands={"sample": "Sample"})
-    assert (result.frame["draws"] == 400).all()
+    result = run(tmp_path, draws=40, until={"coverage": 0.002}, estimands={"sample": "Sample"})
+    assert (result.frame["draws"] == 40).all()
 
 
 def interrupted_after(blocks: int) -> Callable[[int, int], None]:
     def progress(done: int, total: int) -> None:
-        if done >= blocks * 100:
+        if done >= blocks * 10:
             raise KeyboardInterrupt
 
     return progress
@@ -153,30 +161,32 @@ def content_of(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.parquet")}
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
-    whole = run(tmp_path, tmp_path / "whole", draws=150)
+    whole = run(tmp_path, tmp_path / "whole", draws=15)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, tmp_path / "cut", options={"progress": interrupted_after(1)}, draws=150)
+        run(tmp_path, tmp_path / "cut", options={"progress": interrupted_after(1)}, draws=15)
     kept = content_of(tmp_path / "cut")
     assert 0 < len(kept) < len(content_of(tmp_path / "whole"))
     asked: list[int] = []
     options = {"started": lambda expected: asked.append(expected.draws)}
-    again = run(tmp_path, tmp_path / "cut", options=options, draws=150)
+    again = run(tmp_path, tmp_path / "cut", options=options, draws=15)
     pd.testing.assert_frame_equal(again.frame, whole.frame)
     assert content_of(tmp_path / "cut") == content_of(tmp_path / "whole")
-    assert asked == [200]  # of 300, one block was there
-    without = run(tmp_path, draws=150)
+    assert asked == [20]  # of 30, one block was there
+    without = run(tmp_path, draws=15)
     pd.testing.assert_frame_equal(without.frame, whole.frame)
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_more_draws_and_more_methods_reuse_what_is_there(tmp_path: Path) -> None:
     out, asked = tmp_path / "out", []
     options = {"started": lambda expected: asked.append(expected.draws)}
-    run(tmp_path, out, draws=100)
-    run(tmp_path, out, options=options, draws=200)
+    run(tmp_path, out, draws=10)
+    run(tmp_path, out, options=options, draws=20)
     methods = [*CONTENT["methods"], {"name": "noisy", "method": f"{OWN}:noisy"}]  # type: ignore[misc]
-    run(tmp_path, out, options=options, draws=200, methods=methods)
-    assert asked == [200, 400]
+    run(tmp_path, out, options=options, draws=20, methods=methods)
+    assert asked == [20, 40]
 
 
 def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
@@ -249,12 +259,13 @@ class FakeRay(ModuleType):
         return ready()
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_draws_of_a_ray_cluster_are_those_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here, ray = run(tmp_path, draws=150), FakeRay()
+    here, ray = run(tmp_path, draws=15), FakeRay()
     monkeypatch.setitem(sys.modules, "ray", ray)
-    there = run(tmp_path, options={"backend": "ray"}, draws=150)
+    there = run(tmp_path, options={"backend": "ray"}, draws=15)
     pd.testing.assert_frame_equal(here.frame, there.frame)
     assert not ray.is_up
 

@@ -6,6 +6,7 @@ import json
 import math
 import sqlite3
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,16 @@ SERVERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    "in_flight", [pytest.param(8, marks=pytest.mark.long), 64, pytest.param(512, marks=pytest.mark.long)]
+    ("kind", "in_flight"),
+    [
+        ("mixed", 64),
+        *(pytest.param(*some, marks=pytest.mark.long) for some in (("mixed", 512), ("truncated", 8))),
+        *(pytest.param(*some, marks=pytest.mark.long) for some in (("dear", 64), ("silent", 64))),
+        *(pytest.param(*some, marks=pytest.mark.slow) for some in product(("dear", "silent"), (8, 512))),
+        *(pytest.param(*some, marks=pytest.mark.slow) for some in (("mixed", 8), ("truncated", 64))),
+        pytest.param("truncated", 512, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("kind", SERVERS)
 def test_a_limit_is_exceeded_by_one_request_at_most(long_answers, run, tmp_path, server, kind, in_flight):
     server.configure(latency=0.02, tokens=LIMIT, **SERVERS[kind])
     options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": in_flight, "max_cost": 1500}

@@ -108,8 +108,8 @@ def check(plan: PanelPlan, url: str, reported: list[tuple[str, int, str]]) -> No
     ("kind", "kills"),
     [
         ("sqlite", 4),
-        pytest.param("sqlite", 50, marks=pytest.mark.long),
-        pytest.param("postgres", 3, marks=pytest.mark.postgres),
+        pytest.param("sqlite", 50, marks=pytest.mark.slow),
+        pytest.param("postgres", 3, marks=[pytest.mark.postgres, pytest.mark.slow]),
         pytest.param("postgres", 50, marks=[pytest.mark.postgres, pytest.mark.long]),
     ],
 )

@@ -180,6 +180,7 @@ def quiet(browser: Any, address: str) -> None:
     assert others == set()
 
 
+@pytest.mark.long
 def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel) -> None:
     visits, address = panel(conjoint)
     go_to_end(fresh, address, by_mouse)
@@ -215,6 +216,7 @@ def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel) -> None:
     assert set(chosen["position"]) == {"A"}
 
 
+@pytest.mark.long
 def test_items_are_rated_to_the_end_by_keys_alone(fresh, panel) -> None:
     visits, address = panel(ratings)
     go_to_end(fresh, address, by_keys)
@@ -235,7 +237,7 @@ def test_keys_can_be_turned_off(fresh, panel) -> None:
     assert fresh.execute_script("return document.querySelector(':checked').value") == "B"
 
 
-@pytest.mark.parametrize("write", [conjoint, pictures])
+@pytest.mark.parametrize("write", [pytest.param(conjoint, marks=pytest.mark.long), pictures])
 def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write) -> None:
     visits, address = panel(write)
     fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)

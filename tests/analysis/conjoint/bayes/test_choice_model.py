@@ -388,7 +388,7 @@ def test_amces_are_mean_changes_over_both_profiles_of_all_pairs() -> None:
         assert found[number, 1] == pytest.approx(second, rel=1e-12)
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("correlated", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_effects_are_averaged_over_raters_drawn_from_the_population(correlated: bool) -> None:
     rng = np.random.default_rng(7)
     pairs = _pairs(rng, n=60, raters=2)

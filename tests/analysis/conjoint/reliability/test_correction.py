@@ -115,7 +115,7 @@ def projoint_example(shared) -> pd.DataFrame:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("estimand", ["mm", "amce"])
+@pytest.mark.parametrize("estimand", [pytest.param("mm", marks=pytest.mark.long), "amce"])
 def test_projoint_is_reproduced_on_its_example(projoint_example, estimand: Any) -> None:
     formula = "chosen ~ " + " + ".join(f"att{k}" for k in range(1, 8))
     made = projoint(projoint_example, formula, estimand=estimand)

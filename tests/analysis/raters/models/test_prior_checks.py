@@ -253,7 +253,7 @@ def test_checks_of_dimensions_without_a_pair_or_a_value_are_told_in_words() -> N
     assert not any(word in sentence for word in ("nan", "NaN", "none", "None", "NA"))
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("correlated", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_no_level_and_no_position_is_ahead_under_the_priors(correlated: bool) -> None:
     pairs = paired()
     check = of_choices(pairs, correlated=correlated)
