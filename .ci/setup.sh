@@ -139,7 +139,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel --extra database "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.

@@ -32,7 +32,7 @@ from ..results import Result
 from .engines import assemble, native, solve
 from .engines.completions import solve_completed
 from .engines.solution import estimable, infer
-from .estimands import PLANS
+from .estimands import plan_of
 from .estimates import Estimates, Fitted
 from .plan import Plan
 from .request import MEANS, Request, make_request, with_null
@@ -138,7 +138,7 @@ def bounds(
     if request.verb in MEANS and request.h0 is None:
         request = _with_null(request, frame, asked, forced)
     filled = frame.assign(**{request.formula.outcome: asked.outcome})
-    plan = PLANS[request.verb](request, filled)
+    plan = plan_of(request, filled)
     given = _given(plan, asked)
     df = given["df"].to_numpy() if "df" in given else None
     numbers = Numbers(given["estimate"].to_numpy(), given["std_error"].to_numpy(), df)

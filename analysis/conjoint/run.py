@@ -14,7 +14,7 @@ from ..frames.cells import REPEAT, Cells, needed_columns, without_repeats
 from ..frames.variables import warn_caller
 from ..numerics.panel import Clusters
 from .engines import assemble, solve
-from .estimands import PLANS
+from .estimands import plan_of
 from .estimates import Estimates
 from .plan import Block, Plan
 from .request import MEANS, Request, require_frame
@@ -46,7 +46,7 @@ def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFra
 
 def plan_for(request: Request, data: Data) -> Plan:
     """Build the plan of a request."""
-    return PLANS[request.verb](request, frame_of(request, data))
+    return plan_of(request, frame_of(request, data))
 
 
 def estimate(request: Request, data: Data) -> Estimates:

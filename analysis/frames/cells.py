@@ -149,16 +149,32 @@ class Cells:
     clusterings: dict[str, Clusters]
     # stratum of each row; every cluster lies in one, and every stratum has two clusters or more
     strata: Clusters | None = None
+    # (n,): how many rows of data each row stands for, with their sum of weights; None where it is one
+    counts: np.ndarray | None = None
+    limits: tuple[float, float] | None = None  # of outcomes, where those of cells are means
 
     @property
     def n_rows(self) -> int:
-        """Rows of data, n."""
-        return len(self.cell)
+        """Rows of data, n, or more where rows stand for several."""
+        return len(self.cell) if self.counts is None else int(self.counts.sum())
+
+    def number(self, rows: np.ndarray) -> int:
+        """Rows of data among some rows, given as flags of shape (n,)."""
+        return int(rows.sum() if self.counts is None else self.counts[rows].sum())
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """Least and largest outcome; rows without one count as 0."""
+        return self.limits or (float(self.outcome.min()), float(self.outcome.max()))
 
     @cached_property
     def clusters(self) -> Clusters:
         """Clusters of the first cluster column; without one, every row is a cluster."""
-        return next(iter(self.clusterings.values()), Clusters.of_rows(self.n_rows))
+        return next(iter(self.clusterings.values()), Clusters(np.arange(len(self.cell)), self.n_rows))
+
+    def is_rows(self, clusters: Clusters) -> bool:
+        """Whether every row of data is a cluster of its own."""
+        return not self.clusterings or (self.counts is None and clusters.is_rows)
 
     @property
     def n_cells(self) -> int:

@@ -16,9 +16,10 @@ from ...correction.sources import PPI, check_correct
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
 from ..engines.solution import assemble, solve
+from ..estimands import plan_of
 from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
-from ..prediction_powered import estimate_prediction_powered, make_plan_of, taken_from
+from ..prediction_powered import estimate_prediction_powered, taken_from
 from ..prediction_powered.covariate import COVARIATE
 from ..prediction_powered.estimate import DSL
 from ..prediction_powered.tasks import SOURCES
@@ -101,7 +102,7 @@ def interaction(
     request = make_request("amce", crossed, id=id, **options)
 
     def make_plan(asked: Request, rows: pd.DataFrame) -> Plan:
-        plan = make_plan_of(asked, rows)
+        plan = plan_of(asked, rows)
         return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
 
     found: Estimates

@@ -126,7 +126,7 @@ def _scale(plan: Plan, fits: list[Regression], kind: str, clusters: Clusters) ->
 def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
     """Meat of all K coefficients; blocks that share no cell go through the data together."""
     designs, fitted, place = _joint_regressions(plan, fits)
-    if clusters.is_rows:
+    if plan.cells.is_rows(clusters):
         found = row_meat(plan.cells.cell, [_residuals(plan, means) for means in fitted], designs)
     else:
         found = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
@@ -161,9 +161,13 @@ def _joint_regressions(
 
 
 def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
-    """Weight times residual of each row, shape (n,), from fitted means of cells (C,)."""
+    """Weight times residual of each row, shape (n,), from fitted means of cells (C,).
+
+    Where a row stands for several, which are alike, the squares of these are the sum of their squares.
+    """
     cells = plan.cells
-    return np.asarray(cells.weight * (cells.outcome - means[cells.cell]))
+    weight = cells.weight if cells.counts is None else cells.weight / np.sqrt(cells.counts)
+    return np.asarray(weight * (cells.outcome - means[cells.cell]))
 
 
 def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.ndarray, Df]:
@@ -177,7 +181,8 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
         for block, fit in zip(plan.blocks, fits, strict=True):
             number = sorted({b.joint for b in plan.blocks}).index(block.joint)
             lever[number] += np.einsum("ci,ij,cj->c", block.design, fit.bread, block.design)
-        left = [1.0 - cells.weight * own[cells.cell] for own in lever]
+        of_one = cells.weight if cells.counts is None else cells.weight / cells.counts
+        left = [1.0 - of_one * own[cells.cell] for own in lever]
         with np.errstate(divide="ignore", invalid="ignore"):
             residuals = [
                 np.where(one > 1e-10, own / np.clip(one, 1e-10, None) ** power, 0.0)
@@ -198,7 +203,9 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
 
 def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
     """Rows in use, and independent columns, of each coefficient's block, both of shape (K,)."""
-    counts = np.bincount(plan.cells.cell[plan.cells.weight > 0], minlength=plan.cells.n_cells)
+    cells, answered = plan.cells, plan.cells.weight > 0
+    each = None if cells.counts is None else cells.counts[answered]
+    counts = np.bincount(cells.cell[answered], each, cells.n_cells)
     rows = plan.by_coefficient(counts[fit.used].sum() for fit in fits)
     ranks = plan.by_coefficient(fit.bread.shape[1] - fit.null.shape[1] for fit in fits)
     return rows, ranks

@@ -140,7 +140,7 @@ def cj_table(
 def freqs_plan(request: Request, data: pd.DataFrame) -> CountPlan:
     """Count each level, in each group if there are any."""
     cells = _counted(request, data)
-    warn_of_missing_groups(data, request.by)
+    warn_of_missing_groups({name: int(data[name].isna().sum()) for name in request.by}, len(data))
     everywhere = np.ones(cells.n_cells, dtype=bool)
     groups = groups_of(cells, request.by) if request.by else [((), everywhere)]
     rows = list(level_rows(request, cells))
