@@ -149,11 +149,18 @@ def prepared(request: Request) -> Request:
 
 def cells_of(request: Request, data: pd.DataFrame) -> Cells:
     """Attribute cells, and groups if there are any, of the rows of a request."""
+    cells = unchecked_cells(request, data)
+    check_cells(request, cells)
+    return cells
+
+
+def unchecked_cells(request: Request, data: pd.DataFrame) -> Cells:
+    """Cells of rows, whatever can be estimated from them."""
     formula = request.formula
     if request.by:
         data = data.assign(**{name: as_category(data, name) for name in request.by})
     columns = dict.fromkeys([*formula.features, *request.by])
-    cells = build_cells(
+    return build_cells(
         data,
         formula.outcome,
         list(columns),
@@ -162,8 +169,6 @@ def cells_of(request: Request, data: pd.DataFrame) -> Cells:
         strata=request.strata,
         reference=request.reference,
     )
-    check_cells(request, cells)
-    return cells
 
 
 def check_cells(request: Request, cells: Cells) -> None:

@@ -15,6 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ...correction.sources import PPI, check_correct
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
+from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimands import plan_of
 from ..estimates import Estimates
@@ -24,7 +25,7 @@ from ..prediction_powered.covariate import COVARIATE
 from ..prediction_powered.estimate import DSL
 from ..prediction_powered.tasks import SOURCES
 from ..request import Request, make_request
-from ..run import Data, frame_of, warn_of_few_clusters
+from ..run import Data, frame_of
 from ..verbs.cj import cj
 
 Kind = Literal["acie", "amie"]

@@ -18,12 +18,12 @@ from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.panel import Clusters, crossed
 from ..comparisons.multiplicity import adjust
+from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
 from ..estimates import Estimates
 from ..plan import Plan
 from ..request import Vcov, is_independent, make_request, require_frame
-from ..run import warn_of_few_clusters
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
 _PLANS: dict[str, MakePlan] = {
