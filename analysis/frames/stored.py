@@ -43,11 +43,17 @@ class Stored:
 
     def fetch(self, query: Table) -> pd.DataFrame:
         """Read the rows of a query, with the noted levels."""
-        frame: pd.DataFrame = query.to_pyarrow().to_pandas()
+        frame = fetched(query)
         for name, levels in self.levels.items():
             if name in frame and set(frame[name].dropna().unique()) <= set(levels.categories):
                 frame[name] = frame[name].astype(levels)
         return frame
+
+
+def fetched(query: Table) -> pd.DataFrame:
+    """Read the rows of a query."""
+    frame: pd.DataFrame = query.to_pyarrow().to_pandas()
+    return frame
 
 
 def is_stored(data: Any) -> bool:
@@ -74,7 +80,10 @@ def open_stored(data: Any) -> Stored:
     try:
         if (Path(text) / DELTA).is_dir():
             require_installed(("deltalake",), "{missing} is not installed; pip install deltalake.")
-            return Stored(engine.read_delta(text), {})
+            from deltalake import DeltaTable
+
+            engine.con.register("rows", DeltaTable(text).to_pyarrow_dataset())
+            return Stored(engine.table("rows"), {})
         files = text if address or not Path(text).is_dir() else f"{text.rstrip('/')}/**/*.parquet"
         table = engine.read_parquet(files, hive_partitioning=True, union_by_name=True)
     except Exception as error:
@@ -100,7 +109,7 @@ def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Store
     table = stored.table
     if REPEAT not in table.columns or REPEAT in named:
         return stored
-    counts = table.group_by(REPEAT).agg(n=lambda t: t.count()).to_pandas()
+    counts = fetched(table.group_by(REPEAT).agg(n=lambda t: t.count()))
     again = is_repeat(counts)
     if not again.any():
         return stored
@@ -125,10 +134,10 @@ def stored_chance(stored: Stored, outcome: str, clusters: Sequence[str]) -> floa
             least=lambda t: t.conjury_value.min(),
             largest=lambda t: t.conjury_value.max(),
         )
-        alike = (
-            choices.group_by(["size", "answered", "total"])
-            .agg(n=lambda t: t.count(), least=lambda t: t.least.min(), largest=lambda t: t.largest.max())
-            .to_pandas()
+        alike = fetched(
+            choices.group_by(["size", "answered", "total"]).agg(
+                n=lambda t: t.count(), least=lambda t: t.least.min(), largest=lambda t: t.largest.max()
+            )
         )
         if alike["least"].min() < 0 or alike["largest"].max() > 1 or not alike["answered"].any():
             return 0.0

@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
-from ...frames.cells import Cells
+from ...frames.cells import Cells, build_cells
 from ...frames.stored import (
     OUTCOME,
     ROWS,
     WEIGHT,
     Stored,
+    fetched,
     number_of,
     stored_chance,
     without_stored_repeats,
 )
+from ...frames.variables import as_category
 from ...numerics.linear import Regression, one_thread
 from ...numerics.sandwich import sandwich
 from ..estimands import PLANS, check_cells, prepared, unchecked_cells
@@ -61,7 +64,7 @@ def estimate_stored(request: Request, stored: Stored) -> Estimates:
     """Estimate what a request asks for, by queries."""
     if request.engine != "native":
         raise InputError(
-            f"The engine {request.engine!r} needs rows in memory; leave engine out, or read them."
+            f"Engine {request.engine!r} needs rows in memory; read them, or leave engine out."
         )
     request, stored = _checked(request, stored)
     facts = _facts(request, stored)
@@ -70,6 +73,20 @@ def estimate_stored(request: Request, stored: Stored) -> Estimates:
     plan = PLANS[request.verb](request, _counted(request, stored))
     warn_of_few_clusters(plan)
     return _computed(assemble(plan, native.solve(plan)), BY_COUNTS)
+
+
+def count_stored(request: Request, stored: Stored) -> Cells:
+    """Cells of a request that counts rows, or adds their weights."""
+    names = _cell_columns(request)
+    stored.require([*names, *([request.weights] if request.weights is not None else [])])
+    stored = without_stored_repeats(stored, [*names, request.weights])
+    table = stored.table
+    weight = 1.0 if request.weights is None else number_of(table, request.weights)
+    rows = table.mutate(**{WEIGHT: weight})
+    summed = rows.mutate(used=rows[WEIGHT] > 0).group_by([*names, "used"])
+    frame = stored.fetch(summed.agg(**{ROWS: lambda t: t.count(), WEIGHT: lambda t: t[WEIGHT].sum()}))
+    frame = frame.assign(**{name: as_category(frame, name) for name in request.by})
+    return replace(build_cells(frame, None, names, weights=WEIGHT), counts=frame[ROWS].to_numpy())
 
 
 def _computed(made: Estimates, how: str) -> Estimates:
@@ -112,7 +129,7 @@ def _facts(request: Request, stored: Stored) -> Facts:
     if request.weights is not None:
         weight = number_of(table, request.weights)
         wanted |= {"unweighted": weight.isnull().sum(), "least": weight.min(), "largest": weight.max()}
-    found = table.aggregate(**wanted).to_pandas().fillna(0).iloc[0]
+    found = fetched(table.aggregate(**wanted)).fillna(0).iloc[0]
     if not found["rows"]:
         raise InputError("The data have no rows; give a table with one row per profile.")
     for number, name in enumerate(request.clusters):
@@ -160,7 +177,7 @@ def _combinations(request: Request, stored: Stored) -> int:
     rows = _prepared_rows(request, stored)
     names = [*_cell_columns(request), *_unit_columns(request), OUTCOME, WEIGHT]
     texts = [rows[name].cast("string").fill_null("") for name in dict.fromkeys(names)]
-    return int(reduce(lambda one, two: one + "\x1f" + two, texts).approx_nunique().to_pandas())
+    return int(reduce(lambda one, two: one + "\x1f" + two, texts).approx_nunique().to_pyarrow().as_py())
 
 
 def _counted(request: Request, stored: Stored) -> Cells:
@@ -191,7 +208,8 @@ def _summed(request: Request, stored: Stored) -> Cells:
     """
     names = _cell_columns(request)
     rows = _prepared_rows(request, stored)
-    rows = rows.mutate(answered=rows[OUTCOME].notnull(), part=rows[WEIGHT] * rows[OUTCOME])
+    answered = rows[OUTCOME].notnull() & (rows[WEIGHT] > 0)
+    rows = rows.mutate(answered=answered, part=rows[WEIGHT] * rows[OUTCOME])
     summed = rows.group_by([*names, "answered"]).agg(
         **{ROWS: lambda t: t.count(), WEIGHT: lambda t: t[WEIGHT].sum()},
         total=lambda t: t.part.sum(),
@@ -308,7 +326,7 @@ class _Scores:
         columns = {f"x{j}": column for j, column in enumerate(np.hstack(designs).T)}
         columns |= {f"m{r}": mean for r, mean in enumerate(means)}
         columns |= {f"f{p}": flags.astype(float) for p, flags in enumerate(self._flags)}
-        self._design = ibis.memtable(pd.DataFrame({KEY: key, **columns}))
+        self._design = ibis.memtable(pa.table({KEY: key, **columns}))
 
     def by_clusters(self, columns: tuple[str, ...]) -> Sums:
         """Sum the products of the scores of all clusters, and count the clusters."""
@@ -324,7 +342,7 @@ class _Scores:
         for first in range(0, len(pairs), MOST_PRODUCTS):
             part = pairs[first : first + MOST_PRODUCTS]
             sums = {f"p{i}_{j}": (scores[f"s{i}"] * scores[f"s{j}"]).sum() for i, j in part}
-            found = scores.aggregate(**sums, **({} if first else counted)).to_pandas().iloc[0]
+            found = fetched(scores.aggregate(**sums, **({} if first else counted))).iloc[0]
             counts = counts if first else found
             for i, j in part:
                 products[i, j] = products[j, i] = found[f"p{i}_{j}"]
@@ -375,9 +393,9 @@ class _Scores:
         design = {KEY: _keys(self._plan.cells), **{f"f{p}": one for p, one in enumerate(flags)}}
         rows = self._rows.filter(self._rows[OUTCOME].notnull() & (self._rows[WEIGHT] > 0))
         rows = rows.mutate(**{KEY: _key_of(rows, self._plan.cells)})
-        rows = rows.select(column, KEY).join(ibis.memtable(pd.DataFrame(design)), KEY)
+        rows = rows.select(column, KEY).join(ibis.memtable(pa.table(design)), KEY)
         counts = {f"n{p}": rows[column].nunique(where=rows[f"f{p}"]) for p in range(len(flags))}
-        return [int(count) for count in rows.aggregate(**counts).to_pandas().iloc[0]]
+        return [int(count) for count in fetched(rows.aggregate(**counts)).iloc[0]]
 
 
 def _keys(cells: Cells) -> np.ndarray:
