@@ -13,6 +13,7 @@ from conjury.inference.design.drawn import DrawnDesign
 from conjury.inference.design.panels import Panel, described
 from conjury.inference.design.testing_pairs import of_design
 from conjury.inference.errors import listed
+from conjury.inference.study.asking import PAID
 from conjury.inference.study.instrument import Instrument
 from conjury.inference.study.models import Study
 from conjury.inference.study.parts import Combination
@@ -218,7 +219,7 @@ def _restrictions(study: Study, card: DesignCard) -> Table:
 def _costs(
     study: Study, groups: Sequence[Judged], prices: Prices, costs: pd.DataFrame, currency: str
 ) -> Table:
-    paid = costs[costs["backend"] == "openai"]
+    paid = costs[costs["backend"].isin(PAID)]
     rows = [
         (
             study.judge_labels[row["judge"]],
@@ -232,7 +233,7 @@ def _costs(
         for row in paid.to_dict("records")
     ]
     own = [
-        study.judge_labels[name] for name in dict.fromkeys(costs.loc[costs["backend"] != "openai", "judge"])
+        study.judge_labels[name] for name in dict.fromkeys(costs.loc[~costs["backend"].isin(PAID), "judge"])
     ]
     asked = [
         study.judge_labels[judge.id] for judge in study.judges if judge.kind == "model" and judge.ask is None

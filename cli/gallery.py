@@ -44,6 +44,7 @@ def gallery(
     from conjury.inference.vignettes.jobs.jobs import open_job
     from conjury.inference.vignettes.typesetting import Typesetter
 
+    from .automation import record
     from .printing import console, show_count
     from .rendering import check_cues, study_job
 
@@ -63,6 +64,7 @@ def gallery(
         file.write(gallery_page(known, shown, facts).encode())
     with whole(sheet) as file:
         gallery_sheet(shown, Typesetter(renderers[0].fonts), known.title).save(file, "png", compress_level=4)
+    record(profiles={"shown": len(shown), "all": len(profiles)})
     console.print(f"{len(shown):,} of {len(profiles):,} profiles of {known.title}")
     console.print(f"  {page}   to look through, by level")
     console.print(f"  {sheet}    the same as one picture")

@@ -12,6 +12,7 @@ from rich.console import Console
 from conjury.inference.errors import InputError
 from conjury.inference.humans.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
 
+from .automation import record
 from .import_options import CompletionOptions, ExportOptions, flag
 from .options import grouped
 
@@ -109,6 +110,8 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
         id=options.id_column,
     )
     write_table(survey.choices, out)
+    record(rows={str(out): len(survey.choices)}, respondents=survey.respondents, tasks=survey.tasks)
+    record(attributes=survey.labels["attribute"].nunique())
     console.print(
         f"{len(survey.choices):,} rows of choices in {out}: {survey.respondents:,} respondents, "
         f"{survey.tasks} tasks, {survey.labels['attribute'].nunique()} attributes"
@@ -117,6 +120,7 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
     if draft is not None:
         name = make_ids([export.name.partition(".")[0]], "study")[0]
         draft.parent.mkdir(parents=True, exist_ok=True)
+        record(files=[draft])
         draft.write_text(draft_study(survey, name, export.name), encoding="utf-8")
         console.print(f"Draft of the study in {draft}; continue with `conjury fit {draft} --data {out}`.")
 
@@ -143,6 +147,7 @@ def _import_judgments(export: Path, out: Path, known: Format, options: ExportOpt
 
 
 def _print_notes(notes: Sequence[str]) -> None:
+    record(notes=list(notes))
     for note in notes:
         console.print(f"  {note}")
 
@@ -234,7 +239,9 @@ def _summary(judgments: pd.DataFrame, out: Path) -> str:
     nouns = {"human": ("person", "people"), "model": ("model", "models")}
     judges = " and ".join(f"{count:,} {nouns[str(kind)][count > 1]}" for kind, count in kinds.items())
     dimensions = ", ".join(judgments["dimension"].drop_duplicates())
+    kinds_of = {str(kind): int(count) for kind, count in kinds.items()}
     used = int(((judgments["status"] == "ok") & judgments["excluded"].isna()).sum())
+    record(rows={str(out): len(judgments)}, judges=kinds_of, items=judgments["item_id"].nunique(), used=used)
     return (
         f"{len(judgments):,} judgments in {out}: {judges}, {judgments['item_id'].nunique():,} items, "
         f"{dimensions}; {used:,} to be used"

@@ -12,6 +12,8 @@ from rich.console import Console
 
 from conjury.inference.errors import InputError
 
+from .automation import record
+
 if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy
 
@@ -240,6 +242,8 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
     write_table(read.judgments, out)
     write_table(read.responses, raw)
     judges = read.judgments["judge_id"].nunique()
+    record(rows={str(out): len(read.judgments), str(raw): len(read.responses)}, judges=judges)
+    record(statuses={}, notes=list(read.notes))
     console.print(
         f"{len(read.responses):,} completions of {judges:,} judges gave {len(read.judgments):,} judgments in "
         f"{out}; the unchanged completions are in {raw}."
@@ -249,6 +253,7 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
     for prompt in study.prompts:
         statuses = read.judgments.loc[read.judgments["prompt_id"] == prompt.id, "status"]
         counts = statuses.value_counts(sort=False)
+        record(statuses={prompt.id: {str(status): int(n) for status, n in counts.items()}})
         if len(statuses):
             shares = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
             console.print(f"  {prompt.label}: {shares}")
@@ -273,6 +278,7 @@ def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Pat
     notes: list[str] = []
     labels = labels_from_columns(held, study, columns, lines=of_lines, source=source, notes=notes)
     write_table(labels, out)
+    record(rows={str(out): len(labels)}, items=labels["item_id"].nunique(), notes=notes)
     console.print(f"{len(labels):,} gold labels of {labels['item_id'].nunique():,} items in {out}")
     for note in notes:
         console.print(f"  {note}")

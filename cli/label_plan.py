@@ -13,6 +13,7 @@ from rich.table import Table
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from .automation import record
 from .printing import money, wide_console
 
 if TYPE_CHECKING:
@@ -124,11 +125,16 @@ def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
             write_table(strata, companion(asked.out, "strata"))
     if asked.figure is not None:
         _draw(study, plan, asked.figure)
+    further = {name: plan.extra[name] for name in ("needed", "rows", "split") if name in plan.extra}
+    further |= {} if strata is None else {"strata": strata}
+    noted = list(dict.fromkeys([*plan.notes, *notes]))
+    record(alpha=asked.alpha, power=asked.power, people=people, levels=plan.frame, notes=noted, **further)
+    record(files=[] if asked.figure is None else [asked.figure])
     _print(study, analysis, plan, asked)
     if strata is not None:
         _print_strata(study, str(model.strata), strata, asked)
     console = wide_console()
-    for note in dict.fromkeys([*plan.notes, *notes]):
+    for note in noted:
         console.print(f"Note: {note}")
     if asked.out is not None:
         console.print(f"All levels and numbers of people in {asked.out}")

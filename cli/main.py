@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
+from .automation import INTERRUPTED, answering, fail
 from .printing import one_line
 
 READERS = (
@@ -65,7 +66,6 @@ COMMANDS = {  # in the order of the help: module and function of each
     "panel": "commands.people.panel:panel",
     "ledger": "commands.runs:ledger",
 }
-INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
 
 class OnDemand(Mapping[str, Any]):
@@ -92,7 +92,7 @@ def _command(name: str) -> Any:
         alone.command(name)(loaded)
         command = typer.main.get_command(alone)
     command.name = name
-    return command
+    return answering(command, name)
 
 
 class Commands(TyperGroup):
@@ -133,13 +133,20 @@ def main() -> None:
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            _interrupted()
+        if stop.code == INTERRUPTED:  # what typer exits with, in silence, after Ctrl-C
+            by_itself = isinstance(stop.__context__, typer.Exit) and stop.__context__.__cause__ is None
+            _interrupted(by_itself)
+        refused = getattr(stop.__context__, "format_message", None)
+        if refused is not None:
+            fail(one_line(refused()), 2)
         raise
 
 
-def _interrupted() -> NoReturn:
+def _interrupted(by_itself: bool = False) -> NoReturn:
+    """Print one sentence and exit; a command that ended by itself has printed its document."""
     print("conjury: interrupted; no file was left half written.", file=sys.stderr)
+    if not by_itself:
+        fail("interrupted", INTERRUPTED)
     sys.exit(INTERRUPTED)
 
 
@@ -156,4 +163,5 @@ def _file_read(error: BaseException) -> object:
 def _fail(error: ConjuryError) -> None:
     """Print one line that a terminal shows as it is, whatever a file contains, and exit with code 2."""
     print(f"conjury: {one_line(str(error))}", file=sys.stderr)
+    fail(one_line(str(error)), 2)
     sys.exit(2)

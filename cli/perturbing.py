@@ -166,8 +166,12 @@ def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _print_summary(made: Perturbed, files: dict[str, Path], page: Path) -> None:
+    from .automation import record
     from .printing import console
 
+    rows = {"items": len(made.items), "refused": len(made.refused)}
+    rows |= {} if made.labels is None else {"labels": len(made.labels)}
+    record(summary=made.summary, rows=rows, notes=list(made.notes), files=[page])
     for row in made.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
         below = row["n_unmet"] + row["n_pairs"] - row["n_rate_met"]

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conjury.inference.errors import ConjuryError, counted
 
+from .automation import record
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
@@ -55,6 +57,7 @@ def money(amount: float) -> str:
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, those on exclusions first; the rest is in the manifest."""
+    record(notes=list(notes))
     ordered = sorted(notes, key=lambda note: "excluded" not in note)
     for note in ordered[:NOTES]:
         console.print(f"  Note: {note}")
@@ -64,6 +67,7 @@ def print_notes(notes: Sequence[str], out: Path) -> None:
 
 def print_place(out: Path, before: str) -> None:
     """Print where results are, and which they replaced; ``before`` is the origin of these."""
+    record(results=out, replaced=before)
     console.print(f"Results in {out}" + (f", in place of those {before}" if before else ""))
 
 
@@ -73,6 +77,7 @@ def print_written(tables: Sequence[tuple[pd.DataFrame, Path, str]]) -> None:
 
     for table, path, what in tables:
         write_table(table, path)
+        record(rows={str(path): len(table)})
         console.print(f"{len(table):,} {what} in {path}")
 
 

@@ -12,6 +12,7 @@ import typer
 
 from conjury.inference.errors import InputError
 
+from .automation import record
 from .options import StudyName, grouped
 from .printing import console, duration, show_count
 
@@ -283,6 +284,7 @@ def _print_plan(
     from conjury.inference.vignettes.jobs.drawing import expect
 
     job = renderer.job
+    record(pictures={job.cues: {"profiles": planned.wanted, "drawn": planned.drawn}})
     console.print(
         f"{job.study.title}: {planned.wanted:,} profiles, cues {job.cues} (layout {job.layout}, theme "
         f"{job.theme}, {job.kind})"
@@ -307,6 +309,8 @@ def _print_end(folder: JobFolder, profiles: pd.DataFrame) -> None:
     drawn = read_manifest(folder.root, folder.study, folder.cues, columns)
     drawn = drawn[drawn["profile_id"].isin(profiles["profile_id"])]
     width, height, size = (drawn[name].to_numpy() for name in columns[1:])
+    counts = {"profiles": len(drawn), "drawn": len(drawn), "bytes": size.sum()}
+    record(pictures={folder.cues: counts}, files=[folder.manifest])
     console.print(f"All {len(drawn):,} pictures are drawn: {size.sum() / MB:,.1f} MB.")
     for sentence in provider_notes(width, height, size):
         console.print(f"  {sentence}")
@@ -321,6 +325,7 @@ def _check(study: Study, cues: Cues, root: Path) -> int:
     with show_count("Reading", len(files)) as watch:
         rows = zip(range(1, len(files) + 1), files["file"], files["sha256"], strict=True)
         damaged = list(damaged_pictures(root, ((watch(n), (file, sha256))[1] for n, file, sha256 in rows)))
+    record(pictures={cues: {"files": len(files), "damaged": [str(problem) for problem in damaged]}})
     for problem in damaged[:SHOWN]:
         console.print(f"  {problem}")
     if len(damaged) > SHOWN:
@@ -341,6 +346,7 @@ def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
 
     with show_count("Uploading") as watch:
         sent, total = upload(folder, open_storage(target), check_address(address), watch)
+    record(uploaded={folder.cues: {"pictures": total, "new": sent, "to": target}})
     console.print(
         f"{total:,} pictures are in {target}, {sent:,} of them new; their addresses are in {folder.manifest}."
     )

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.writing import note_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -219,6 +220,7 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
                 figure.savefig(temporary, format=name, metadata=undated[name], dpi=dots)
             Path(temporary).chmod(0o644)
             os.replace(temporary, target)
+            note_written([target])
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise

@@ -16,7 +16,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import read_table, write_table
 from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
-from conjury.inference.tables.writing import Held, Lock, whole
+from conjury.inference.tables.writing import Held, Lock, note_written, whole
 
 FORMAT = 2  # of the manifest
 PARTS = ("data", "tables", "figures", "models", "manifest.json")
@@ -203,6 +203,7 @@ class ResultsFolder:
         done: list[tuple[Path, Path]] = []
         try:
             self._move(draft, **swap, done=done)
+            note_written(self.path / name for name in swap["written"])
         except BaseException:
             _put_back(done)
             (draft / SWAP).unlink()

@@ -23,6 +23,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 from conjury.inference.tables.html_page import page as html_page
+from conjury.inference.tables.writing import note_written
 
 from ..pipeline.manifest import FIT, results_of
 from .markup import to_html
@@ -336,6 +337,7 @@ def _publish(made: Path, out: Path, name: str) -> Path:
         shutil.copyfile(made, temporary)
         Path(temporary).chmod(0o644)
         os.replace(temporary, target)
+        note_written([target])
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

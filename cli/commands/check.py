@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,6 +83,7 @@ class Writing:
         Path | None, typer.Option("--out", help="Results folder to which tables and figures are added.")
     ] = None
     output: Annotated[str, typer.Option(help="text, json or sarif (2.1.0), on the standard output.")] = "text"
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --output json.")] = False
     page: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
     fail_on: Annotated[
         str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
@@ -100,6 +101,8 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
     """
     from conjury.analysis.checks.running import chosen, run_checks
 
+    if writing.as_json:
+        writing = replace(writing, output="json")
     _refuse_words(writing)
     selected = None if choosing.select is None else chosen(_listed(choosing.select), "--select")
     ignore = dict.fromkeys(chosen(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}

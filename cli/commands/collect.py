@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,14 +15,16 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError, listed
 from conjury.inference.tables.limits import REQUESTS, SAMPLES
 
+from ..automation import INTERRUPTED, event, record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
 from ..printing import console, duration, money, show_requests
 
 if TYPE_CHECKING:
     from conjury.inference.collecting import Collected, Prepared, Tally
 
-INTERRUPTED = 130
+SECONDS_A_LINE = 5.0  # between lines of progress in the log
 SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
+PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "google": "Google"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,10 @@ class AskingOptions:
     """How a judge is asked."""
 
     backend: Annotated[
-        str | None, typer.Option(help="openai (and what speaks its protocol), vllm, ray, simulated, replay.")
+        str | None,
+        typer.Option(
+            help="openai (and what speaks its protocol), anthropic, google, vllm, ray, simulated, replay."
+        ),
     ] = None
     model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None
     base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None
@@ -62,7 +68,9 @@ class RunningOptions:
     concurrency: Annotated[
         int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
     ] = 64
-    batch: Annotated[bool, typer.Option("--batch", help="Use OpenAI's batch interface.")] = False
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use the batch interface of OpenAI, Anthropic or Google.")
+    ] = False
     wait: Annotated[bool, typer.Option("--wait", help="Wait until batches have ended.")] = False
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
@@ -126,13 +134,14 @@ def collect_and_show(
     from conjury.inference.collecting import preview
 
     rule = None if until is None else _stopping_rule(study, until)
-    show = partial(show_plan, until=until)
+    show = partial(_begin, until=until)
     if dry_run:
         show(preview(study, judge, **call))
         console.print("Nothing was sent (--dry-run).")
         return 0
     try:
         done = run(study, judge, **call, before=show, watch=watched, until=rule)
+        _record_end(done)
     except (ConjuryError, KeyboardInterrupt) as error:
         for note in getattr(error, "__notes__", ()):
             console.print(note)
@@ -150,13 +159,50 @@ def _stopping_rule(study: str, until: str) -> Callable[..., tuple[bool, str]]:
     return stopping_rule(load_any_study(study), until)
 
 
+def _begin(run: Prepared, until: str | None = None) -> None:
+    """Print and record the size and the costs of a run before anything is sent."""
+    job, planned = run.job, run.plan
+    counts = {
+        name: getattr(planned, name) for name in ("total", "answered", "waiting", "failed", "remaining")
+    }
+    tokens = {"prompt": planned.tokens.prompt, "completion": planned.tokens.completion}
+    costs = {"expected": planned.cost, "spent": planned.spent, "currency": run.prices.currency}
+    judge: dict[str, Any] = {"judge": job.judge_id, "model": job.ask.model, "backend": job.ask.backend}
+    judge |= {"prompts": [prompt.id for prompt in job.prompts], "samples": job.ask.samples}
+    record(folder=run.folder.path, plan={**judge, "requests": counts, "tokens": tokens, "cost": costs})
+    event("planned", folder=run.folder.path, **judge, requests=counts, cost=costs)
+    show_plan(run, until)
+
+
+def _record_end(done: Collected) -> None:
+    """Record what a run did, why it stopped and which files it has written."""
+    folder = done.prepared.folder
+    counts = {**_counts(done.tally), "waiting": done.waiting, "stopped": done.tally.stopped}
+    record(done=counts | {"exported": done.exported, "errors": done.tally.errors})
+    record(
+        files=[folder.ledger, *done.files] + [export for export in [done.prepared.running.export] if export]
+    )
+    event("collected", **counts, files=list(done.files))
+
+
+def _counts(tally: Tally) -> dict[str, Any]:
+    """Answers, failures by kind, costs and what the rule of stopping knows, so far."""
+    return {
+        "passed": tally.passed,
+        "answered": tally.answered,
+        "failures": dict(tally.failed),
+        "spent": tally.spent,
+        "known": tally.known,
+    }
+
+
 def show_plan(run: Prepared, until: str | None = None) -> None:
     """Print the size of a run, its costs and about how long it takes; with ``until`` these are the most."""
     job, planned, running = run.job, run.plan, run.running
     ask, tokens, sent = job.ask, planned.tokens, planned.remaining
     ahead = sent + planned.waiting
     tokens_in, tokens_out = ahead * tokens.prompt, ahead * tokens.completion
-    route = "OpenAI's batch interface" if running.batch else ask.backend
+    route = f"{PROVIDERS[ask.backend]}'s batch interface" if running.batch else ask.backend
     prompts = listed(prompt.id for prompt in job.prompts)
     samples = "sample" if ask.samples == 1 else "samples"
     source = "as answers so far" if planned.measured else "estimated from texts and pictures"
@@ -205,7 +251,7 @@ def _facets(run: Prepared) -> str:
 
 def _price_line(run: Prepared) -> str:
     planned, budget = run.plan, run.budget
-    if run.job.ask.backend != "openai":
+    if run.job.ask.backend not in PROVIDERS:
         return "none for answers, which are made on this machine"
     if budget.price is None:
         return "not known; name a table with the price of this model with --prices"
@@ -219,8 +265,13 @@ def _price_line(run: Prepared) -> str:
 def watched(total: int) -> Iterator[Callable[[Tally], None]]:
     """Show a bar of requests on a terminal, with answers, failures and money."""
     with show_requests(total) as update:
+        logged = time.monotonic()
 
         def watch(tally: Tally) -> None:
+            nonlocal logged
+            if time.monotonic() - logged >= SECONDS_A_LINE:
+                logged = time.monotonic()
+                event("progress", total=total, **_counts(tally))
             failed = sum(tally.failed.values())
             spent = f", spent {money(tally.spent)}" if tally.spent else ""
             known = f", {tally.known}" if tally.known else ""

@@ -10,6 +10,7 @@ import typer
 
 from conjury.inference.errors import InputError
 
+from ..automation import record
 from ..options import Alpha, LevelsFile, Renames, ResultsPath, StudyName, grouped, read_pairs
 from ..printing import console
 
@@ -74,6 +75,7 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     ran = [str(name) for name in summary.loc[summary["available"], "engine"]]
     added = Addition("compared", loaded, fitted, source=source, engines=ran)
     add_results(folder, added, lambda *drawn: [])
+    record(results=choices.results, rows=len(group.choices), summary=summary, differences=result.frame)
     _print_summary(summary)
     console.print(
         f"Comparison in {choices.results / 'tables'}; render it with `conjury report estimators --results "

@@ -12,6 +12,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted, did_you_mean
 
+from ..automation import record
 from ..options import StudyName, grouped
 from ..printing import console, draw_figures, save_figures, show_steps
 from .compare import Choices, load_choices_of
@@ -51,6 +52,7 @@ class Checking:
 def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
     from conjury.analysis.checks.output.findings import Findings
+    from conjury.analysis.checks.output.findings import record as record_of
     from conjury.analysis.checks.output.results import summary
     from conjury.analysis.checks.output.text import lines
     from conjury.analysis.checks.running import OF_CONJOINTS
@@ -81,12 +83,14 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     settings = {"alpha": checking.alpha, "seed": checking.seed}
     fitted.add("diagnosis", "Checks", summary(checks, settings, "diagnosis"))
     tables = tables_of(checks, PREFIX)
-    record = {**settings, "checks": [check.name for check in checks]}
-    added = Addition("diagnosed", loaded, fitted, tables, source, record)
+    described = {**settings, "checks": [check.name for check in checks]}
+    added = Addition("diagnosed", loaded, fitted, tables, source, described)
     add_results(folder, added, partial(_draw, known, checks))
     findings = Findings(
         checks, known.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
     )
+    record(results=choices.results, findings=record_of(findings))
+    record(rows={name: len(table) for name, table in reach.items()})
     for line in lines(findings, verbose=True):
         console.print(line)
     for name, table in reach.items():

@@ -11,6 +11,7 @@ import typer
 from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import DRAWS
 
+from ..automation import record
 from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs
 from ..printing import console, print_notes, print_place, show_steps
 
@@ -228,6 +229,7 @@ def _print_plan(work: Work) -> None:
         if "labels" in loaded.tables:
             data += f", {len(loaded.tables['labels']):,} gold labels"
     title = work.described["title"]
+    record(title=title, analyses=len(work.plan.steps), groups=len(work.groups), draws=work.draws)
     console.print(f"{title}: {data}, {steps}, {work.draws:,} bootstrap draws each.")
 
 
@@ -256,4 +258,8 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
         said = ""
         if result and result.kind in ("bounds", *CORRECTIONS):
             said = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"
+        record(rows={name: len(table)}, groups_excluded={name: absent} if absent else {})
+        record(summaries={name: said.removeprefix(". ")} if said else {})
+        if result is not None:
+            record(estimates={name: result.frame})
         console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{said}")

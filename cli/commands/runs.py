@@ -8,6 +8,7 @@ import typer
 
 from conjury.inference.errors import listed
 
+from ..automation import record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
 from ..printing import console
 
@@ -22,6 +23,8 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     from conjury.inference.collecting.provenance import version_notes
 
     run = status_of(study, out)
+    notes = version_notes(run.folder) if run.counts else []
+    record(folder=run.folder, requests=run.counts, batches=run.batches, judgments=run.judgments, notes=notes)
     if not run.counts:
         console.print(f"{run.study.title}: nothing was asked yet in {run.folder}.")
         return
@@ -42,7 +45,7 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
         console.print("Judgments by status, as last parsed:")
     for row in run.judgments.itertuples():
         console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
-    for note in version_notes(run.folder):
+    for note in notes:
         console.print(note)
 
 
@@ -58,6 +61,7 @@ def retry(
     from conjury.inference.collecting import retry as mark
 
     marked, judges = mark(study, status, judge=judge, out=out)
+    record(marked=marked, judges=list(judges))
     if not marked:
         console.print(f"Nothing to retry: no request has the status {' or '.join(status)}.")
         return
@@ -76,6 +80,7 @@ def parse(
     from conjury.inference.parsing import explain
 
     files, rules = parse_again(study, rule, out=out, prices=prices)
+    record(rules={name: explain(name) for name in rules})
     console.print(f"Tables in {files[0].parent}: {listed(file.name for file in files)}")
     for name in rules if rule != "default" else ():
         console.print(explain(name))
@@ -91,6 +96,7 @@ def verify(study: StudyName, out: RunFolderPath = None) -> None:
     with Ledger.open(folder.ledger, write=False) as opened:
         problems = opened.problems()
         requests = sum(count.n for count in opened.counts())
+    record(ledger=folder.ledger, requests=requests, problems=list(problems))
     for problem in problems:
         console.print(f"  {problem}")
     found = f"{len(problems)} problems" if problems else "no damage"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..automation import record
 from ..options import grouped
 from ..printing import console, draw_figures, duration, print_frame, print_notes, show_count
 
@@ -74,6 +75,7 @@ def trial(file: File, run: Run) -> None:
         console.print(f"  Finished draws are kept in {out / 'draws'}; run the same command again to go on.")
         raise
     write_trial(out, known.name, result, time.monotonic() - begun, draw_figures)
+    record(results=out, estimates={known.name: result.frame})
     print_frame(overview(result.frame, list(result.settings["parameters"])))
     print_notes(result.notes, out)
     console.print(f"Results in {out}; render them with `conjury report trials --results {out}`.")

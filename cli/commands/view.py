@@ -12,6 +12,7 @@ import typer
 from conjury.inference.errors import InputError, require_installed
 from conjury.inference.panel.view import LIMIT, MOST
 
+from ..automation import record
 from ..options import SERVER, at_most, grouped
 from ..printing import console
 
@@ -93,6 +94,7 @@ def view(runs: Runs, viewing: Viewing) -> None:
             from conjury.inference.panel.view.one_file import sentence, write_file
 
             written = write_file(collection, viewing.html, Query(filters), viewing.most)
+            record(transcripts=written, notes=list(sources.notes))
             console.print(sentence(written, viewing.html, runs))
             for note in sources.notes:
                 console.print(f"  Note: {note}")
@@ -132,8 +134,8 @@ def _fired(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
             f"`conjury check RUN --out {folder}`."
         )
     for battery in there:
-        for record in read_table(battery).to_dict("records"):
-            path = battery.with_name(f"{CHECKED}{record['name']}{EVIDENCE}.parquet")
+        for row in read_table(battery).to_dict("records"):
+            path = battery.with_name(f"{CHECKED}{row['name']}{EVIDENCE}.parquet")
             if path.is_file():
-                code, title, finding = (str(record[name]) for name in ("code", "title", "finding"))
+                code, title, finding = (str(row[name]) for name in ("code", "title", "finding"))
                 yield Fired(code, title, finding, read_table(path), run)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
-from .openai.shards import Tally, completed, open_lines, outcomes_of, request_line, writable
+from .batches.shards import Tally, completed, open_lines, outcomes_of, writable
+from .openai.lines import LINES
 
 if TYPE_CHECKING:
     from ..ledger import Ledger
@@ -59,7 +60,7 @@ def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
     written = 0
     with completed(path) as file:
         for request in requests:
-            line = request_line(request, recorder.media)
+            line = LINES.write(request, recorder.media)
             with writable(path):
                 file.write(line)
             written += 1
@@ -75,7 +76,7 @@ def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
     """
     tally = Tally()
     try:
-        for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally):
+        for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally, LINES):
             if ledger.is_settled(outcome):
                 continue
             if outcome.body is None or outcome.body not in ledger.answer_bodies(outcome.key):
@@ -137,6 +138,44 @@ def completion(
     if engine:
         body["conjury"] = dict(engine)
     return json.dumps(body, ensure_ascii=False).encode()
+
+
+def translated(
+    original: Any,
+    *,
+    name: str,
+    model: str,
+    choices: Sequence[tuple[str | None, str]],
+    tokens: Sequence[tuple[str, float, LogProbs]] = (),
+    refusal: str | None = None,
+    usage: tuple[int, int] | None = None,
+) -> bytes:
+    """Write the answer of a provider with another protocol as the JSON of one chat completion.
+
+    ``choices`` are texts with finish reasons, at most one; ``usage`` is tokens in and out, None where the
+    answer does not state them. The answer as it came is the field ``original``.
+    """
+    logprobs = {"content": [_token(*token) for token in tokens]} if tokens else None
+    body: dict[str, Any] = {
+        "id": name,
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": refusal},
+                "finish_reason": reason,
+                "logprobs": logprobs,
+            }
+            for text, reason in choices
+        ],
+    }
+    if usage is not None:
+        body["usage"] = dict(
+            zip(("prompt_tokens", "completion_tokens", "total_tokens"), (*usage, sum(usage)), strict=True)
+        )
+    return json.dumps({**body, "original": original}, separators=(",", ":")).encode()
 
 
 def _token(token: str, logprob: float, rivals: LogProbs) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..ledger import Count, Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
 from ..requests.building import Builder, Media
 from ..requests.templates import Templates
-from ..study.asking import Medium, Sampling
+from ..study.asking import BATCH_ONLY, PAID, Medium, Sampling
 from ..study.models import ItemStudy, Study
 from ..study.parts import Judge, Prompt
 from ..tables.columns import stream
@@ -218,7 +218,7 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
 
 def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> dict[str, Any]:
     sums = planned.total * planned.tokens.prompt, planned.total * planned.tokens.completion
-    price = prices.of(ask.model) if ask.backend == "openai" else None
+    price = prices.of(ask.model) if ask.backend in PAID else None
     batch = None if price is None or price.batch == 1 else price.cost(*sums, prices.per, batch=True)
     return {
         "judge": judge_id,
@@ -227,7 +227,7 @@ def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> di
         "requests": planned.total,
         "prompt_tokens": sums[0],
         "completion_tokens": sums[1],
-        "cost": None if price is None else price.cost(*sums, prices.per),
+        "cost": None if price is None or ask.backend in BATCH_ONLY else price.cost(*sums, prices.per),
         "batch_cost": batch,
         "as_of": "" if price is None else str(price.as_of),
     }

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from ..errors import InputError, did_you_mean, listed
 from ..ledger import Ledger
-from ..study.asking import Response, Sampling, with_answer
-from ..study.checks_items import unfit_answer
+from ..study.asking import BATCH_ONLY, PAID, Response, Sampling, with_answer
+from ..study.checks_items import unfit_asking
 from ..study.load import describe_error as in_words
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
@@ -38,7 +38,7 @@ class Asking:
 
     Attributes
     ----------
-    backend : {"openai", "vllm", "ray", "simulated", "replay"}, optional
+    backend : {"openai", "anthropic", "google", "vllm", "ray", "simulated", "replay"}, optional
     model : str, optional
         Name of the model where it is served.
     base_url : str, optional
@@ -92,7 +92,7 @@ class Running:
     prices : Path, optional
         Price table in place of the one that ships.
     batch, wait : bool
-        Whether OpenAI's batch interface is used, and whether to stay until batches have ended.
+        Whether the provider's batch interface is used, and whether to stay until batches have ended.
     rule : str
         Parsing rule of answers.
     recorded : Path, optional
@@ -168,8 +168,16 @@ def _samples_of_instrument(study: Study | ItemStudy, samples: int | None) -> dic
 
 def check_route(ask: Sampling, responses: Sequence[Response], running: Running) -> None:
     """Refuse options that do not go together."""
-    if running.batch and ask.backend != "openai":
-        raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; omit one of the two.")
+    if running.batch and ask.backend not in PAID:
+        raise InputError(
+            f"--batch sends requests to OpenAI, Anthropic or Google, not to {ask.backend}; omit one of "
+            "the two."
+        )
+    if ask.backend in BATCH_ONLY and running.export is None and running.results is None and not running.batch:
+        raise InputError(
+            f"--backend {ask.backend} asks in batches only; add --batch, or use --backend openai with the "
+            "address of a server of OpenAI's protocol."
+        )
     if running.wait and not running.batch:
         raise InputError("--wait is about batches; add --batch, or omit it.")
     if running.export is not None and (running.batch or running.results is not None):
@@ -178,9 +186,10 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; omit it.")
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")
-    unfit = next(filter(None, (unfit_answer(ask.answer, response.form) for response in responses)), None)
+    unfit = unfit_asking(ask, [response.form for response in responses])
     if unfit is not None:
-        raise InputError(f"--answer {ask.answer}: {unfit}")
+        named = f"--answer {ask.answer}" if unfit[0] == "answer" else f"'{unfit[0]}' of the judge"
+        raise InputError(f"{named}: {unfit[1]}")
 
 
 def find_prompts(

@@ -289,12 +289,9 @@ def collect_by_batch(
     interval: float = 60.0,
 ) -> Tally:
     """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest."""
-    from ..backends.openai.batch import BatchBackend
+    from ..backends.batches.choosing import batch_backend
 
-    ask = job.ask
-    backend = BatchBackend(
-        job.judge_id, ask.model, folder, base_url=ask.base_url, key_variable=ask.key_variable
-    )
+    backend = batch_backend(job.judge_id, job.ask, folder)
     remember_engine(ledger, job.judge_id, backend.settings())
     with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch) as recorder:
         passes = PASSES

@@ -12,6 +12,7 @@ from ..design.drawn import check_posts
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.rules import full_rules
+from ..study.asking import PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
@@ -275,7 +276,7 @@ def _opened(
     chosen = find_prompts(known, prompts, running.images, judge)
     folder = run_folder(known, out)
     prices = read_prices(running.prices)
-    price = prices.of(sampling.model) if sampling.backend == "openai" else None
+    price = prices.of(sampling.model) if sampling.backend in PAID else None
     budget = Budget(price, prices.per, running.batch, running.max_cost)
     if running.max_cost is not None and budget.price is None:
         raise InputError(

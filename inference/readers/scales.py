@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import listed
 from ..tables.columns import as_text, in_table, refuse
@@ -30,12 +30,13 @@ def refuse_text(column: pd.Series[Any], numbers: pd.Series[float], row: Rows, so
         refuse(source, "value", in_table(row, bad), what, "correct it, or give it a status other than ok")
 
 
-def refuse_off_scale(values: NDArray[np.float64], allowed: Sequence[float], row: Rows, source: str) -> None:
+def refuse_off_scale(values: NDArray[np.float64], allowed: ArrayLike, row: Rows, source: str) -> None:
     """Refuse numbers that are not on a scale; ``row`` as in `refuse_text`."""
-    bad = ~np.isin(values, np.asarray(allowed, dtype=np.float64))
+    scale = np.asarray(allowed, dtype=np.float64)
+    bad = ~np.isin(values, scale)
     if bad.any():
         what = f"contains {values[int(bad.argmax())]:g}, which is not on the scale"
-        known = listed(f"{value:g}" for value in allowed)
+        known = listed(f"{value:g}" for value in scale)
         refuse(source, "value", in_table(row, bad), f"{what} ({known})", "correct it")
 
 
@@ -51,4 +52,4 @@ def check_scales(judgments: pd.DataFrame, scales: Mapping[str, Sequence[int]], s
             column = judgments["value"].iloc[row]
             numbers = to_numbers(column)
             refuse_text(column, numbers, row, source)
-            refuse_off_scale(numbers.to_numpy(dtype=float), allowed, row, source)
+            refuse_off_scale(np.asarray(numbers, dtype=np.float64), allowed, row, source)

@@ -248,6 +248,8 @@ Settings = Annotated[dict[str, Any], AfterValidator(_as_json)]
 
 
 Medium = Literal["image", "video", "audio"]
+PAID = ("openai", "anthropic", "google")  # backends whose answers cost money
+BATCH_ONLY = ("anthropic", "google")  # backends that are asked in batches only
 
 
 class Sampling(Part):
@@ -258,12 +260,14 @@ class Sampling(Part):
 
     model: Text
     """Name of the model where it is served."""
-    backend: Literal["openai", "vllm", "ray", "simulated", "replay"] = "openai"
-    """How the model is reached: openai for any server with OpenAI's protocol."""
+    backend: Literal["openai", "anthropic", "google", "vllm", "ray", "simulated", "replay"] = "openai"
+    """How the model is reached: openai for any server with OpenAI's protocol; anthropic and google for the
+    batch interfaces of these providers."""
     base_url: Text | None = None
-    """Address of the server; by default OpenAI's."""
+    """Address of the server; by default the provider's."""
     key_variable: Annotated[str, Field(pattern=KEY_VARIABLE)] = "OPENAI_API_KEY"
-    """Environment variable that contains the key."""
+    """Environment variable that contains the key; by default ANTHROPIC_API_KEY for anthropic and
+    GEMINI_API_KEY for google."""
     answer: Literal["auto", "token", "choice", "json", "free"] = "auto"
     """Form of the answer: auto is the one that suits the response of the study."""
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
@@ -282,10 +286,11 @@ class Sampling(Part):
 def with_answer(ask: Sampling, *responses: Response) -> Sampling:
     """Put the way that suits all response forms in place of the answer "auto"; it stays where none does.
 
-    Choices are asked for as one token, text as the model writes it, everything else as JSON.
+    Choices are asked for as one token, as JSON where there are no log-probabilities (Anthropic); text as the
+    model writes it, everything else as JSON.
     """
     if ask.answer != "auto":
         return ask
-    suited = {"choice": "token", "text": "free"}
+    suited = {"choice": "json" if ask.backend == "anthropic" else "token", "text": "free"}
     ways = {suited.get(response.form, "json") for response in responses}
     return ask.model_copy(update={"answer": ways.pop()}) if len(ways) == 1 else ask

@@ -13,7 +13,7 @@ from .base import Location, Problem, duplicates, missing_file, suggestion
 from .checks_instrument import instrument_problems
 
 if TYPE_CHECKING:
-    from .asking import LabelLevel, Response
+    from .asking import LabelLevel, Response, Sampling
     from .models import ItemStudy, Study
     from .parts import Judge, Prompt, StratumLevel
 
@@ -168,6 +168,28 @@ OWN_SETTINGS = {
 }
 
 
+FOREIGN_SETTINGS = {
+    "anthropic": ("frequency_penalty", "presence_penalty", "logit_bias", "reasoning_effort"),
+    "google": ("logit_bias", "reasoning_effort"),
+}
+
+
+def unfit_asking(ask: Sampling, forms: Sequence[str]) -> tuple[str, str] | None:
+    """Return a field of how a judge is asked that does not go with the rest, and why; None where all do."""
+    for form in forms:
+        unfit = unfit_answer(ask.answer, form)
+        if unfit is not None:
+            return "answer", unfit
+    if ask.backend == "anthropic" and ask.answer in ("token", "choice"):
+        return "answer", "Anthropic returns no log-probabilities; use json or free."
+    if ask.backend == "anthropic" and not {"video", "audio"}.isdisjoint(ask.takes):
+        return "takes", "Anthropic takes text and images; remove 'video' and 'audio', and frames are shown."
+    for name in FOREIGN_SETTINGS.get(ask.backend, ()):
+        if name in ask.settings:
+            return "settings", f"the backend {ask.backend} has no setting '{name}'; remove it."
+    return None
+
+
 def unfit_answer(answer: str, form: str) -> str | None:
     """State why answers of a response form cannot be asked for in this way; None where they can."""
     if answer not in ("token", "choice") or form == "choice" or (answer, form) == ("choice", "label"):
@@ -195,10 +217,9 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
         if judge.ask is not None and judge.kind == "human":
             yield Problem(at, f"{judge.id}: people are not asked over an interface; remove 'ask'.")
         elif judge.ask is not None:
-            answers = (unfit_answer(judge.ask.answer, response.form) for response in study.responses)
-            unfit = next(filter(None, answers), None)
+            unfit = unfit_asking(judge.ask, [response.form for response in study.responses])
             if unfit is not None:
-                yield Problem((*at, "answer"), f"{judge.id}: {unfit}")
+                yield Problem((*at, unfit[0]), f"{judge.id}: {unfit[1]}")
             yield from _media(judge, (*at, "takes"))
             for name in judge.ask.settings:
                 if name in OWN_SETTINGS:

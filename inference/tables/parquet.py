@@ -78,7 +78,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
-    """Levels of the categories of a file: those that ``write_parquet`` noted, else those of its first rows."""
+    """Levels of a file's categories: those that ``write_parquet`` noted, else those of its first rows."""
     _check_footer(path)
     try:
         with pq.ParquetFile(path) as file:

@@ -7,13 +7,15 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
 _held: set[int] = set()
+_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
 
 
 class Held(Exception):
@@ -102,6 +104,25 @@ def whole(path: str | Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
                 file.flush()
                 os.fsync(file.fileno())
         draft.replace(path)
+        note_written([path])
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+@contextmanager
+def files_written() -> Iterator[list[Path]]:
+    """List the files that appear under their names while the block runs, in order."""
+    files: list[Path] = []
+    before = _written.set(files)
+    try:
+        yield files
+    finally:
+        _written.reset(before)
+
+
+def note_written(files: Iterable[Path]) -> None:
+    """Add files that are there now to the list of `files_written`, where one is kept."""
+    listed = _written.get()
+    if listed is not None:
+        listed.extend(files)

@@ -22,16 +22,20 @@ from fakes.answers import completion, content_hash
 from fakes.recorder import LedgerRecorder
 from fakes.server import TESTS, FakeServer
 
-from conjury.inference.backends.openai.batch import BatchBackend
-from conjury.inference.backends.openai.batch_service import BatchService
-from conjury.inference.backends.openai.shards import Limits
+from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
+from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches.shards import Limits
+from conjury.inference.backends.google.batch_service import GoogleBatches
+from conjury.inference.backends.openai.batch_service import OpenAIBatches
+from conjury.inference.backends.openai.client import OPENAI, find_endpoint
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key
 
 DIED = 9
+SERVED = ("upload", "create", "retrieve", "download")  # steps of all services
 STEPS: dict[type, tuple[str, ...]] = {
     Ledger: ("plan_batch", "update_batch", "record", "flush"),
-    BatchService: ("upload", "create", "retrieve", "download"),
+    OpenAIBatches: SERVED,
     Path: ("replace", "unlink"),
 }
 ROUNDS = 12
@@ -44,9 +48,19 @@ def make_requests(n: int, about: str = "", judge_id: str = "judge") -> Iterator[
         yield Request(request_key(judge_id, "p", str(place), 1, body), judge_id, "p", str(place), 1, body)
 
 
+SERVICES: dict[str, Any] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+    "google": GoogleBatches,
+}
+
+
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
-    settings = {"limits": Limits(requests=requests), "pause": 0.01, "timeout": 10.0, **settings}
-    return BatchBackend("judge", "m", folder / "batches", base_url=url, **settings)
+    settings = {"pause": 0.01, "timeout": 10.0, **settings}
+    limits = settings.pop("limits", Limits(requests=requests))
+    endpoint = find_endpoint(url, settings.pop("key_variable", OPENAI.key_variable))
+    service = SERVICES[settings.pop("provider", "openai")](endpoint, "m", **settings)
+    return BatchBackend("judge", "m", folder / "batches", service, limits=limits)
 
 
 def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterator[Request]]) -> None:
@@ -61,9 +75,9 @@ def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterat
     raise AssertionError(f"not done after {ROUNDS} rounds")
 
 
-def _die_at(step: str) -> None:
+def _die_at(step: str, provider: str) -> None:
     name, after, number = re.fullmatch(r"(\w+)([-+])(\d+)", step).groups()  # type: ignore[union-attr]
-    kind = next(kind for kind in STEPS if name in STEPS[kind])
+    kind = SERVICES[provider] if name in SERVED else next(kind for kind in STEPS if name in STEPS[kind])
     method, calls = getattr(kind, name), count(1)
 
     def call(*args: Any, **named: Any) -> Any:
@@ -90,27 +104,28 @@ def _process(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _run(url: str, folder: Path, n: int, step: str) -> None:
+def _run(url: str, folder: Path, n: int, provider: str, step: str) -> None:
     if step:
-        _die_at(step)
+        _die_at(step, provider)
     with Ledger.open(folder / "ledger.sqlite") as ledger:
-        collect(make_backend(url, folder, requests=2), ledger, lambda: make_requests(n, folder.name))
+        backend = make_backend(url, folder, requests=2, provider=provider)
+        collect(backend, ledger, lambda: make_requests(n, folder.name))
 
 
-def _main(url: str, folder: Path, n: int, runs: list[list[str]]) -> None:
-    make_backend(url, folder)  # what a first client imports, each process would import anew
+def _main(url: str, folder: Path, n: int, runs: list[list[str]], provider: str) -> None:
+    make_backend(url, folder, provider=provider)  # imports what each process would import anew
     for steps in runs:
         place = folder / " ".join(steps)
         place.mkdir()
-        codes = [_process(partial(_run, url, place, n, step)) for step in (*steps, "")]
+        codes = [_process(partial(_run, url, place, n, provider, step)) for step in (*steps, "")]
         print(json.dumps([place.name, codes]), flush=True)
 
 
-def crash(url: str, folder: Path, n: int, runs: list[list[str]]) -> list[list[int]]:
+def crash(url: str, folder: Path, n: int, runs: list[list[str]], provider: str = "openai") -> list[list[int]]:
     """Make runs that die at the steps given; return the exit codes of their processes."""
     options = ["-W", "ignore::DeprecationWarning", "-m", "fakes.batch_run"]
     ran = subprocess.run(
-        [sys.executable, *options, url, str(folder), str(n), json.dumps(runs)],
+        [sys.executable, *options, url, str(folder), str(n), json.dumps(runs), provider],
         cwd=TESTS,
         env={**os.environ, "PYTHONPATH": str(TESTS), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
@@ -137,4 +152,4 @@ def assert_nothing_lost_or_paid_twice(
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))
+    _main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]), sys.argv[5])

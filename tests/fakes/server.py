@@ -85,8 +85,9 @@ async def _serve(settings: Settings) -> None:
     state = State(settings)
     app = web.Application(client_max_size=512 * 2**20)
     chat.add_routes(app, state)
-    if importlib.util.find_spec("fakes.batches"):
-        importlib.import_module("fakes.batches").add_routes(app, state)
+    for name in ("fakes.batches", "fakes.messages", "fakes.gemini"):
+        if importlib.util.find_spec(name):
+            importlib.import_module(name).add_routes(app, state)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)

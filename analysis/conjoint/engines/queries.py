@@ -63,9 +63,7 @@ BY_COUNTS, BY_MOMENTS, BY_SCORES = (
 def estimate_stored(request: Request, stored: Stored) -> Estimates:
     """Estimate what a request asks for, by queries."""
     if request.engine != "native":
-        raise InputError(
-            f"Engine {request.engine!r} needs rows in memory; read them, or leave engine out."
-        )
+        raise InputError(f"Engine {request.engine!r} needs rows in memory; read them, or leave engine out.")
     request, stored = _checked(request, stored)
     facts = _facts(request, stored)
     if facts.n_rows > MOST_ROWS and _combinations(request, stored) > MOST_ROWS:
@@ -374,7 +372,8 @@ class _Scores:
         """Clusters, feature and level where a level in use is seen in few clusters, the fewest first."""
         cells = self._plan.cells
         few: list[tuple[str, str, np.ndarray]] = []
-        answered = np.bincount(cells.cell, np.where(cells.weight > 0, cells.counts, 0), cells.n_cells)
+        rows = np.ones(len(cells.cell)) if cells.counts is None else cells.counts
+        answered = np.bincount(cells.cell, rows * (cells.weight > 0), cells.n_cells)
         for block in self._plan.blocks:
             for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
                 for code, level in enumerate(cells.levels[feature]):

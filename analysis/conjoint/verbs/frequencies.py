@@ -197,7 +197,7 @@ def counted_cells(request: Request, data: pd.DataFrame) -> Cells:
     return build_cells(data, None, list(columns), weights=request.weights)
 
 
-def _with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
+def _with_cregg(request: Request, data: Data) -> Estimates:
     from ..engines.cregg import estimate_with_cregg
 
     return estimate_with_cregg(request, frame_of(request, data))

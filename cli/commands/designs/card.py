@@ -23,6 +23,7 @@ from conjury.inference.study.models import Study
 from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
 
+from ...automation import record
 from ...card_words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
 from ...planned import Judged, find_groups, find_prices
 from ...printing import console, wide_console
@@ -162,7 +163,9 @@ def write_card(study: Study, design: DrawnDesign, folder: Path) -> Told:
             for judge in group.judges
         ]
     )
-    write_table(_numbers(study, card, pd.concat([people, costs])), folder / "card.csv")
+    numbers = _numbers(study, card, pd.concat([people, costs]))
+    record(card=numbers, warnings=told.warnings, notes=told.notes)
+    write_table(numbers, folder / "card.csv")
     with whole(folder / "card.html") as file:
         file.write(write_page(told, drawings, _style()).encode("utf-8"))
     return told
@@ -326,6 +329,8 @@ def draw_card(
 def show_card(known: Study, design: DrawnDesign, folder: RunFolder) -> None:
     """Say what the folder of a design contains, write its card and print it."""
     swapped = int(design.tasks["repeat"].sum()) // 2
+    counts = {"tasks": len(design.tasks) // 2, "swapped": swapped, "profiles": len(design.profiles)}
+    record(folder=folder.path / "design", drawn=counts)
     console.print(f"{known.title}: the design in {folder.path / 'design'}")
     console.print(
         f"  tasks.parquet     {len(design.tasks) // 2:,} tasks, {swapped:,} of them with positions swapped"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
+from ...automation import record
 from ...options import RunFolderPath, StudyName, at_most, grouped, refuse_options
 from ...printing import console
 
@@ -190,11 +191,13 @@ def _add_people(study: Study, out: Path | None, drawing: Drawing, people: People
         console.print()
     elif made is not before:
         write_card(study, made, folder.path / "design")
+    sampled = made.panel.distinct()["sampling_probability"]
+    between = [sampled.min(), sampled.max()] if sampled.notna().any() else None
+    record(people=described(made.panel), sampling_probability=between, folder=folder.path / "design")
     console.print(f"{study.title}: the tasks of people in {folder.path / 'design'}")
     console.print(f"  panel_tasks.parquet, .csv  {described(made.panel)}")
-    sampled = made.panel.distinct()["sampling_probability"]
-    if sampled.notna().any():
-        console.print(f"  sampling_probability       from {sampled.min():.3g} to {sampled.max():.3g}")
+    if between is not None:
+        console.print("  sampling_probability       from {:.3g} to {:.3g}".format(*between))
     named = study.here if out is None else f"{study.here} --out {out}"
     if made.panel_sha256() is not None:
         console.print(f"Next: conjury collect {named} --judge JUDGE --tasks panel")
@@ -215,11 +218,10 @@ def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:
 
     folder = run_folder(study, out)
     table = add_raters(study, path, out=out)
+    items, people = table["item_id"].nunique(), table["rater"].nunique()
+    record(folder=folder.path / "design", assignment={"items": items, "people": people})
     console.print(f"{study.title}: who rates what, in {folder.path / 'design'}")
-    console.print(
-        f"  assignment.parquet, .csv  {table['item_id'].nunique():,} items by {table['rater'].nunique():,} "
-        f"people, from {path}"
-    )
+    console.print(f"  assignment.parquet, .csv  {items:,} items by {people:,} people, from {path}")
 
 
 def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
@@ -246,6 +248,14 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
     load = table[~table["repeat"].astype(bool)].groupby("rater").size()
     subsets, repeated = table["subset"].nunique(), int(table["repeat"].sum())
     each = f"{load.min()} to {load.max()}" if load.min() < load.max() else f"{load.min()}"
+    counts: dict[str, Any] = {
+        "items": len(items),
+        "people": len(load),
+        "subsets": subsets,
+        "repeats": repeated,
+    }
+    counts |= {"items_per_person": [load.min(), load.max()], "people_per_item": plan.raters}
+    record(folder=folder, assignment=counts)
     console.print(f"{study.title}: who rates what, in {folder}")
     console.print(
         f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people for each; {len(load):,} "

@@ -11,6 +11,7 @@ import typer
 from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
+from ...automation import record
 from ...label_plan import Asked, WithModel, plan_with_model
 from ...options import StudyName, at_most, grouped
 from ...printing import wide_console
@@ -108,17 +109,22 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, writte
     groups = find_groups(known, sizes.judge, sizes.pairs, sizes.respondents, tests.assumed)
     effects = [*sizes.effect] if sizes.effect else [*EFFECTS]
     found = [tables.powers_of(known, group, effects, (tests.power, tests.alpha)) for group in groups]
+    levels = tables.stacked(groups, found, prices)
+    plan = tables.Planned(known, groups, found, prices, tests.power)
+    notes = tables.notes_of(plan, tests.assumed)
+    record(alpha=found[0][0].setting.level_alpha, power=tests.power, levels=levels)
+    record(notes=[note.strip() for note in notes])
     if written.out is not None:
-        write_table(tables.stacked(groups, found, prices), written.out)
+        write_table(levels, written.out)
     if written.figure is not None:
+        record(files=[written.figure])
         tables.draw_power(known, found[-1][2 if sizes.effect else 0], groups[-1].label, written.figure)
     console = wide_console()
     console.print(f"{known.title}\nTwo-sided tests at alpha {found[0][0].setting.level_alpha:.3g}")
-    plan = tables.Planned(known, groups, found, prices, tests.power)
     tables.print_detectable(console, plan)
     tables.print_plan_costs(console, plan)
     tables.print_sizes(console, plan)
-    for note in tables.notes_of(plan, tests.assumed):
+    for note in notes:
         console.print(note)
     if written.out is not None:
         console.print(f"All levels and judges in {written.out}")

@@ -15,6 +15,7 @@ import typer
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.limits import DRAWS
 
+from ...automation import record
 from ...options import Alpha, Renames, at_most, grouped, read_pairs
 from ...printing import console, print_frame, print_notes
 
@@ -115,6 +116,7 @@ def run_analysis(
     name = free_name(ResultsFolder(judged.results), base, result.settings)
     more = analysis.further(name, result, judgments) if analysis.further is not None else {}
     add(loaded, judged.results, {name: (title, result), **more}, time.perf_counter() - start)
+    record(estimates={name: result.frame} | {each: further.frame for each, (_, further) in more.items()})
     show(result.frame)
     for _, further in more.values():
         print_frame(further.frame)
@@ -163,6 +165,7 @@ def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -
 
 def print_next(results: Path) -> None:
     """Print where results are, and how they are rendered."""
+    record(results=results)
     console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
 
 

@@ -14,6 +14,7 @@ import typer
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.limits import CHAINS, DRAWS
 
+from ...automation import record
 from ...options import Alpha, at_most, grouped
 from ...printing import console, print_frame, print_notes
 from .agreement import File, Judged, Seed, add, labels_of, load_judged, plain_name, print_next
@@ -143,6 +144,9 @@ class Sampling:
         return {name: value for name, value in given.items() if value is not None} | {"progress": True}
 
 
+FURTHER = ("replacement", "agreement")  # tables of a fit that are printed below its estimates
+
+
 @dataclass(frozen=True)
 class Model:
     """A model to be fitted: the name and title of its results, and the call."""
@@ -166,6 +170,8 @@ def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = 
         start = time.perf_counter()
         fit = _recorded(model.fit(judgments, **model.arguments), assumptions)
         add(loaded, judged.results, {model.name: (model.title, fit)}, time.perf_counter() - start)
+        record(estimates={model.name: fit.frame}, verdict={model.name: list(fit.verdict)})
+        record(further={model.name: {name: fit.extra[name] for name in FURTHER if name in fit.extra}})
         _print(fit)
         print_notes(fit.notes, judged.results)
     print_next(judged.results)
@@ -236,7 +242,7 @@ def _print(fit: ModelFit) -> None:
     print_frame(fit.frame)
     for name in fit.settings["priors_changed"]:
         console.print(f"  Prior changed, {fit.settings['priors'][name]}")
-    for name in ("replacement", "agreement"):
+    for name in FURTHER:
         if name in fit.extra:
             console.print(name.capitalize())
             print_frame(fit.extra[name])

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...automation import record
 from ...options import StudyName
 from ...printing import console
 
@@ -33,6 +34,9 @@ def checklist(
     for one in made:
         done, planned = (sum(item.state == state for item in one.items) for state in ("done", "planned"))
         plans = f", {planned} planned in the study file" if planned else ""
+        counts = {"answered": done, "planned": planned, "items": len(one.items)}
+        record(checklists={one.title: counts})
         console.print(f"  {one.title}: {done} of {len(one.items)} items answered{plans}")
     open_fields = sum(bool(item.author) for item in items)
+    record(files=[out], open_fields=open_fields)
     console.print(f"{out}: {open_fields} fields are for the author to state.")

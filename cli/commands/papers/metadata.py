@@ -9,6 +9,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted
 
+from ...automation import record
 from ...printing import console
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ def metadata(
     for name, content in made.items():
         with whole(folder / name) as file:
             file.write(as_json(content))
+    missing = [option for option, given in (("--license", license), ("--creator", creator)) if not given]
+    record(described=len(files), missing=missing)
     console.print(
         f"{counted(len(files), 'file')} described in {' and '.join(str(folder / name) for name in made)}."
     )
-    missing = [option for option, given in (("--license", license), ("--creator", creator)) if not given]
     if missing:
         console.print(f"Give {' and '.join(missing)} before you publish.")
     console.print("The address and the date of publication are for you to state.")

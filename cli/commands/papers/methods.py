@@ -9,6 +9,7 @@ import typer
 
 from conjury.inference.errors import counted
 
+from ...automation import record
 from ...printing import console
 
 
@@ -30,4 +31,5 @@ def methods(
         file.write(bibliography.encode("utf-8"))
     write_document(text, out, bibliography)
     references = bibliography.count("\n@") + 1
+    record(files=[out], references=references)
     console.print(f"Methods of {results} in {out}, {counted(references, 'reference')} in {works}.")

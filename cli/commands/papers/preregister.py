@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...automation import record
 from ...options import Alpha, StudyName, refuse_options
 from ...printing import console
 
@@ -73,6 +74,7 @@ def preregister(
     with whole(data) as file:
         file.write((json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
     write_document(in_words(made), out)
+    record(files=[out], registration=made)
     console.print(
         f"Registration {made['sha256'][:16]} of {known.name}: {out}, and {data} to compare results with."
     )

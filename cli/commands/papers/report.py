@@ -10,6 +10,7 @@ import typer
 
 from conjury.inference.errors import InputError
 
+from ...automation import record
 from ...options import ResultsPath, grouped
 from ...printing import console, warn
 
@@ -59,6 +60,8 @@ def report(name: Name, page: Page) -> None:
     renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)
     rendered = render(name, page.results, page.out, page.to)  # type: ignore[arg-type]
+    record(results=page.results, report=rendered.path, renderer=rendered.renderer)
+    record(warnings=list(rendered.warnings))
     console.print(f"{rendered.message} It shows the results in {page.results}.")
     for warning in rendered.warnings:
         warn(f"Quarto warned: {warning}")
@@ -84,4 +87,5 @@ def _compare(results: Path, registered: Path | None, run: Path | None) -> None:
     places += [run] if run is not None else [Path("runs") / str(made["study"])]
     compared = compare(made, data, hashes_now(made, places))
     add_to_results(results, compared)
+    record(registered=path, verdicts=compared.frame["verdict"].value_counts().to_dict())
     console.print(f"Compared with {path}: {sentence(list(compared.frame['verdict']))}")

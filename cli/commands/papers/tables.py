@@ -9,6 +9,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted
 
+from ...automation import record
 from ...printing import console, save_figures, warn
 
 FORMATS = ("latex", "word", "markdown", "html")
@@ -41,6 +42,7 @@ def tables(
     laid = tables_of_folder(results, stars=stars)
     for name in dict.fromkeys(to):
         written = write_tables(laid, name, out)
+        record(tables=len(laid), files=written)
         files = counted(len(written), "file")
         console.print(f"{counted(len(laid), 'table')} as {name} in {files} in {out}.")
     if figures is not None:
@@ -49,5 +51,6 @@ def tables(
         with sized(figures):
             drawings = [drawing for part in parts for drawing in report.figures(part)]
             notes = save_figures(out, drawings, formats=("pdf", "svg"))
+        record(notes=notes)
         for note in notes:
             warn(note)

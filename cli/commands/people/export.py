@@ -11,6 +11,7 @@ import typer
 from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import RESPONDENTS
 
+from ...automation import record
 from ...options import RunFolderPath, StudyName, at_most, grouped
 from ...printing import console
 
@@ -109,6 +110,8 @@ def _offer(to: str, given: OnProlific) -> Offer | None:
 def _print(written: Exported, to: str, study: str, out: Path | None) -> None:
     plan = written.plan
     slots = counted(len(plan.slots), "slot")
+    record(folder=written.folder, slots=len(plan.slots), notes=list(written.notes))
+    record(files=list(written.files))
     console.print(f"{plan.study.title}: {slots} for {to}, in {written.folder}")
     for file in written.files[:MANY_FILES]:
         console.print(f"  {file.relative_to(written.folder)}")

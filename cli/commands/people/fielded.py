@@ -8,6 +8,8 @@ from rich.console import Console
 
 from conjury.inference.errors import counted
 
+from ...automation import record
+
 console = Console(highlight=False, markup=False, soft_wrap=True)
 
 
@@ -30,6 +32,8 @@ def import_fielded(path: Path, out: Path | None, program: str, study: str, run: 
     write_table(read.answers, out)
     write_table(read.respondents, beside)
     people = int(read.respondents["judge_id"].nunique())
+    rows = {str(out): len(read.answers), str(beside): len(read.respondents)}
+    record(rows=rows, people=people, notes=list(read.notes))
     what = "rows of choices" if pair else "judgments"
     console.print(
         f"{len(read.answers):,} {what} in {out}: {people:,} {'person' if people == 1 else 'people'}"

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from conjury.inference.errors import InputError, counted, require_installed
 from conjury.inference.tables.limits import RESPONDENTS
 
+from ...automation import record
 from ...options import SERVER, RunFolderPath, StudyName, at_most, grouped
 from ...printing import console, money
 
@@ -216,7 +217,9 @@ def forget(
     from conjury.inference.panel.storage.forgetting import forget_everywhere, panels_in
 
     panels = [] if database is not None else panels_in(out)
+    record(erased={})
     for place, erased in forget_everywhere(identifier, panels, database):
+        record(erased={str(place): erased})
         if erased:
             console.print(f"{place}: the identifiers of {counted(erased, 'person', 'people')} are erased.")
     console.print("The answers are as before, and nothing in them says whose they are.")
@@ -243,7 +246,7 @@ def _write(plan: PanelPlan, tables: PanelTables, to: Path | None) -> None:
 
     folder = plan.folder / FOLDER if to is None else to
     rows = {f"{name}.parquet": len(table) for name, table in vars(tables).items() if table is not None}
-    tables.write(folder)
+    record(folder=folder, rows=rows, files=tables.write(folder))
     width = max(map(len, rows))
     console.print(f"Tables in {folder}:")
     for name, number in rows.items():
@@ -252,6 +255,7 @@ def _write(plan: PanelPlan, tables: PanelTables, to: Path | None) -> None:
 
 def _print_figures(figures: PanelFigures) -> None:
     """Print the figures of a panel, one per line."""
+    record(panel=figures)
     lines = [
         ("places", f"{figures.slots:,}"),
         ("started", f"{figures.started:,}"),

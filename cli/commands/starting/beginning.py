@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ...automation import record
 from ...printing import console
 from .templates import Template, find_template, templates, write_template
 
@@ -29,6 +30,7 @@ DEMO, DEMO_FOLDER = "hiring", Path("conjury-demo")
 def init(template: Name = None, folder: Folder = None) -> None:
     """Write a working study to edit: study.yaml, prompts, items, a truth to simulate from, a README."""
     if template is None:
+        record(templates={known.name: known.about for known in templates().values()})
         for known in templates().values():
             console.print(f"{known.name}: {known.about}")
         console.print("Write one of them into a new folder with `conjury init TEMPLATE FOLDER`.")
@@ -37,6 +39,8 @@ def init(template: Name = None, folder: Folder = None) -> None:
     folder = Path(chosen.name) if folder is None else folder
     files = write_template(chosen, folder)
     console.print(f"{', '.join(files)} in {folder}: {chosen.about}.")
+    record(folder=folder, next=[_written(command) for command in chosen.commands])
+    record(files=[folder / file for file in files])
     console.print("Next:")
     if folder.resolve() != Path.cwd():
         console.print(f"  cd {shlex.quote(str(folder))}")
@@ -64,6 +68,9 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
 
 
 def _print_end(chosen: Template, place: Path, figures: list[str]) -> None:
+    record(folder=place, ran=[_written(command) for command in chosen.commands])
+    record(files=[place / "reports" / f"{chosen.report}.html"])
+    record(files=[place / "results" / "figures" / figure for figure in figures])
     console.print(f"\nThis shows {chosen.shows}. The answers are simulated.")
     console.print(f"  Report   {place / 'reports' / chosen.report}.html")
     if figures:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...automation import record
 from ...options import LevelsFile
 from ...printing import console
 
@@ -41,4 +42,5 @@ def convert(
         written.append(companion(out, "levels"))
         with whole(written[1]) as file:
             file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+    record(rows=len(frame), levels=kept)
     console.print(f"{counted(len(frame), 'row')} in {' and '.join(map(str, written))}")

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from ...automation import record
 from ...printing import console, wide_console
 
 
@@ -57,7 +58,9 @@ def findings() -> list[Finding]:
 def doctor() -> None:
     """Print what is installed, what is missing, and how to get it."""
     table = Table("Part", "Version", "If missing", box=None, header_style="bold")
-    for finding in findings():
+    parts = findings()
+    record(parts={part.part: {"version": part.found, "remedy": part.remedy} for part in parts})
+    for finding in parts:
         table.add_row(finding.part, finding.found or "missing", "" if finding.found else finding.remedy)
     wide_console().print(table)
 
@@ -82,6 +85,7 @@ def example(
 
     known = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
     if name is None:
+        record(examples={each: words["about"] for each, words in known.items()})
         for each, words in known.items():
             console.print(f"{each}: {words['about']}")
         console.print("Write the files of one of them with `conjury example NAME`.")
@@ -97,6 +101,7 @@ def example(
     for target, source in files.items():
         (out / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, out / target)
+    record(files=[out / target for target in files], next=known[name]["next"])
     written = dict.fromkeys(str(out / target.parts[0]) for target in files)
     console.print(f"{', '.join(written)}: {known[name]['about']}.")
     console.print(f"Next: {known[name]['next']}")

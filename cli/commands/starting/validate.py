@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted, listed
 
+from ...automation import record
 from ...printing import console, one_line, warn
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def validate(
     if schema:
         from conjury.inference.study.schema import schema_text
 
+        record(schema=json.loads(schema_text()))
         typer.echo(schema_text(), nl=False)
         return
     if study is None:
@@ -48,11 +51,14 @@ def validate(
     from conjury.inference.collecting.validating import validate as examine
 
     found = examine(study, files or ())
+    record(study=str(study), problems=list(found.problems))
     if found.problems:
         _refuse(study, found)
     assert found.study is not None
     console.print(f"{found.study.title}")
-    for name, text in _facts(found.study, found).items():
+    facts = _facts(found.study, found)
+    record(title=found.study.title, facts={name.lower(): text for name, text in facts.items()})
+    for name, text in facts.items():
         console.print(f"  {name:<10} {text}")
     console.print(f"Nothing is wrong with {found.study.here}{_beside(files or [])}.")
 

@@ -40,14 +40,24 @@ NO_KEY = "none"  # the client insists on one; a server that needs none does not 
 POOL = 12  # connections per pool
 PATIENT = 600.0  # seconds that a provider may ask to wait for; a run ends rather than wait longer
 CONNECT = 10.0  # seconds within which a connection must be made
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_KEY = "OPENAI_API_KEY"  # the key of one account; other servers get it only where the settings name it
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
 
 
 class NotAgain(openai.OpenAIError):  # type: ignore[misc]  # which the client does not repeat
     """An exchange that may have been billed would be repeated although costs are limited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where a provider is asked by default, and the variables of another address and of its key."""
+
+    url: str
+    url_variable: str
+    key_variable: str
+
+
+OPENAI = Account("https://api.openai.com/v1", "OPENAI_BASE_URL", "OPENAI_API_KEY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +83,14 @@ class Endpoint:
         return (self.key,) if self.key else ()
 
 
-def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
+def find_endpoint(base_url: str | None, key_variable: str, account: Account = OPENAI) -> Endpoint:
     """Read the key from the environment; a server that the user names needs none.
 
-    The key in ``OPENAI_API_KEY`` goes to OpenAI and to the server in ``OPENAI_BASE_URL`` only: a server that
-    is named by ``base_url`` alone gets a key if ``key_variable`` names another variable, else none.
+    The key in the variable of an ``account``, such as ``OPENAI_API_KEY``, goes to its provider and to the
+    server in its variable of another address, such as ``OPENAI_BASE_URL``, only: a server that is named by
+    ``base_url`` alone gets a key if ``key_variable`` names another variable, else none.
     """
-    url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    url = base_url or os.environ.get(account.url_variable) or account.url
     if not _is_address(url):
         raise InputError(
             "The base_url is no address of a server; write one such as http://127.0.0.1:8000/v1."
@@ -90,7 +101,7 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
             f"The base_url {redact(shown(url), (key,))} was given with a key or password in it; put that "
             f"into the environment variable {key_variable}."
         )
-    if key_variable == OPENAI_KEY and _origin(url) not in _trusted():
+    if key_variable == account.key_variable and _origin(url) not in _trusted(account):
         key = ""
     if not key and not base_url:
         raise InputError(
@@ -113,10 +124,10 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _trusted() -> set[tuple[str, str | None, int | None]]:
-    """List the servers that get the key in ``OPENAI_API_KEY``."""
-    named = os.environ.get("OPENAI_BASE_URL", "")
-    return {_origin(url) for url in (OPENAI_URL, named) if _is_address(url)}
+def _trusted(account: Account) -> set[tuple[str, str | None, int | None]]:
+    """List the servers that get the key in the variable of an account."""
+    named = os.environ.get(account.url_variable, "")
+    return {_origin(url) for url in (account.url, named) if _is_address(url)}
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -126,17 +126,14 @@ def _mask_pieces(content: bytes, known: Sequence[_Secret]) -> bytes:
 
 
 def _lists(parsed: Any) -> Iterator[list[Any]]:
-    """Yield the parts of messages and the tokens of log-probabilities, of an answer or of a batch's line."""
-    answer: Any = parsed
-    for step in ("response", "body"):
-        answer = answer.get(step, answer) if isinstance(answer, dict) else None
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    for choice in choices if isinstance(choices, list) else ():
-        for holder in ("message", "logprobs") if isinstance(choice, dict) else ():
-            within = choice.get(holder)
-            for name in ("content", "refusal") if isinstance(within, dict) else ():
-                if isinstance(within.get(name), list):
-                    yield within[name]
+    """Yield all lists at any depth: parts of messages and tokens, wherever a provider puts them."""
+    ahead = [parsed]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, list):
+            yield value
+        if isinstance(value, dict | list):
+            ahead.extend(value.values() if isinstance(value, dict) else value)
 
 
 def _blank_list(parts: list[Any], name: str, known: Sequence[_Secret]) -> bool:
@@ -151,8 +148,9 @@ def _blank_list(parts: list[Any], name: str, known: Sequence[_Secret]) -> bool:
             for part, piece in zip(parts, pieces, strict=True):
                 end = place + len(piece)
                 if piece and place < match.end() and end > match.start():
+                    kind = {"type": "text"} if part.get("type") == "text" else {}
                     part.clear()
-                    part[name] = MASK
+                    part |= {**kind, name: MASK}
                     found = True
                 place = end
     return found

@@ -17,7 +17,7 @@ from .client import (
     NO_ANSWER,
     NO_CONNECTION,
     NO_KEY,
-    OPENAI_URL,
+    OPENAI,
     PATIENT,
     VERSION,
     Endpoint,
@@ -76,7 +76,7 @@ def served_model(base_url: str, key_variable: str) -> str:
 def server_version(endpoint: Endpoint) -> dict[str, str]:
     """Return the version of a server that states one, as vLLM's does under /version; it is sent no key."""
     parts = urlsplit(endpoint.shown_url)
-    if parts.hostname == urlsplit(OPENAI_URL).hostname:
+    if parts.hostname == urlsplit(OPENAI.url).hostname:
         return {}
     try:
         answer = http.get(urlunsplit((parts.scheme, parts.netloc, "/version", "", "")), timeout=CONNECT)

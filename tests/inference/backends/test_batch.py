@@ -18,11 +18,11 @@ from fakes.recorder import LedgerRecorder
 from fakes.server import FakeServer
 
 from conjury.inference.backends.base import export
-from conjury.inference.backends.openai import batch as openai_batch
+from conjury.inference.backends.batches import backend as batch_backend
+from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches.service import Sending, Unreachable
+from conjury.inference.backends.batches.shards import Limits
 from conjury.inference.backends.openai import batch_service
-from conjury.inference.backends.openai.batch import BatchBackend
-from conjury.inference.backends.openai.batch_service import Unreachable
-from conjury.inference.backends.openai.shards import Limits
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
@@ -66,6 +66,10 @@ def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> dict[int, str]:
     backend.submit(ledger.pending(make_requests(n)), recorder, ledger)
     backend.wait(recorder, ledger, interval=0.002)
     return recorder.kinds()
+
+
+def sending(shard: str) -> Sending:
+    return Sending(shard, Path(), "", 1)
 
 
 def states(ledger: Ledger) -> list[str]:
@@ -262,9 +266,9 @@ def test_a_batch_is_found_again_among_many(backend, ledger):
     batches = backend({"polls": 1}, of={"requests": 1})
     submit(batches, ledger, 25)
     first = ledger.batches()[0]
-    assert batches.service.find_batch(first.shard) == first.batch_id == "batch_1"
+    assert batches.service.find_batch(sending(first.shard)) == first.batch_id == "batch_1"
     assert batches.service.find_file(f"conjury-{first.shard}.jsonl") == first.file_id == "file-1"
-    assert batches.service.find_batch("other") is None
+    assert batches.service.find_batch(sending("other")) is None
 
 
 def failing(code: str, line: int | None, message: str) -> dict[str, Any]:
@@ -305,7 +309,7 @@ def test_a_shard_that_the_queue_has_no_room_for_is_sent_again_when_others_have_e
 
 
 def test_a_shard_larger_than_the_queue_is_split(backend, server, tmp_path, ledger, monkeypatch):
-    monkeypatch.setattr(openai_batch, "SMALLEST", 1)
+    monkeypatch.setattr(batch_backend, "SMALLEST", 1)
     batches = backend({"polls": 1}, of={"requests": 10}, room=3)
     submit(batches, ledger, 10)
     wait(batches, ledger)

@@ -15,17 +15,17 @@ from fakes.answers import completion
 from fakes.recorder import LedgerRecorder
 
 from conjury.inference.backends.base import read_results
-from conjury.inference.backends.openai.shards import (
+from conjury.inference.backends.batches.shards import (
     Limits,
     Shard,
     Tally,
     file_label,
     open_lines,
     outcomes_of,
-    request_line,
     split_shard,
     write_shards,
 )
+from conjury.inference.backends.openai.lines import LINES
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key
@@ -47,7 +47,7 @@ def write(
     requests: Iterator[Request], folder: Path, limits: Limits, refused: list[Outcome] | None = None
 ) -> list[Shard]:
     taken = [] if refused is None else refused
-    return list(write_shards(requests, folder, "j", no_media, limits, taken.append))
+    return list(write_shards(requests, folder, "j", no_media, limits, taken.append, LINES))
 
 
 def result(key: str, answer: Any = ANSWER, status: int = 200, error: Any = None) -> bytes:
@@ -57,7 +57,7 @@ def result(key: str, answer: Any = ANSWER, status: int = 200, error: Any = None)
 
 def outcomes(*lines: bytes, known: str = "abc") -> tuple[dict[str, Outcome], Tally]:
     tally = Tally()
-    told = list(outcomes_of(lines, set(known), tally, "shard"))
+    told = list(outcomes_of(lines, set(known), tally, LINES, "shard"))
     assert len({outcome.key for outcome in told}) == len(told)
     return {outcome.key: outcome for outcome in told}, tally
 
@@ -80,7 +80,7 @@ def test_every_request_is_one_line_of_one_shard_in_order(tmp_path):
 
 
 def test_no_shard_is_larger_than_the_limit_of_bytes(tmp_path):
-    length = len(request_line(next(make_requests(1)), no_media))
+    length = len(LINES.write(next(make_requests(1)), no_media))
     shards = write(make_requests(9), tmp_path, Limits(bytes=3 * length))
     assert [len(shard.keys) for shard in shards] == [3, 3, 3]
     assert max(shard.path.stat().st_size for shard in shards) == 3 * length
@@ -105,7 +105,7 @@ def test_requests_are_taken_one_by_one(tmp_path):
             taken += 1
             yield request
 
-    next(write_shards(count(), tmp_path, "j", no_media, Limits(requests=4), print))
+    next(write_shards(count(), tmp_path, "j", no_media, Limits(requests=4), print, LINES))
     assert taken == 5
 
 
@@ -133,7 +133,7 @@ def test_names_of_shards_hold_no_character_that_files_cannot_have():
 
 def test_a_shard_is_split_into_halves_with_the_same_lines(tmp_path):
     (shard,) = write(make_requests(7), tmp_path, Limits())
-    halves = list(split_shard(shard.path, shard.name))
+    halves = list(split_shard(shard.path, shard.name, "custom_id"))
     assert [len(half.keys) for half in halves] == [4, 3]
     assert b"".join(half.path.read_bytes() for half in halves) == shard.path.read_bytes()
     assert [key for half in halves for key in half.keys] == shard.keys

@@ -17,7 +17,7 @@ from fakes.clips import number_in, write_clip
 from fakes.studies import LABELS, change_study, collect, items, requests_of, table, write_media, write_study
 from PIL import Image
 
-from conjury.inference.backends.openai.shards import request_line
+from conjury.inference.backends.openai.lines import LINES
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, resolve
@@ -188,7 +188,7 @@ def test_frames_arrive_in_order_with_the_sound_after_them(clips, server, tmp_pat
     if batch:
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
             (request,) = requests_of(study, ledger)
-            body = json.loads(request_line(request, ledger.media))["body"]
+            body = json.loads(LINES.write(request, ledger.media))["body"]
     else:
         server.configure(keep=True)
         collect(study, tmp_path / "run", base_url=server.url)

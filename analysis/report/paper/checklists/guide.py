@@ -18,6 +18,8 @@ REFERENCE = (
 )
 ACCESS = {
     "openai": "through an interface of OpenAI's protocol",
+    "anthropic": "in batches through Anthropic's interface",
+    "google": "in batches through Google's Gemini API",
     "vllm": "loaded on the own machine with vLLM",
     "ray": "loaded on the own machines with vLLM and Ray",
     "simulated": "simulated; no model was asked",

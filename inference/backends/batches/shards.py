@@ -1,4 +1,4 @@
-"""Requests as JSONL files for batch endpoints, and the result files that come back."""
+"""Requests as JSONL files for batch interfaces, and the result files that come back, of any provider."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...errors import InputError
-from ...ledger.exchanges import Attempt, Outcome, Request, resolve
-from .failures import Failure, fault_of_answer, filtered_completion, is_filtered, kind_of, parse, read_failure
-
-ENDPOINT = "/v1/chat/completions"
-ENDED_EARLY = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
+from ...ledger.exchanges import Attempt, Outcome, Request
+from ..openai.failures import Failure, fault_of_answer, parse
 
 Media = Callable[[str], tuple[str, bytes]]
 
@@ -28,8 +25,34 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
+class LineFormat:
+    """How a provider writes the lines of its files.
+
+    Attributes
+    ----------
+    id_field : str
+        Field of both kinds of lines that names the request.
+    line : callable
+        Turns a request, media put in, into the content of its line; the first field is ``id_field``.
+    key : callable
+        Takes the content of a line of results and returns the key of its request, None where it has none.
+    outcome : callable
+        Takes a key, the content of its line of results and the shard, and returns how the request ended.
+    """
+
+    id_field: str
+    line: Callable[[Request, Media], dict[str, Any]]
+    key: Callable[[dict[str, Any]], object]
+    outcome: Callable[[str, dict[str, Any], str], Outcome]
+
+    def write(self, request: Request, media: Media) -> bytes:
+        """Write a request as one line."""
+        return _encode(self.line(request, media)).encode() + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a shard may get; providers take 50,000 requests and 200 MB."""
+    """How large a shard may get; the defaults are for providers that accept 50,000 requests and 200 MB."""
 
     requests: int = 45_000
     bytes: int = 190_000_000
@@ -81,12 +104,6 @@ class Tally:
         return ", ".join(part for part in told if part)
 
 
-def request_line(request: Request, media: Media) -> bytes:
-    r"""Write a request as one line of a batch file; images are put in."""
-    line = {"custom_id": request.key, "method": "POST", "url": ENDPOINT, "body": resolve(request.body, media)}
-    return _encode(line).encode() + b"\n"
-
-
 def write_shards(
     requests: Iterable[Request],
     folder: Path,
@@ -94,12 +111,13 @@ def write_shards(
     media: Media,
     limits: Limits,
     refuse: Callable[[Outcome], None],
+    lines: LineFormat,
 ) -> Iterator[Shard]:
     """Write requests to files of limited size in ``folder``, one after the other."""
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    lines = _lines_within(requests, media, limits.bytes, refuse)
-    held = next(lines, None)
+    written = _lines_within(requests, media, limits.bytes, refuse, lines)
+    held = next(written, None)
     while held is not None:
         name = f"{file_label(label)}-{uuid.uuid4().hex[:16]}"
         path = folder / f"{name}.jsonl"
@@ -113,7 +131,7 @@ def write_shards(
                 digest.update(line)
                 keys.append(key)
                 size += len(line)
-                held = next(lines, None)
+                held = next(written, None)
         yield Shard(name, path, keys, digest.hexdigest(), size)
 
 
@@ -122,7 +140,7 @@ def file_label(judge_id: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", judge_id)[:32]
 
 
-def split_shard(path: Path, name: str) -> Iterator[Shard]:
+def split_shard(path: Path, name: str, id_field: str) -> Iterator[Shard]:
     """Write the lines of a shard's file to two new shards of half its length."""
     with path.open("rb") as file:
         half = (sum(1 for _ in file) + 1) // 2
@@ -133,12 +151,12 @@ def split_shard(path: Path, name: str) -> Iterator[Shard]:
             with completed(target) as out, writable(target):
                 out.writelines(lines)
             content = b"".join(lines)
-            keys = [json.loads(line)["custom_id"] for line in lines]
+            keys = [json.loads(line)[id_field] for line in lines]
             yield Shard(f"{name}{part}", target, keys, hashlib.sha256(content).hexdigest(), len(content))
 
 
 def outcomes_of(
-    lines: Iterable[bytes], known: Container[str], tally: Tally, shard: str = ""
+    lines: Iterable[bytes], known: Container[str], tally: Tally, form: LineFormat, shard: str = ""
 ) -> Iterator[Outcome]:
     """Return the outcomes in the lines of result files, in any order.
 
@@ -149,13 +167,13 @@ def outcomes_of(
         if not isinstance(parsed, dict):
             tally.unreadable += bool(line.strip())
             continue
-        key = parsed.get("custom_id")
+        key = form.key(parsed)
         if not isinstance(key, str) or key not in known:
             tally.unknown.append(str(key))
         elif key in tally.answered:
             tally.repeated += 1
         else:
-            outcome = _outcome(key, parsed, shard)
+            outcome = form.outcome(key, parsed, shard)
             if outcome.body is None:
                 tally.failed[key] = outcome
             else:
@@ -204,10 +222,14 @@ def writable(path: Path) -> Iterator[None]:
 
 
 def _lines_within(
-    requests: Iterable[Request], media: Media, largest: int, refuse: Callable[[Outcome], None]
+    requests: Iterable[Request],
+    media: Media,
+    largest: int,
+    refuse: Callable[[Outcome], None],
+    lines: LineFormat,
 ) -> Iterator[tuple[str, bytes]]:
     for request in requests:
-        line = request_line(request, media)
+        line = lines.write(request, media)
         if len(line) <= largest:
             yield request.key, line
         else:
@@ -215,31 +237,19 @@ def _lines_within(
             refuse(Outcome(request.key, kind="too_large", error=told))
 
 
-def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
-    response, error = line.get("response"), line.get("error")
-    told = error if isinstance(error, dict) and "error" in error else {"error": error or "no reason given"}
-    if not isinstance(response, dict):
-        failure = read_failure(0, told)
-        return _failed(key, failure, ENDED_EARLY.get(failure.code, "server"), shard)
-    status, answer = response.get("status_code"), response.get("body")
-    content = json.dumps(answer, separators=(",", ":")).encode()
-    if status == 200:
-        fault = fault_of_answer(content)
-        if not fault:
-            return Outcome(key, body=content, batch=shard)
-        attempts = (Attempt(200, fault, 0.0, billed=True),)
-        return Outcome(
-            key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard
-        )
-    failure = read_failure(
-        status if isinstance(status, int) else 0, answer if isinstance(answer, dict) else told
+def answered(key: str, content: bytes, shard: str) -> Outcome:
+    """Return the outcome of a chat completion that came in a batch, or of what cannot be read as one."""
+    fault = fault_of_answer(content)
+    if not fault:
+        return Outcome(key, body=content, batch=shard)
+    attempts = (Attempt(200, fault, 0.0, billed=True),)
+    return Outcome(
+        key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard
     )
-    if is_filtered(failure):
-        return Outcome(key, body=filtered_completion(failure, ""), batch=shard)
-    return _failed(key, failure, kind_of(failure) if failure.status else "server", shard)
 
 
-def _failed(key: str, failure: Failure, kind: str, shard: str) -> Outcome:
+def failed(key: str, failure: Failure, kind: str, shard: str) -> Outcome:
+    """Return the outcome of a request that a batch brought an error for."""
     attempts = (Attempt(failure.status, failure.message, 0.0),)
     return Outcome(
         key,

@@ -1,4 +1,4 @@
-"""Asks a model through OpenAI's Batch API: submit, leave, come back, fetch."""
+"""Asks a model through a provider's batch interface: submit, leave, come back, fetch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
 from ..base import Recorder
-from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
-from .client import VERSION, find_endpoint
-from .failures import mask_bytes
+from ..openai.failures import mask_bytes
+from .service import BatchService, Busy, Gone, Progress, Sending, Unreachable
 from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
 
 if TYPE_CHECKING:
@@ -37,40 +36,24 @@ class BatchBackend:
     """
 
     def __init__(
-        self,
-        judge_id: str,
-        model: str,
-        folder: Path,
-        *,
-        base_url: str | None = None,
-        key_variable: str = "OPENAI_API_KEY",
-        limits: Limits | None = None,
-        window: str = "24h",
-        timeout: float = 600.0,
-        max_retries: int = 5,
-        pause: float = 3.0,
+        self, judge_id: str, model: str, folder: Path, service: BatchService, *, limits: Limits | None = None
     ) -> None:
         self.judge_id = judge_id
         self.model = model
         self.folder = folder
-        self.endpoint = find_endpoint(base_url, key_variable)
-        self.limits = limits or Limits()
-        self.window = window
-        self.service = BatchService(
-            self.endpoint, model, timeout=timeout, max_retries=max_retries, pause=pause
-        )
+        self.service = service
+        self.endpoint = service.endpoint
+        self.limits = limits or service.limits
 
     def settings(self) -> dict[str, Any]:
         """Return model, address and limits, without secrets."""
         return {
-            "backend": "openai_batch",
             "model": self.model,
             "base_url": self.endpoint.shown_url,
             "key_variable": self.endpoint.key_variable,
             "requests_per_shard": self.limits.requests,
             "bytes_per_shard": self.limits.bytes,
-            "window": self.window,
-            "client": VERSION,
+            **self.service.settings(),
         }
 
     def submit(self, requests: Iterator[Request], recorder: Recorder, ledger: Ledger) -> int:
@@ -83,7 +66,8 @@ class BatchBackend:
         sent = 0
         going = _until(requests, recorder.stopping)
         for shard in write_shards(
-            going, self.folder, self.judge_id, recorder.media, self.limits, recorder.record
+            *(going, self.folder, self.judge_id, recorder.media, self.limits, recorder.record),
+            self.service.lines,
         ):
             if recorder.stopping():
                 shard.path.unlink()
@@ -102,8 +86,8 @@ class BatchBackend:
             if progress.queue_full:
                 refused.append((batch, progress))
                 continue
-            running |= progress.status in RUNNING
-            if progress.status not in RUNNING:
+            running |= progress.running
+            if not progress.running:
                 ledger.update_batch(
                     batch.shard,
                     state="ended",
@@ -128,7 +112,7 @@ class BatchBackend:
         refused = ""
         for batch in self._live(ledger, "ended"):
             progress = self.service.retrieve(batch.batch_id)
-            if progress.status == "failed":
+            if progress.failed:
                 refused = self._refuse(batch.shard, progress, recorder, ledger) or refused
             else:
                 refused = self._collect(batch, progress, recorder, ledger) or refused
@@ -182,22 +166,31 @@ class BatchBackend:
 
     def _send(self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True) -> bool:
         """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more."""
-        path = self._path(shard)
+        path, service = self._path(shard), self.service
         name = f"conjury-{shard}.jsonl"
         if not file_id:
-            file_id = (self.service.find_file(name) or "") if known else ""
+            file_id = (service.find_file(name) or "") if known else ""
             if not file_id and not path.exists():
-                ledger.update_batch(shard, state="failed", detail=f"{path} was gone before it was sent")
-                return True
-            file_id = file_id or self.service.upload(path, name)
+                return self._lose(shard, ledger)
+            file_id = file_id or service.upload(path, name)
             ledger.update_batch(shard, state="uploaded", file_id=file_id)
+        others = frozenset(batch.batch_id for batch in ledger.batches() if batch.shard != shard)
+        sending = Sending(shard, path, file_id, len(ledger.batch_keys(shard)), others)
         try:
-            batch_id = self.service.find_batch(shard) if known else None
-            batch_id = batch_id or self.service.create(file_id, shard, self.window)
+            batch_id = service.find_batch(sending) if known else None
+            if batch_id is None and not (service.keeps_files or path.exists()):
+                return self._lose(shard, ledger)
+            batch_id = batch_id or service.create(sending)
         except Busy as error:
-            ledger.update_batch(shard, detail=f"{WAITING}{error}")
+            mark = {} if service.keeps_files else {"file_id": ""}
+            ledger.update_batch(shard, detail=f"{WAITING}{error}", **mark)
             return False
         ledger.update_batch(shard, state="submitted", batch_id=batch_id, detail="")
+        return True
+
+    def _lose(self, shard: str, ledger: Ledger) -> bool:
+        """Give up a shard whose file is gone, so that its requests are sent anew."""
+        ledger.update_batch(shard, state="failed", detail=f"{self._path(shard)} was gone before it was sent")
         return True
 
     def _go_on(self, ledger: Ledger, *, room: bool) -> None:
@@ -217,7 +210,7 @@ class BatchBackend:
         path = self._path(shard)
         if not path.exists() or len(ledger.batch_keys(shard)) <= SMALLEST:
             return False
-        halves = list(split_shard(path, shard))
+        halves = list(split_shard(path, shard, self.service.lines.id_field))
         ledger.update_batch(shard, state="failed", detail=f"split in two: {reason}")
         for half in halves:
             self._plan_half(half, reason, ledger)
@@ -240,7 +233,7 @@ class BatchBackend:
         present, gone = self._download(files, batch.batch_id)
         secrets = self.endpoint.secrets
         lines = (mask_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
-        for outcome in outcomes_of(lines, set(keys), tally, shard):
+        for outcome in outcomes_of(lines, set(keys), tally, self.service.lines, shard):
             if not again or not ledger.is_settled(outcome):
                 recorder.record(outcome)
         missing = [key for key in keys if key not in tally.answered and key not in tally.failed]

@@ -1,0 +1,221 @@
+"""For programs that call the commands: ``--json``, one document per command, and ``CONJURY_LOG``, a log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from conjury.inference.errors import ConjuryError, InputError
+
+JSON, LOG = "--json", "CONJURY_LOG"
+INTERRUPTED = 130
+HELP = "Print one JSON document on standard output; sentences go to standard error."
+SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)  # in names of environment variables
+SHORTEST = 8  # characters of a secret; shorter ones could be part of any word
+
+_document: ContextVar[dict[str, Any] | None] = ContextVar("document", default=None)
+_logger = logging.getLogger("conjury")
+
+
+def record(**values: Any) -> None:
+    """Add values to the document of the running command; lists and mappings are joined with earlier ones."""
+    document = _document.get()
+    if document is None:
+        return
+    for name, value in values.items():
+        earlier = document.get(name)
+        if isinstance(earlier, dict):
+            document[name] = earlier | value
+        elif isinstance(earlier, list):
+            document[name] = [*earlier, *value]
+        else:
+            document[name] = list(value) if isinstance(value, tuple) else value
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: a table as its rows, a data class as an object, what is not finite as null."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if hasattr(value, "to_dict"):
+        return [plain(row) for row in value.to_dict("records")]
+    if isinstance(value, Sequence | set) or getattr(value, "ndim", 0) > 0:
+        return [plain(one) for one in value]
+    from conjury.inference.tables.columns import json_value
+
+    return json_value(value)
+
+
+def answering(command: Any, name: str) -> Any:
+    """Give a command, or each command of a group, ``--json`` and a log of its begin and end."""
+    if hasattr(command, "commands"):
+        for part, each in command.commands.items():
+            answering(each, f"{name} {part}")
+        return command
+    prints = any(JSON in parameter.opts for parameter in command.params)  # some print a document of their own
+    if not prints:
+        command.params.append(_option())
+    command.callback = _answering(command.callback, name, prints)
+    return command
+
+
+@lru_cache
+def _option() -> Any:
+    """The option --json, as typer makes it."""
+    alone = typer.Typer(add_completion=False)
+
+    @alone.command()
+    def flagged(json: Annotated[bool, typer.Option(JSON, help=HELP)] = False) -> None:
+        """Have the option."""
+
+    return next(option for option in typer.main.get_command(alone).params if option.name == "json")
+
+
+def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callable[..., Any]:
+    @wraps(callback)
+    def run(**given: Any) -> Any:
+        asked = not prints and given.pop("json")
+        before = _document.set({} if asked else None)
+        with _logged(name):
+            if not asked:
+                try:
+                    return callback(**given)
+                finally:
+                    _document.reset(before)
+            code = _documented(name, callback, given)
+            _document.reset(before)  # after an error it stays, for `fail`
+            if code:
+                raise typer.Exit(code)
+        return None
+
+    return run
+
+
+def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any]) -> int:
+    """Run a command with its text on standard error and print its document; return the exit code."""
+    from conjury.inference.tables.writing import files_written
+
+    code = 0
+    with files_written() as written, redirect_stdout(sys.stderr):
+        try:
+            callback(**given)
+        except typer.Exit as stop:
+            code = stop.exit_code
+    content = dict(_document.get() or {})
+    files = dict.fromkeys(str(file) for file in [*written, *content.pop("files", ())] if Path(file).is_file())
+    _print({"command": name, "exit_code": code, "files": list(files), **content})
+    return code
+
+
+def _print(document: Mapping[str, Any]) -> None:
+    known = {"command": document["command"], "version": _version(), **document}
+    sys.stdout.write(json.dumps(plain(known), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def _version() -> str:
+    from importlib.metadata import version  # which costs a tenth of the start of a command
+
+    return version("conjury")
+
+
+def fail(sentence: str, code: int) -> None:
+    """Print the document of a command that ends with an error, where --json is among its arguments."""
+    if JSON not in sys.argv[1:]:
+        return
+    content = {name: value for name, value in (_document.get() or {}).items() if name != "files"}
+    error = {"message": sentence, "exit_code": code}
+    _print({"command": sys.argv[1], "exit_code": code, "error": error, **content})
+    _document.set(None)
+
+
+def event(name: str, **values: Any) -> None:
+    """Log an event with its values, where a log is kept."""
+    _logger.info(name, extra={"values": values})
+
+
+class Lines(logging.Formatter):
+    """One JSON object per record: time (UTC), level, event, command and the values of the event."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__()
+        self.command = command
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as one line, without anything that looks like a key."""
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        known = {"time": when, "level": record.levelname.lower(), "event": record.getMessage()}
+        values = known | {"command": self.command} | getattr(record, "values", {})
+        return json.dumps(_masked(plain(values)), ensure_ascii=False, allow_nan=False)
+
+
+def _masked(value: Any) -> Any:
+    """The same value with keys blanked out of its texts."""
+    from conjury.inference.backends.openai.failures import redact
+
+    if isinstance(value, dict):
+        return {name: _masked(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_masked(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    secrets = [text for name, text in os.environ.items() if SECRET.search(name) and len(text) >= SHORTEST]
+    return redact(value, secrets)
+
+
+@contextmanager
+def _logged(command: str) -> Iterator[None]:
+    """Append the events of a command to the file that CONJURY_LOG names, its begin and end among them."""
+    path = os.environ.get(LOG)
+    if not path or _logger.handlers:  # a command within another has the log of that one
+        yield
+        return
+    try:
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        why = f"the log cannot be written ({error.strerror})"
+        raise InputError(f"{LOG}={path}: {why}; name another file.") from None
+    handler.setFormatter(Lines(command))
+    level = _logger.level
+    _logger.addHandler(handler)
+    _logger.setLevel(logging.INFO)
+    begun = time.monotonic()
+    event("begun", arguments=sys.argv[1:], version=_version(), pid=os.getpid())
+    try:
+        yield
+    except BaseException as error:
+        seconds = round(time.monotonic() - begun, 3)
+        if isinstance(error, typer.Exit):
+            event("ended", exit_code=error.exit_code, seconds=seconds)
+        else:
+            code = 2 if isinstance(error, ConjuryError | OSError) else INTERRUPTED if _stopped(error) else 1
+            failed = {"exit_code": code, "seconds": seconds, "error": str(error) or type(error).__name__}
+            _logger.error("failed", extra={"values": failed})
+        raise
+    else:
+        event("ended", exit_code=0, seconds=round(time.monotonic() - begun, 3))
+    finally:
+        _logger.removeHandler(handler)
+        _logger.setLevel(level)
+        handler.close()
+
+
+def _stopped(error: BaseException) -> bool:
+    return isinstance(error, KeyboardInterrupt | typer.Abort)

@@ -1,0 +1,191 @@
+"""Batches of Anthropic's Message Batches API, which have no name: recognised again by their results.
+
+Nothing that is sent with a batch is returned while it runs. Before a shard is sent, the newest batch of the
+account is noted; each request carries a mark of its shard in its ``custom_id``. After a crash, batches that
+are newer than the one noted, have as many requests, and are not in the ledger may be that shard: one that has
+ended is recognised by the mark in its results, and while one still runs nothing is sent.
+
+References
+----------
+https://platform.claude.com/docs/en/api/messages/batches
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..batches.http import Exchanges
+from ..batches.service import Gone, Progress, Sending, Unsure, create_once, created, gone
+from ..batches.shards import Limits, open_lines
+from ..openai.client import Account, Endpoint
+from ..openai.failures import parse, redact
+from .lines import LINES
+
+ANTHROPIC = Account("https://api.anthropic.com", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+VERSION = "2023-06-01"
+PAGE = 100
+NONE = "none"  # in place of the newest batch where there is none
+AFTER = "after "  # begins what is noted before a shard is sent
+
+
+class AnthropicBatches:
+    """The batches of one workspace; see `conjury.inference.backends.batches.service.BatchService`."""
+
+    lines = LINES
+    limits = Limits(requests=90_000, bytes=240_000_000)
+    keeps_files = False
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        *,
+        timeout: float = 600.0,
+        max_retries: int = 5,
+        pause: float = 3.0,
+    ) -> None:
+        self.endpoint = endpoint
+        self.pause = pause
+        self.url = f"{endpoint.base_url.rstrip('/').removesuffix('/v1')}/v1/messages/batches"
+        headers = {"anthropic-version": VERSION, **({"x-api-key": endpoint.key} if endpoint.key else {})}
+        self.exchanges = Exchanges(
+            endpoint, model, headers, timeout=timeout, max_retries=max_retries, pause=pause
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the version of the interface."""
+        return {"backend": "anthropic_batch", "version": VERSION}
+
+    def find_file(self, name: str) -> str | None:
+        """Return None, since no files are uploaded."""
+        return None
+
+    def upload(self, path: Path, name: str) -> str:
+        """Return the newest batch of the account, to be noted before a shard is sent."""
+        newest = next(self._listed(limit=1), None)
+        return AFTER + (NONE if newest is None else str(newest.get("id")))
+
+    def find_batch(self, sending: Sending) -> str | None:
+        """Return the id of the batch of a shard by the mark in its results.
+
+        Raises
+        ------
+        Unsure
+            A batch that may be the shard still runs, or its results are not available.
+        """
+        known = sending.file_id.removeprefix(AFTER)
+        unsure = ""
+        for batch in self._listed(limit=PAGE):
+            name = str(batch.get("id"))
+            if name == known:
+                break
+            if name in sending.others or _total(batch) != sending.n:
+                continue
+            mark = self._mark(batch, sending.path)
+            if mark == _mark(sending.shard):
+                return name
+            if mark is None:
+                unsure = name
+        if unsure:
+            raise Unsure(
+                f"{self.endpoint.shown_url} gave no answer when shard {sending.shard} was sent, and batch "
+                f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel it, "
+                "and run the same command, which recognises it by its results."
+            )
+        return None
+
+    def create(self, sending: Sending) -> str:
+        """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
+        what = f"the batch of shard {sending.shard}"
+        headers = {"Content-Type": "application/json", "Content-Length": str(sum(map(len, _body(sending))))}
+
+        def send() -> str:
+            batch = self.exchanges.read(
+                "POST", self.url, what, again=False, headers=headers, content=lambda: _body(sending)
+            )
+            return created(self.endpoint, batch.get("id"), what)
+
+        return create_once(send, lambda: self.find_batch(sending), self.pause)
+
+    def retrieve(self, batch_id: str) -> Progress:
+        """Ask how a batch stands."""
+        batch = self._batch(batch_id)
+        counts = _counts(batch)
+        total = sum(counts.values())
+        return Progress(
+            redact(str(batch.get("processing_status")), self.endpoint.secrets),
+            total - counts.get("processing", 0),
+            total,
+            batch_id,
+            running=batch.get("processing_status") != "ended",
+        )
+
+    def download(self, file_id: str, path: Path, batch_id: str) -> None:
+        """Store the results of a batch compressed; they are whole if there is a line for each request."""
+        batch = self._batch(batch_id)
+        if not batch.get("results_url"):
+            raise gone(self.endpoint, f"{batch_id}.jsonl", batch_id)
+        self.exchanges.download(
+            f"{self.url}/{batch_id}/results", path, f"{batch_id}.jsonl", batch_id, _total(batch)
+        )
+
+    def _batch(self, batch_id: str) -> dict[str, Any]:
+        return self.exchanges.read("GET", f"{self.url}/{batch_id}", f"the state of batch {batch_id}")
+
+    def _listed(self, limit: int) -> Iterator[dict[str, Any]]:
+        """Yield the batches of the account, the newest first."""
+        after: dict[str, str] = {}
+        while True:
+            page = self.exchanges.read(
+                "GET", self.url, "the list of batches", params={"limit": str(limit), **after}
+            )
+            found = [batch for batch in page.get("data") or () if isinstance(batch, dict)]
+            yield from found
+            if not found or not page.get("has_more"):
+                return
+            after = {"after_id": str(page.get("last_id") or found[-1].get("id"))}
+
+    def _mark(self, batch: dict[str, Any], path: Path) -> str | None:
+        """Return the mark of the shard in the results of a batch, None where they are not available."""
+        if batch.get("processing_status") != "ended" or not batch.get("results_url"):
+            return None
+        name = str(batch["id"])
+        results = path.with_name(f"{path.stem}.sought.jsonl.gz")
+        try:
+            self.exchanges.download(
+                f"{self.url}/{name}/results", results, f"{name}.jsonl", name, _total(batch)
+            )
+            first = next(open_lines(results), b"")
+        except Gone:
+            return None
+        finally:
+            results.unlink(missing_ok=True)
+        line = parse(first)
+        return str(line.get("custom_id")).rpartition("-")[2] if isinstance(line, dict) else ""
+
+
+def _mark(shard: str) -> str:
+    """Return the mark of a shard: the digits at the end of its name."""
+    return shard.rpartition("-")[2]
+
+
+def _body(sending: Sending) -> Iterator[bytes]:
+    """Yield the request that creates a batch from the lines of a shard's file."""
+    before = b'{"requests":['
+    for line in open_lines(sending.path):
+        head, quote, rest = line.strip().partition(b'","params"')
+        yield before + head + b"-" + _mark(sending.shard).encode() + quote + rest
+        before = b","
+    yield b"]}"
+
+
+def _counts(batch: dict[str, Any]) -> dict[str, int]:
+    counts = batch.get("request_counts")
+    found = counts if isinstance(counts, dict) else {}
+    return {name: n for name, n in found.items() if isinstance(n, int)}
+
+
+def _total(batch: dict[str, Any]) -> int:
+    return sum(_counts(batch).values())

@@ -1,0 +1,185 @@
+"""Requests and answers of Anthropic's Messages API, translated from and to chat completions.
+
+References
+----------
+Message Batches API, https://platform.claude.com/docs/en/build-with-claude/batch-processing
+Structured outputs, https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InputError
+from ...ledger.exchanges import Body, Outcome, Request, resolve
+from ..base import translated
+from ..batches.shards import LineFormat, Media, answered, failed
+from ..openai.failures import Failure, kind_of, read_failure
+
+LONGEST = 4096  # tokens of an answer where the judge's settings state no max_tokens, which is required
+RANGE = 101  # whole numbers between limits are listed, up to so many; Anthropic takes no limits
+NO_LIMITS = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "minItems", "maxItems"),
+)
+FINISHED = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+UNANSWERED = {"canceled": "cancelled", "expired": "expired"}
+
+
+def message_params(body: Body) -> dict[str, Any]:
+    """Translate the body of a chat completion, media put in, into parameters of a message.
+
+    Settings that both have are renamed, and others are sent as they are, such as ``thinking`` or ``top_k``.
+    A seed is not sent, since there is none.
+
+    Raises
+    ------
+    InputError
+        The body asks for log-probabilities, or shows clips or sound.
+    """
+    given = {name: value for name, value in body.items() if name not in ("model", "messages", "seed")}
+    if {"logprobs", "structured_outputs"} & set(given):
+        raise InputError(
+            "Anthropic returns no log-probabilities; set 'answer: json' or 'answer: free' for this judge."
+        )
+    limits = [given.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+    params: dict[str, Any] = {
+        "model": body["model"],
+        "max_tokens": next((limit for limit in limits if limit is not None), LONGEST),
+    }
+    system = [_text(part["content"]) for part in body["messages"] if part["role"] == "system"]
+    if system:
+        params["system"] = "\n\n".join(system)
+    params["messages"] = [
+        {"role": part["role"], "content": _content(part["content"])}
+        for part in body["messages"]
+        if part["role"] != "system"
+    ]
+    if (stop := given.pop("stop", None)) is not None:
+        params["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
+    if (form := given.pop("response_format", None)) is not None:
+        schema = listed_schema(form["json_schema"]["schema"])
+        asked = {"format": {"type": "json_schema", "schema": schema}}
+        params["output_config"] = {**given.pop("output_config", {}), **asked}
+    return {**params, **given}
+
+
+def listed_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Bring a JSON schema to the form that is accepted: whole numbers are listed, other limits dropped."""
+    kept = {name: value for name, value in schema.items() if name not in NO_LIMITS}
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if isinstance(low, int) and isinstance(high, int) and 0 <= high - low < RANGE:
+        kept |= {"enum": list(range(low, high + 1))} if schema.get("type") == "integer" else {}
+    if isinstance(kept.get("properties"), dict):
+        kept["properties"] = {name: listed_schema(part) for name, part in kept["properties"].items()}
+    if isinstance(kept.get("items"), dict):
+        kept["items"] = listed_schema(kept["items"])
+    return kept
+
+
+def message_completion(message: Any) -> bytes:
+    """Translate a message, whatever it contains, into the JSON of one chat completion."""
+    found = message if isinstance(message, dict) else {}
+    blocks = found.get("content")
+    texts = [
+        block["text"]
+        for block in (blocks if isinstance(blocks, list) else ())
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
+    reason, details = found.get("stop_reason"), found.get("stop_details")
+    explanation = details.get("explanation") if isinstance(details, dict) else None
+    return translated(
+        message,
+        name=_string(found.get("id")),
+        model=_string(found.get("model")),
+        choices=[("".join(texts), FINISHED.get(_string(reason), _string(reason)))]
+        if isinstance(blocks, list)
+        else [],
+        refusal=explanation if reason == "refusal" and isinstance(explanation, str) else None,
+        usage=_usage(found.get("usage")),
+    )
+
+
+def _usage(usage: Any) -> tuple[int, int] | None:
+    """Return the tokens in, cached ones included, and out; None where they are not stated."""
+    if not isinstance(usage, dict):
+        return None
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    counts = [usage.get(name) for name in names]
+    if not all(isinstance(counts[place], int) for place in (0, 3)):
+        return None
+    *into, out = [count if isinstance(count, int) and count >= 0 else 0 for count in counts]
+    return sum(into), out
+
+
+def _content(content: Any) -> Any:
+    return content if isinstance(content, str) else [_block(part) for part in content]
+
+
+def _block(part: dict[str, Any]) -> dict[str, Any]:
+    if part["type"] == "text":
+        return {"type": "text", "text": part["text"]}
+    if part["type"] != "image_url":
+        raise InputError(
+            "Anthropic takes text and images only; set 'takes: [image]' for this judge, so that clips are "
+            "shown as frames."
+        )
+    url = part["image_url"]["url"]
+    if not url.startswith("data:"):
+        return {"type": "image", "source": {"type": "url", "url": url}}
+    kind, _, data = url.removeprefix("data:").partition(";base64,")
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _line(request: Request, media: Media) -> dict[str, Any]:
+    return {"custom_id": request.key, "params": message_params(resolve(request.body, media))}
+
+
+def _key(line: dict[str, Any]) -> object:
+    """Return the key before the mark of the shard, which is added when a batch is created."""
+    name = line.get("custom_id")
+    return name.rpartition("-")[0] if isinstance(name, str) else None
+
+
+def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
+    result = line.get("result")
+    told: dict[str, Any] = result if isinstance(result, dict) else {}
+    kind = _string(told.get("type"))
+    if kind == "succeeded":
+        return answered(key, message_completion(told.get("message")), shard)
+    if kind in UNANSWERED:
+        reason = f"the batch was {UNANSWERED[kind]} before this request was sent to the model"
+        return failed(key, Failure(0, kind, reason), UNANSWERED[kind], shard)
+    error = told.get("error")
+    named = read_failure(0, error if isinstance(error, dict) else {"error": "no reason given"})
+    failure = Failure(STATUS.get(named.code, 500), named.code, named.message)
+    return failed(key, failure, kind_of(failure), shard)
+
+
+LINES = LineFormat("custom_id", _line, _key, _outcome)

@@ -1,0 +1,1 @@
+"""Requests in batches: one backend for the batch interfaces of all providers."""

@@ -1,0 +1,113 @@
+"""Exchanges with a provider over plain HTTP, for interfaces without a client of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ..openai.client import CONNECT, PATIENT, Endpoint, asked_wait, http
+from ..openai.failures import parse, redact
+from .service import Unreachable, download_whole, gone, no_answer, refusal, store_lines
+
+Content = Callable[[], Iterable[bytes]]
+
+
+class Exchanges:
+    """Exchanges with one provider, repeated with growing waits where that is safe.
+
+    Addresses are paths below that of the endpoint; no redirection is followed, so the key in ``headers`` goes
+    nowhere else.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        max_retries: int,
+        pause: float,
+    ) -> None:
+        self.endpoint, self.model = endpoint, model
+        self.max_retries, self.pause = max_retries, pause
+        self.client = http.Client(
+            headers=dict(headers), timeout=http.Timeout(timeout, connect=min(timeout, CONNECT))
+        )
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        what: str,
+        *,
+        content: Content | None = None,
+        again: bool = True,
+        **options: Any,
+    ) -> Any:
+        """Return the response to a request; ``content`` is made anew for each attempt.
+
+        Raises
+        ------
+        Unreachable, Busy
+            Where no answer came, or one that says that the same may succeed later.
+        InputError
+            Where the provider refuses.
+        """
+        attempts = 1 + self.max_retries * again
+        for attempt in range(attempts):
+            made = options if content is None else {**options, "content": content()}
+            problem, wait = self._attempt(method, url, what, made)
+            if not isinstance(problem, InputError):
+                return problem
+            if not isinstance(problem, Unreachable) or attempt == attempts - 1:
+                raise problem
+            time.sleep(min(max(wait, self.pause * 2**attempt), PATIENT))
+        raise AssertionError
+
+    def read(self, method: str, url: str, what: str, **options: Any) -> dict[str, Any]:
+        """Return the JSON object that a request is answered with."""
+        parsed = parse(self.ask(method, url, what, **options).content)
+        if not isinstance(parsed, dict):
+            raise Unreachable(
+                f"{self.endpoint.shown_url} sent no JSON object about {what}; check base_url, and run the "
+                "same command again."
+            )
+        return parsed
+
+    def download(self, url: str, path: Path, what: str, batch_id: str, lines: int) -> None:
+        """Store a file of results compressed; it is whole if it has so many lines."""
+
+        def store() -> tuple[int, int]:
+            try:
+                with self.client.stream("GET", url) as response:
+                    if response.status_code == 404:
+                        raise gone(self.endpoint, what, batch_id)
+                    if response.status_code >= 400:
+                        response.read()
+                        raise self._refused(response, f"the file {what}")
+                    return store_lines(response.iter_bytes(1 << 20), path, self.endpoint.secrets)
+            except http.HTTPError as error:
+                raise self._silent(error, f"the file {what}") from None
+
+        download_whole(self.endpoint, store, f"the file {what}", lambda _, n: n == lines > 0)
+
+    def _attempt(self, method: str, url: str, what: str, options: dict[str, Any]) -> tuple[Any, float]:
+        """Return a response, or the error that came in its place with the seconds to wait."""
+        try:
+            response = self.client.request(method, url, **options)
+        except http.HTTPError as error:
+            return self._silent(error, what), 0.0
+        if response.status_code < 300:
+            return response, 0.0
+        return self._refused(response, what), asked_wait(response.status_code, response.headers)
+
+    def _refused(self, response: Any, what: str) -> InputError:
+        return refusal(self.endpoint, self.model, response.status_code, response.content, what)
+
+    def _silent(self, error: Exception, what: str) -> Unreachable:
+        reason = redact(str(error) or type(error).__name__, self.endpoint.secrets)
+        return no_answer(self.endpoint, what, reason)

@@ -1,0 +1,231 @@
+"""What a provider of batches offers, in terms of this project, and its errors in one sentence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...errors import InputError
+from ..openai.failures import NO_CREDIT, concerns_all, mask_bytes, read_failure
+from .shards import Limits, LineFormat, completed, writable
+
+if TYPE_CHECKING:
+    from ..openai.client import Endpoint
+
+TRIES = 4
+
+
+class Unreachable(InputError):
+    """The provider does not answer now; the same may succeed later."""
+
+
+class Busy(Unreachable):
+    """The provider takes no more for now."""
+
+
+class Gone(InputError):
+    """The provider does not have, or does not show to this key, what it named itself."""
+
+
+class Unsure(InputError):
+    """It cannot be known yet whether a batch was created."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Why a batch was refused as a whole; ``line`` counts from 1, 0 if it is about no line."""
+
+    code: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a batch stands: its status, requests done and in all, its result files (empty for none).
+
+    ``failed`` states that it was refused as a whole, ``queue_full`` that this was only for want of room.
+    """
+
+    status: str
+    done: int
+    total: int
+    output_file_id: str
+    error_file_id: str = ""
+    complaints: tuple[Complaint, ...] = ()
+    running: bool = False
+    failed: bool = False
+    queue_full: bool = False
+
+    def __str__(self) -> str:
+        """Return the status and the requests done, or the first complaint."""
+        if self.complaints:
+            return f"{self.status}: {self.complaints[0].message}"
+        return f"{self.status}, {self.done:,} of {self.total:,}" if self.total else self.status
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A shard that is sent as a batch.
+
+    Attributes
+    ----------
+    shard : str
+    path : Path
+        File of its requests.
+    file_id : str
+        What ``upload`` returned.
+    n : int
+        Number of its requests.
+    others : frozenset of str
+        Ids of all other batches in the ledger.
+    """
+
+    shard: str
+    path: Path
+    file_id: str
+    n: int
+    others: frozenset[str] = frozenset()
+
+
+class BatchService(Protocol):
+    """The batches of one account; what it raises is one of the errors above, or InputError.
+
+    ``keeps_files`` states whether uploaded files stay with the provider. Where they do not, ``upload`` sends
+    nothing and returns a mark by which ``find_batch`` recognises what was created later.
+    """
+
+    endpoint: Endpoint
+    lines: LineFormat
+    limits: Limits
+    keeps_files: bool
+
+    def settings(self) -> dict[str, Any]:
+        """Description of the interface, without secrets; kept with the run."""
+
+    def find_file(self, name: str) -> str | None:
+        """Return the id of an uploaded file by its name, None if there is none."""
+
+    def upload(self, path: Path, name: str) -> str:
+        """Upload a file under ``name`` and return its id."""
+
+    def find_batch(self, sending: Sending) -> str | None:
+        """Return the id of the batch of a shard, None if there is none; ``Unsure`` if that is not known."""
+
+    def create(self, sending: Sending) -> str:
+        """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
+
+    def retrieve(self, batch_id: str) -> Progress:
+        """Ask how a batch stands."""
+
+    def download(self, file_id: str, path: Path, batch_id: str) -> None:
+        """Store a file of a batch compressed; ``Gone`` where it is not there."""
+
+
+def create_once(send: Callable[[], str], find: Callable[[], str | None], pause: float) -> str:
+    """Create a batch; where no answer comes, look whether it was created before doing it again."""
+    for attempt in range(TRIES):
+        try:
+            return send()
+        except Busy:
+            raise
+        except Unreachable:
+            time.sleep(pause * 2**attempt)
+            found = find()
+            if found is not None:
+                return found
+            if attempt == TRIES - 1:
+                raise
+    raise AssertionError
+
+
+def created(endpoint: Endpoint, name: object, what: str) -> str:
+    """Return the id of what was created; Unreachable where the answer has none."""
+    if not isinstance(name, str) or not name:
+        raise no_answer(endpoint, what, "the answer names no batch")
+    return name
+
+
+def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: str) -> InputError:
+    """Return the error that an HTTP status other than success means."""
+    failure = read_failure(status, content, endpoint.secrets)
+    url = endpoint.shown_url
+    sent = endpoint.key_variable if endpoint.key else ""
+    fatal = concerns_all(failure, model=model, base_url=url, key_variable=sent)
+    if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
+        return fatal
+    if status == 429:
+        return Busy(f"{url} takes no more for now ({failure}); run the same command later.")
+    if status >= 500 or status in (408, 409):
+        return Unreachable(f"{url} cannot serve {what} now ({failure}); run the same command later.")
+    return InputError(
+        f"{url} refused {what} ({failure}); check base_url, and that {endpoint.key_variable} is the "
+        "key of the project that sent it."
+    )
+
+
+def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
+    """Return the error of an exchange that broke off."""
+    return Unreachable(
+        f"{endpoint.shown_url} gave no answer about {what} ({reason}); run the same command again, it goes "
+        "on from here."
+    )
+
+
+def gone(endpoint: Endpoint, file_id: str, batch_id: str) -> Gone:
+    """Return the error of results that are not there."""
+    return Gone(
+        f"{endpoint.shown_url} has no file {file_id} with the results of batch {batch_id}; check that "
+        f"{endpoint.key_variable} is the key of the project that sent it and run again, or let "
+        "`conjury retry --status error` ask these requests again."
+    )
+
+
+def download_whole(
+    endpoint: Endpoint, store: Callable[[], tuple[int, int]], what: str, is_whole: Callable[[int, int], bool]
+) -> None:
+    """Store a file; what was cut off is asked for again.
+
+    ``store`` returns the bytes and lines that came. A file is taken to be whole if ``is_whole`` says so, or
+    if it comes with the same size twice.
+    """
+    sizes: list[int] = []
+    for attempt in range(TRIES):
+        try:
+            size, lines = store()
+        except Unreachable:
+            if attempt == TRIES - 1:
+                raise
+            continue
+        if is_whole(size, lines) or size in sizes:
+            return
+        sizes.append(size)
+    raise Unreachable(f"{endpoint.shown_url} sent {what} cut off; run again.")
+
+
+def store_lines(chunks: Iterable[bytes], path: Path, secrets: tuple[str, ...]) -> tuple[int, int]:
+    """Store what comes in chunks, compressed and without keys; return the bytes and lines that came."""
+    received = lines = 0
+    with completed(path, compressed=True) as file:
+        for line in whole_lines(chunks):
+            received += len(line)
+            lines += bool(line.strip())
+            with writable(path):
+                file.write(mask_bytes(line.rstrip(b"\n"), secrets) + b"\n")
+    return received, lines
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterable[bytes]:
+    """Cut what comes in chunks into lines, so that nothing is split that belongs together."""
+    rest: list[bytes] = []
+    for chunk in chunks:
+        *whole, last = chunk.split(b"\n")
+        for line in whole:
+            yield b"".join([*rest, line, b"\n"])
+            rest = []
+        rest.append(last)
+    if any(rest):
+        yield b"".join(rest)

@@ -1,0 +1,1 @@
+"""The batch mode of Google's Gemini API."""

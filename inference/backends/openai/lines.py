@@ -1,0 +1,42 @@
+"""Lines of OpenAI's batch files, which servers of its protocol and batch runners read and write, too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...ledger.exchanges import Outcome, Request, resolve
+from ..batches.shards import LineFormat, Media, answered, failed
+from .failures import filtered_completion, is_filtered, kind_of, read_failure
+
+ENDPOINT = "/v1/chat/completions"
+ENDED_EARLY = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
+
+
+def _line(request: Request, media: Media) -> dict[str, Any]:
+    body = resolve(request.body, media)
+    return {"custom_id": request.key, "method": "POST", "url": ENDPOINT, "body": body}
+
+
+def _key(line: dict[str, Any]) -> object:
+    return line.get("custom_id")
+
+
+def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
+    response, error = line.get("response"), line.get("error")
+    told = error if isinstance(error, dict) and "error" in error else {"error": error or "no reason given"}
+    if not isinstance(response, dict):
+        failure = read_failure(0, told)
+        return failed(key, failure, ENDED_EARLY.get(failure.code, "server"), shard)
+    status, answer = response.get("status_code"), response.get("body")
+    if status == 200:
+        return answered(key, json.dumps(answer, separators=(",", ":")).encode(), shard)
+    failure = read_failure(
+        status if isinstance(status, int) else 0, answer if isinstance(answer, dict) else told
+    )
+    if is_filtered(failure):
+        return Outcome(key, body=filtered_completion(failure, ""), batch=shard)
+    return failed(key, failure, kind_of(failure) if failure.status else "server", shard)
+
+
+LINES = LineFormat("custom_id", _line, _key, _outcome)

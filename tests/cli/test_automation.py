@@ -1,0 +1,329 @@
+"""What programs rely on: one JSON document per command, exit codes, and a log of JSON lines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes.server import FakeServer
+
+from conjury.cli import automation
+from conjury.cli.main import COMMANDS, OnDemand
+from conjury.inference.tables import read_table
+
+Run = Callable[..., Any]
+SIMULATED = "collect study.yaml --judge mini --backend simulated --pairs 40"
+PEOPLE = "--judge verdict --human ann,ben,eva"
+BASE = {  # what other commands read, in this order
+    "init": "init minimal flats",
+    "collect": SIMULATED,
+    "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
+    "simulate": "simulate study.yaml --out choices.csv",
+    "example": "example judge",
+}
+QUICK = {
+    "validate": "validate study.yaml",
+    "status": "status study.yaml",
+    "parse": "parse study.yaml --rule strict",
+    "ledger verify": "ledger verify study.yaml",
+    "retry": "retry study.yaml --status refused",
+    "view": "view study.yaml --html view.html --most 2",
+    "methods": "methods results",
+    "checklist": "checklist study.yaml --results results --run runs/minimal",
+    "preregister": "preregister study.yaml",
+    "metadata": "metadata results",
+    "power": "power study.yaml --out power.csv",
+    "convert": "convert choices.csv --out copy.parquet",
+    "export": "export study.yaml --to jspsych --people 2 --out fielded",
+    "perturb": "perturb multiturn --kinds orthographic --out copies.csv",
+    "judge": f"judge comments.csv {PEOPLE}",
+    "compare-runs": "compare-runs comments.csv new_prompt.csv --judge verdict",
+    "check": "check study.yaml --select CJ2",
+    "doctor": "doctor",
+}
+LONG = {
+    "design": "design study.yaml --pairs 60 --out drawn",
+    "render": "render study.yaml --pairs 2 --workers 1 --out pictures",
+    "gallery": "gallery study.yaml --n 2 --out pictures",
+    "compare": "compare study.yaml --engines native,statsmodels",
+    "diagnose": "diagnose study.yaml",
+    "tables": "tables results --to markdown --figures single",
+    "report": "report conjoint",
+    "import": "import conjoint_export.csv --out hotels.csv --draft-study hotels.yaml",
+    "agreement": "agreement judgments.csv --where task=stars --draws 0 --results rated",
+    "alt-test": "alt-test judgments.csv --where task=stars --draws 0 --results rated",
+    "check-table": "check-table harm_or_humor_counts",
+    "trial": "trial class_rates --draws 2 --workers 1 --out trials",
+    "panel serve": "panel study.yaml --demo --people 3 --no-stay --out people",
+    "panel status": "panel status study.yaml --out people",
+    "panel export": "panel export study.yaml --out people --to exported",
+    "panel forget": "panel forget demo-prolific_pid-00001 --out people",
+    "demo": "demo minimal first",
+}
+BAYES = {"raters": "raters judgments.csv --where task=stars --draws 20 --tune 20 --chains 1 --results rated"}
+EXAMPLES = {
+    "import": "example qualtrics-conjoint",
+    "agreement": "example ratings",
+    "alt-test": "example ratings",
+}
+EXAMPLES |= {"raters": "example ratings"}
+OF_THEIR_KIND = ("check", "judge", "compare-runs", "check-table")  # documents that existed before
+
+
+def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield a command, or each command of a group, by its full name."""
+    if not hasattr(command, "commands"):
+        yield name, command
+        return
+    for part, each in command.commands.items():
+        yield from leaves(each, f"{name} {part}")
+
+
+def all_commands() -> dict[str, Any]:
+    return {leaf: each for name in COMMANDS for leaf, each in leaves(OnDemand()[name], name)}
+
+
+def document(ended: Any, code: int = 0) -> dict[str, Any]:
+    """Return the one document on standard output."""
+    assert ended.code == code, ended.err
+    found = json.loads(ended.out)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> tuple[Path, dict[str, Any]]:
+    """A study that was collected and fitted, and what each command printed with --json."""
+    place, ended = tmp_path_factory.mktemp("automation"), {}
+    for name, line in BASE.items():
+        ended[name] = conjury(f"{line} --json", cwd=place, figures=())
+        if name == "init":
+            files = document(ended["init"])["files"]
+            assert all((place / file).is_file() for file in files)
+            shutil.copytree(place / "flats", place, dirs_exist_ok=True)
+    return place, ended
+
+
+def check(name: str, place: Path, ended: Any) -> dict[str, Any]:
+    if "which is not installed" in ended.err or "which are not installed" in ended.err:
+        pytest.skip(ended.err)
+    found = document(ended)
+    if name not in OF_THEIR_KIND:
+        assert list(found)[:4] == ["command", "version", "exit_code", "files"]
+        assert (found["command"], found["exit_code"]) == (name, 0)
+        assert [file for file in found["files"] if not (place / file).is_file()] == []
+    return found
+
+
+def test_every_command_has_json_once():
+    for name, command in all_commands().items():
+        flags = [flag for option in command.params for flag in option.opts if flag == "--json"]
+        assert flags == ["--json"], name
+
+
+def test_every_command_is_run_here_with_json():
+    assert sorted([*BASE, *QUICK, *LONG, *BAYES]) == sorted(all_commands())
+
+
+@pytest.mark.parametrize("name", BASE)
+def test_commands_that_begin_a_study_print_one_document(name, base):
+    place, ended = base
+    found = check(name, place, ended[name])
+    assert len(found["files"]) >= 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *QUICK,
+        *(pytest.param(name, marks=pytest.mark.long) for name in LONG),
+        *(pytest.param(name, marks=pytest.mark.bayes) for name in BAYES),
+    ],
+)
+def test_with_json_a_command_prints_one_document_and_names_files_that_exist(name, base, conjury):
+    place, _ = base
+    if name in EXAMPLES and not (place / (QUICK | LONG | BAYES)[name].split()[1]).is_file():
+        assert conjury(EXAMPLES[name], cwd=place).code == 0
+    before = {path for path in place.rglob("*") if path.is_file()}
+    found = check(name, place, conjury(f"{(QUICK | LONG | BAYES)[name]} --json", cwd=place, figures=()))
+    new = {path for path in place.rglob("*") if path.is_file()} - before
+    tables = {path for path in new if path.suffix in (".csv", ".parquet", ".html", ".md", ".bib")}
+    if name != "demo":  # of which the report and the figures are named
+        named = {str(Path(file)) for file in found.get("files", [])}
+        assert {str(path.relative_to(place)) for path in tables} <= named
+
+
+def test_the_document_has_the_numbers_of_the_tables(base, conjury):
+    place, ended = base
+    collected, fitted = (document(ended[name]) for name in ("collect", "fit"))
+    choices = read_table(place / "runs/minimal/choices.parquet")
+    assert collected["done"]["answered"] == choices[["pair_id", "repeat"]].drop_duplicates().shape[0]
+    assert collected["plan"]["requests"]["remaining"] == collected["done"]["answered"]
+    for name, rows in fitted["estimates"].items():
+        table = read_table(place / "results/tables" / f"{name}.parquet")
+        assert fitted["rows"][name] == len(rows) == len(table)
+        for column in ("estimate", "std_error"):
+            assert [row[column] for row in rows] == [None if np.isnan(v) else v for v in table[column]]
+    power = document(conjury("power study.yaml --out levels.csv --json", cwd=place))
+    levels = pd.read_csv(place / "levels.csv")
+    assert [row["effect"] for row in power["levels"]] == pytest.approx(levels["effect"].tolist(), nan_ok=True)
+
+
+def test_with_json_the_text_goes_to_standard_error(base, conjury):
+    place, _ = base
+    text = conjury("status study.yaml", cwd=place)
+    both = conjury("status study.yaml --json", cwd=place)
+    assert text.err == ""
+    assert both.err == text.out
+    assert document(both)["requests"][0]["n"] > 0
+
+
+def test_what_json_cannot_say_becomes_null_and_text():
+    values = {
+        "nan": np.nan,
+        "na": pd.NA,
+        "infinite": np.float64("inf"),
+        "whole": np.int64(3),
+        "flag": np.True_,
+    }
+    values |= {"when": pd.Timestamp("2026-01-02"), "table": pd.DataFrame({"a": [1, None], "b": ["x", None]})}
+    values |= {"array": np.array([1.5, np.nan]), "file": Path("a/b"), "nested": {1: (Path("c"),)}}
+    found = automation.plain(values)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert [found[name] for name in ("nan", "na", "infinite", "whole", "flag")] == [None, None, None, 3, True]
+    assert found["when"] == "2026-01-02 00:00:00"
+    assert found["table"] == [{"a": 1.0, "b": "x"}, {"a": None, "b": None}]
+    assert (found["array"], found["file"], found["nested"]) == ([1.5, None], "a/b", {"1": ["c"]})
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("doctor", 0),
+        (f"judge comments.csv {PEOPLE} --fail-under kappa=0.999", 1),
+        ("check study.yaml --select CJ2 --fail-on nothing", 2),
+        ("validate nowhere.yaml", 2),
+        ("status study.yaml --out nowhere", 2),
+        ("status --unknown", 2),
+        ("unknown", 2),
+        ("collect study.yaml --judge mini --samples 0", 2),
+        ("collect study.yaml --judge nobody", 2),
+    ],
+)
+@pytest.mark.parametrize("json_too", ["", " --json"])
+def test_exit_codes_are_those_of_the_documentation(line, code, json_too, base, conjury):
+    place, _ = base
+    ended = conjury(line + json_too, cwd=place)
+    assert ended.code == code
+    assert (code == 2) == ("error" in ended.err.casefold() or ended.err.startswith("conjury: "))
+    if json_too and code == 2:
+        found = document(ended, 2)
+        assert found["exit_code"] == found["error"]["exit_code"] == 2
+        assert found["command"] == line.split()[0]
+        sentence = found["error"]["message"]
+        assert f"conjury: {sentence}\n" == ended.err or "Usage" in ended.err
+    if not json_too and code == 2:
+        assert ended.out == ""
+
+
+def test_the_problems_of_a_study_are_in_the_document_of_the_error(tmp_path, conjury):
+    (tmp_path / "study.yaml").write_text("name: x\nkind: conjoint\ntitel: y\n", encoding="utf-8")
+    found = document(conjury("validate study.yaml --json", cwd=tmp_path), 2)
+    assert len(found["problems"]) >= 2
+    assert f"{len(found['problems'])} problems" in found["error"]["message"]
+
+
+def test_a_run_without_any_answer_ends_with_1_and_says_why(base, conjury, monkeypatch, tmp_path):
+    place, _ = base
+    pytest.importorskip("openai")
+    key = "sk-secret-of-this-test"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "log.jsonl"))
+    with FakeServer() as server:
+        server.configure(status=422, error={"message": f"no such setting with {key}"})
+        line = f"collect study.yaml --judge mini --base-url {server.url} --pairs 2 --out refused --json"
+        found = document(conjury(line, cwd=place), 1)
+    assert found["done"]["answered"] == 0
+    assert sum(found["done"]["failures"].values()) == 2
+    ended = next(line for line in lines_of(tmp_path / "log.jsonl") if line["event"] == "collected")
+    assert ended["failures"] == found["done"]["failures"]
+    assert key not in (tmp_path / "log.jsonl").read_text(encoding="utf-8") + json.dumps(found)
+
+
+def test_ctrl_c_ends_with_130_and_one_document(base, conjury, monkeypatch):
+    place, _ = base
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("conjury.inference.collecting.status", interrupted)
+    ended = conjury("status study.yaml --json", cwd=place)
+    assert document(ended, 130)["error"] == {"message": "interrupted", "exit_code": 130}
+    assert ended.err == "conjury: interrupted; no file was left half written.\n"
+
+
+def test_a_run_that_stops_at_ctrl_c_prints_its_own_document_alone(base, conjury, monkeypatch):
+    from conjury.inference import collecting
+
+    place, _ = base
+    collect = collecting.collect
+
+    def stopped(*given: Any, **named: Any) -> Any:
+        done = collect(*given, **named)
+        done.tally.stopped = "interrupted"
+        return done
+
+    monkeypatch.setattr(collecting, "collect", stopped)
+    ended = conjury(f"{SIMULATED} --out stopped --json", cwd=place)
+    found = document(ended, 130)
+    assert found["done"]["stopped"] == "interrupted"
+    assert "error" not in found
+    assert "Stopped (interrupted); the same command goes on from here." in ended.err
+
+
+def lines_of(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_log_of_a_run_has_its_plan_its_counts_and_its_end(base, conjury, monkeypatch, tmp_path):
+    place, _ = base
+    log = tmp_path / "log.jsonl"
+    monkeypatch.setenv("CONJURY_LOG", str(log))
+    monkeypatch.setattr("conjury.cli.commands.collect.SECONDS_A_LINE", 0.0)
+    assert conjury(f"{SIMULATED} --out logged", cwd=place).code == 0
+    assert conjury("collect study.yaml --judge nobody", cwd=place).code == 2
+    found = lines_of(log)
+    events = [line["event"] for line in found]
+    assert events[0] == "begun"
+    assert events[1] == "planned"
+    assert "progress" in events
+    assert events[-4:] == ["collected", "ended", "begun", "failed"]
+    assert all(list(line)[:4] == ["time", "level", "event", "command"] for line in found)
+    answers = [line["answered"] for line in found if line["event"] in ("progress", "collected")]
+    assert answers == sorted(answers)
+    assert answers[-1] == found[1]["requests"]["remaining"]
+    assert (found[-3]["exit_code"], found[-1]["exit_code"], found[-1]["level"]) == (0, 2, "error")
+    assert "nobody" in found[-1]["error"]
+
+
+def test_a_key_is_in_no_line_of_the_log(conjury, monkeypatch, tmp_path):
+    key = "correct-horse-battery-staple"
+    monkeypatch.setenv("MY_KEY", key)
+    monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "log.jsonl"))
+    assert conjury("status", f"study-{key}", cwd=tmp_path).code == 2
+    text = (tmp_path / "log.jsonl").read_text(encoding="utf-8")
+    assert key not in text
+    assert "study-[key]" in text
+
+
+def test_a_log_that_cannot_be_written_ends_a_command_with_one_sentence(conjury, monkeypatch, tmp_path):
+    monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "nowhere" / "log.jsonl"))
+    ended = conjury("doctor", cwd=tmp_path)
+    assert ended.code == 2
+    assert "the log cannot be written (No such file or directory)" in ended.err

@@ -1,0 +1,326 @@
+"""Chat completions translated to and from the interfaces of Anthropic and Google."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+
+from fakes.messages import LIMITS, UNSUPPORTED, fault_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conjury.inference.backends.anthropic.lines import LINES as ANTHROPIC
+from conjury.inference.backends.anthropic.lines import (
+    LONGEST,
+    listed_schema,
+    message_completion,
+    message_params,
+)
+from conjury.inference.backends.batches.shards import Tally, outcomes_of
+from conjury.inference.backends.google.lines import LINES as GOOGLE
+from conjury.inference.backends.google.lines import content_completion, content_request
+from conjury.inference.backends.openai.failures import fault_of_answer
+from conjury.inference.collecting.prices import stated_tokens
+from conjury.inference.errors import InputError
+from conjury.inference.ledger.exchanges import FINAL, TRANSIENT, Request, request_key
+from conjury.inference.parsing.spec import read_completion
+from conjury.inference.requests.building import answer_schema
+from conjury.inference.study.asking import Choice, Ratings, Scale
+
+SCHEMA = answer_schema(
+    Ratings(form="ratings", scales=[Scale(id="hate", label="Hate", minimum=1, maximum=3)]), ["hate"]
+)
+FORM = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+MESSAGES = [
+    {"role": "system", "content": "Be strict."},
+    {"role": "user", "content": [{"type": "text", "text": "Which?"}, IMAGE]},
+]
+
+
+def test_a_body_becomes_parameters_of_a_message():
+    body = {
+        **{
+            "model": "claude",
+            "messages": MESSAGES,
+            "temperature": 0,
+            "seed": 7,
+            "stop": "\n",
+            "max_tokens": 9,
+        },
+        **{"response_format": FORM, "thinking": {"type": "disabled"}, "output_config": {"effort": "low"}},
+    }
+    schema = {**SCHEMA, "properties": {"hate": {"type": "integer", "enum": [1, 2, 3]}}}
+    assert message_params(body) == {
+        "model": "claude",
+        "max_tokens": 9,
+        "system": "Be strict.",
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "Which?"},
+                    {
+                        "type": "image",
+                        "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+                    },
+                ],
+            }
+        ],
+        "stop_sequences": ["\n"],
+        "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": schema}},
+        "temperature": 0,
+        "thinking": {"type": "disabled"},
+    }
+    plain = message_params({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
+    assert plain == {"model": "m", "max_tokens": LONGEST, "messages": [{"role": "user", "content": "Hi"}]}
+    linked = {"type": "image_url", "image_url": {"url": "https://a.example/x.png"}}
+    shown = message_params({"model": "m", "messages": [{"role": "user", "content": [linked]}]})
+    assert shown["messages"][0]["content"][0]["source"] == {"type": "url", "url": "https://a.example/x.png"}
+
+
+def test_a_body_becomes_a_request_to_generate_content():
+    body = {
+        **{"model": "gemini", "messages": MESSAGES, "temperature": 0, "seed": 7, "stop": ["a", "b"]},
+        **{"max_tokens": 1, "logprobs": True, "top_logprobs": 5, "thinkingConfig": {"thinkingBudget": 0}},
+        **{"top_p": 0.5, "safetySettings": []},
+    }
+    assert content_request(body) == {
+        "systemInstruction": {"parts": [{"text": "Be strict."}]},
+        "contents": [
+            {
+                "role": "user",
+                "parts": [{"text": "Which?"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}],
+            }
+        ],
+        "safetySettings": [],
+        "generationConfig": {
+            **{"maxOutputTokens": 1, "stopSequences": ["a", "b"], "temperature": 0, "seed": 7, "topP": 0.5},
+            **{"responseLogprobs": True, "logprobs": 5, "thinkingConfig": {"thinkingBudget": 0}},
+        },
+    }
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    assert content_request(asked) == {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    assert content_request({**asked, "response_format": FORM})["generationConfig"] == {
+        "responseMimeType": "application/json",
+        "responseJsonSchema": SCHEMA,
+    }
+    assert content_request({**asked, "structured_outputs": {"choice": ["B", "A"]}})["generationConfig"] == {
+        "responseMimeType": "text/x.enum",
+        "responseSchema": {"type": "STRING", "enum": ["B", "A"]},
+    }
+
+
+def test_what_a_provider_cannot_be_shown_or_asked_is_refused_with_the_remedy():
+    def asked(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"model": "m", "messages": [{"role": "user", "content": list(parts)}], **more}
+
+    clip = {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,AA"}}
+    sound = {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}}
+    link = {"type": "image_url", "image_url": {"url": "https://a.example/x.png?token=1"}}
+    for part in (clip, sound):
+        with pytest.raises(InputError, match=r"takes: \[image\]"):
+            message_params(asked(part))
+    with pytest.raises(InputError, match="no log-probabilities; set 'answer: json'"):
+        message_params(asked(logprobs=True, top_logprobs=5))
+    with pytest.raises(InputError, match=r"^https://a\.example/x\.png: .*--stimuli images"):
+        content_request(asked(link))
+    assert content_request(asked(clip, sound))["contents"][0]["parts"] == [
+        {"inlineData": {"mimeType": "video/mp4", "data": "AA"}},
+        {"inlineData": {"mimeType": "audio/wav", "data": "AA"}},
+    ]
+
+
+TEXTS = st.text(max_size=20)
+CONTENT = TEXTS | st.lists(
+    st.just(IMAGE) | TEXTS.map(lambda text: {"type": "text", "text": text}), min_size=1
+)
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "temperature": st.floats(0, 1),
+        "top_p": st.floats(0, 1),
+        "max_tokens": st.integers(1, 100),
+        "max_completion_tokens": st.integers(1, 100),
+        "stop": TEXTS | st.lists(TEXTS, max_size=3),
+        "seed": st.integers(0, 2**31 - 1),
+        "response_format": st.just(FORM),
+    },
+)
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> dict[str, Any]:
+    system = draw(st.lists(TEXTS, max_size=1))
+    messages = [{"role": "system", "content": text} for text in system]
+    messages.append({"role": "user", "content": draw(CONTENT)})
+    return {"model": "m", "messages": messages, **draw(SETTINGS)}
+
+
+def texts_of(value: Any) -> list[str]:
+    """All texts and data of messages in their order."""
+    if isinstance(value, str):
+        return [value]
+    parts = value if isinstance(value, list) else [value[name] for name in value]
+    return [text for part in parts for text in texts_of(part)]
+
+
+def no_media(name: str) -> tuple[str, bytes]:
+    raise KeyError(name)
+
+
+@settings(max_examples=40)
+@given(bodies())
+def test_every_text_and_setting_arrives_and_nothing_that_is_not_accepted(body):
+    before = json.dumps(body)
+    params, request = message_params(body), content_request(body)
+    assert json.dumps(body) == before
+    assert fault_of({"requests": [{"custom_id": "a", "params": params}]}) == ""
+    assert not UNSUPPORTED & set(params)
+    assert not any(f'"{limit}"' in json.dumps(params.get("output_config", {})) for limit in LIMITS)
+    for message in body["messages"]:
+        content = message["content"]
+        shown = [content] if isinstance(content, str) else [part.get("text", "AAAA") for part in content]
+        found = params["system"] if message["role"] == "system" else params["messages"][0]["content"]
+        google = request["systemInstruction" if message["role"] == "system" else "contents"]
+        assert [text for text in texts_of(found) if text in shown or text == "AAAA"] != []
+        assert [text for text in texts_of(google) if text in shown][-len(shown) :] == shown
+    config = request.get("generationConfig", {})
+    for name, named in (("temperature", "temperature"), ("top_p", "topP"), ("seed", "seed")):
+        assert config.get(named) == body.get(name)
+    assert params.get("temperature") == body.get("temperature")
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    assert config.get("maxOutputTokens") == limit
+    assert params["max_tokens"] == (LONGEST if limit is None else limit)
+
+
+@settings(max_examples=40)
+@given(bodies())
+def test_a_line_names_its_request_and_no_other(body):
+    request = Request(request_key("j", "p", "s", 1, body), "j", "p", "s", 1, body)
+    for form in (ANTHROPIC, GOOGLE):
+        line = json.loads(form.write(request, no_media))
+        assert line[form.id_field] == request.key
+        assert form.write(request, no_media).count(b"\n") == 1
+        assert form.write(request, no_media).startswith(
+            b'{"%s":"%s",' % (form.id_field.encode(), request.key.encode())
+        )
+    assert ANTHROPIC.key({"custom_id": f"{request.key}-0123456789abcdef"}) == request.key
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+MESSAGE_FIELDS = ("id", "model", "content", "stop_reason", "stop_details", "usage")
+GENERATED_FIELDS = ("candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId")
+
+
+def shaped(*names: str) -> st.SearchStrategy[Any]:
+    return ANYTHING | st.fixed_dictionaries({}, optional=dict.fromkeys(names, ANYTHING))
+
+
+CANDIDATE = shaped("content", "finishReason", "logprobsResult")
+HOSTILE = {
+    "anthropic": (message_completion, shaped(*MESSAGE_FIELDS)),
+    "google": (
+        content_completion,
+        shaped(*GENERATED_FIELDS) | st.fixed_dictionaries({"candidates": st.lists(CANDIDATE, min_size=1)}),
+    ),
+}
+
+
+@pytest.mark.parametrize("provider", HOSTILE)
+@settings(max_examples=40)
+@given(st.data())
+def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
+    translate, answers = HOSTILE[provider]
+    original = data.draw(answers)
+    content = translate(original)
+    answer = json.loads(content)
+    assert answer["original"] == original
+    read = read_completion(answer)
+    assert isinstance(read.text, str)
+    assert fault_of_answer(content) in ("", "the answer has no choices")
+    stated_tokens(answer)
+
+
+@settings(max_examples=40)
+@given(st.lists(shaped("custom_id", "key", "result", "response", "error"), max_size=4))
+def test_hostile_lines_end_no_more_than_the_requests_that_they_name(lines):
+    written = [json.dumps(line).encode() for line in lines]
+    for form in (ANTHROPIC, GOOGLE):
+        ends = list(outcomes_of(written, {"a"}, Tally(), form, "shard"))
+        assert len(ends) <= 1
+
+
+MESSAGE: dict[str, Any] = {
+    "id": "msg_1",
+    "model": "claude-x",
+    "content": [{"type": "thinking", "thinking": "Hm. B"}, {"type": "text", "text": "A"}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 4},
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        *(("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length")),
+        *(("model_context_window_exceeded", "length"), ("refusal", "content_filter"), ("novel", "novel")),
+    ],
+)
+def test_a_message_is_read_without_its_thoughts(reason, finish):
+    answer = read_completion(json.loads(message_completion({**MESSAGE, "stop_reason": reason})))
+    assert (answer.text, answer.finish_reason, answer.model) == ("A", finish, "claude-x")
+    assert (answer.prompt_tokens, answer.completion_tokens) == (7, 4)
+    assert answer.filtered == (reason == "refusal")
+
+
+@pytest.mark.parametrize("code", [[1], {}, None, "3", True, 3.0, 10**9, -1])
+def test_an_error_of_any_code_ends_its_request(code):
+    line = {"key": "a", "error": {"code": code, "message": ["odd"]}, "result": {"type": code, "error": code}}
+    for form in (GOOGLE, ANTHROPIC):
+        assert form.outcome("a", line, "shard").kind in (*TRANSIENT, *FINAL)
+
+
+def test_tokens_that_are_not_stated_are_missing():
+    silent = {name: value for name, value in MESSAGE.items() if name != "usage"}
+    assert stated_tokens(json.loads(message_completion(silent))) == (None, None)
+    assert stated_tokens(json.loads(content_completion({"candidates": [{}]}))) == (None, None)
+
+
+def test_log_probabilities_of_google_are_those_of_the_first_token():
+    top = [{"token": "B", "logProbability": -0.5}, {"token": "A", "logProbability": -1.0}]
+    result = {"chosenCandidates": top[:1], "topCandidates": [{"candidates": top}]}
+    candidate = {"content": {"parts": [{"text": "B"}]}, "finishReason": "STOP", "logprobsResult": result}
+    answer = read_completion(json.loads(content_completion({"candidates": [candidate]})))
+    assert answer.tokens == [
+        {
+            "token": "B",
+            "logprob": -0.5,
+            "top_logprobs": [{"token": "B", "logprob": -0.5}, {"token": "A", "logprob": -1.0}],
+        }
+    ]
+    certain = {**result, "chosenCandidates": [{"token": "B"}]}  # zero is left out of JSON
+    (token,) = read_completion(
+        json.loads(content_completion({"candidates": [{**candidate, "logprobsResult": certain}]}))
+    ).tokens
+    assert token["logprob"] == 0.0
+
+
+def test_limits_of_a_schema_are_listed_where_they_are_few():
+    def number(low: int, high: int) -> dict[str, Any]:
+        return {"type": "integer", "minimum": low, "maximum": high}
+
+    assert listed_schema(number(-1, 1)) == {"type": "integer", "enum": [-1, 0, 1]}
+    assert listed_schema(number(0, 1000)) == {"type": "integer"}
+    listed = listed_schema({"type": "array", "minItems": 2, "items": number(1, 2)})
+    assert listed == {"type": "array", "items": {"type": "integer", "enum": [1, 2]}}
+    choice = answer_schema(Choice(form="choice"), ["B", "A"])
+    assert listed_schema(choice) == choice

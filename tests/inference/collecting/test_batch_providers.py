@@ -1,0 +1,176 @@
+"""Runs of judges of Anthropic and Google from the study file to the tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+pytest.importorskip("aiohttp")
+
+from fakes.studies import (
+    LABELS,
+    RATINGS,
+    change_study,
+    collect,
+    items,
+    requests_of,
+    table,
+    towns,
+    write_study,
+)
+
+from conjury.cli.commands.runs import parse, retry, status
+from conjury.inference.collecting.prices import read_prices
+from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
+
+MODELS = {"anthropic": "claude-haiku-4-5", "google": "gemini-2.5-flash"}
+
+
+@pytest.fixture(params=list(MODELS))
+def provider(request):
+    return request.param
+
+
+def judge(content: dict[str, Any], provider: str, **ask: Any) -> dict[str, Any]:
+    """Ask the first model of a study by a provider."""
+    found = next(part for part in content["judges"] if part["id"] == "judge")
+    found["ask"] |= {"backend": provider, "model": MODELS[provider], **ask}
+    return content
+
+
+def ask(study: Path, run: Path, server: Any, **options: Any) -> int:
+    return collect(study, run, base_url=server.root, batch=True, **options)
+
+
+def test_choices_are_collected_priced_and_parsed_as_those_of_openai(tmp_path, server, provider, capsys):
+    study = write_study(tmp_path / "towns", judge(towns(), provider))
+    run = tmp_path / "run"
+    assert ask(study, run, server, pairs=3, dry_run=True) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"by {provider.title()}'s batch interface" in shown
+    assert "Price about USD" in shown
+    assert ask(study, run, server, pairs=3, wait=True) == 0
+    responses, choices = table(run, "responses"), table(run, "choices")
+    assert len(choices) == 2 * len(responses) == 12
+    assert set(responses["cost"] > 0) == {True}
+    price = read_prices().of(MODELS[provider])
+    assert price is not None
+    tokens = responses[["prompt_tokens", "completion_tokens"]].iloc[0]
+    assert responses["cost"].iloc[0] == pytest.approx(price.cost(*tokens, 1e6) / 2)
+    judgments = table(run, "judgments")
+    assert set(judgments["status"]) == {"ok"}
+    assert set(judgments["probability"].notna()) == {provider == "google"}  # by log-probabilities
+    asked = len(server.counts()["answered"])
+    assert ask(study, run, server, pairs=3, wait=True) == 0
+    assert len(server.counts()["answered"]) == asked == 6
+    capsys.readouterr()
+    status(str(study), out=run)
+    assert "6 requests, collected" in " ".join(capsys.readouterr().out.split())
+    parse(str(study), out=run, rule="lenient")
+    assert set(table(run, "judgments")["status"]) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(RATINGS, id="ratings"),
+        pytest.param({"form": "label", "labels": LABELS}, id="label", marks=pytest.mark.long),
+        pytest.param({"form": "text"}, id="text", marks=pytest.mark.long),
+    ],
+)
+def test_every_form_of_answer_is_asked_for_and_read(tmp_path, server, provider, response):
+    content = items(response, **({"answer": "free"} if response["form"] == "text" else {}))
+    study = write_study(tmp_path / "posts", judge(content, provider, settings={"temperature": 0, "seed": 1}))
+    assert ask(study, tmp_path / "run", server, wait=True) == 0
+    judgments = table(tmp_path / "run", "judgments")
+    assert set(judgments["status"]) == {"ok"}
+    assert len(judgments) == 4 * (2 if response is RATINGS else 1)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", pytest.param("google", marks=pytest.mark.long)])
+def test_failed_requests_are_asked_again_by_retry_alone(tmp_path, server, provider):
+    study = write_study(tmp_path / "towns", judge(towns(), provider))
+    run = tmp_path / "run"
+    server.configure(batches={"plans": [{"lines": {"0": "400", "1": "500"}}, {}]})
+    assert ask(study, run, server, pairs=2, wait=True) == 0
+    responses = table(run, "responses")
+    assert Counter(responses["error_kind"].dropna()) == {"rejected": 1}
+    assert ask(study, run, server, pairs=2, wait=True) == 0
+    assert table(run, "responses")["error_kind"].notna().sum() == 1
+    retry(str(study), status=["error"], out=run)
+    assert ask(study, run, server, pairs=2, wait=True) == 0
+    assert table(run, "responses")["error_kind"].isna().all()
+    assert set(server.counts()["answered"].values()) == {1}
+
+
+def test_a_limit_on_costs_holds_for_batches_of_each_provider(tmp_path, server, provider):
+    study = write_study(
+        tmp_path / "towns", judge(towns(), provider, answer="json", settings={"max_tokens": 50})
+    )
+    run = tmp_path / "run"
+    assert ask(study, run, server, wait=False, max_cost=0.001) == 0
+    sent = server.counts()["answered"]
+    assert 0 < len(sent) < 88
+
+
+@pytest.mark.parametrize(
+    ("provider", "options", "told"),
+    [
+        ("anthropic", {"batch": False}, "--backend anthropic asks in batches only; add --batch"),
+        ("google", {"batch": False}, "--backend google asks in batches only; add --batch"),
+        (
+            "anthropic",
+            {"answer": "token"},
+            "--answer token: Anthropic returns no log-probabilities; use json or",
+        ),
+        ("anthropic", {"answer": "choice"}, "no log-probabilities"),
+    ],
+)
+def test_what_a_provider_does_not_offer_is_refused_before_anything_is_sent(
+    tmp_path, server, provider, options, told
+):
+    study = write_study(tmp_path / "towns", judge(towns(), provider))
+    with pytest.raises(InputError, match=told):
+        collect(study, tmp_path / "run", **{"base_url": server.root, "batch": True, **options})
+    assert server.counts()["keys"] == []
+
+
+@pytest.mark.parametrize(
+    ("ask_fields", "told"),
+    [
+        ({"answer": "token"}, r"study\.yaml:\d+: .*Anthropic returns no log-probabilities; use json or free"),
+        ({"takes": ["video"]}, "Anthropic takes text and images; remove 'video'"),
+        ({"settings": {"presence_penalty": 1}}, "the backend anthropic has no setting 'presence_penalty'"),
+    ],
+)
+def test_a_study_file_that_asks_for_more_is_refused_with_its_line(tmp_path, server, ask_fields, told):
+    study = write_study(tmp_path / "towns", judge(towns(), "anthropic", **ask_fields))
+    with pytest.raises(InputError, match=told):
+        ask(study, tmp_path / "run", server)
+
+
+def test_the_key_of_a_request_does_not_depend_on_where_it_is_sent(tmp_path):
+    study = write_study(tmp_path / "towns", towns())
+    asked = {"answer": "json"}
+    known = [request.key for request in requests_of(study, **asked)]
+    change_study(study, lambda content: judge(content, "anthropic", model="gpt-4o-mini"))
+    assert [request.key for request in requests_of(study, **asked)] == known
+
+
+def test_pictures_of_a_ledger_are_sent_inside_requests(tmp_path, server, provider):
+    from fakes.studies import write_media
+    from PIL import Image
+
+    study = write_media(tmp_path / "pictures", "image", "a.png", "b.png")
+    for name, colour in (("a.png", "red"), ("b.png", "blue")):
+        Image.new("RGB", (8, 8), colour).save(study / name)
+    change_study(study, lambda content: judge(content, provider))
+    assert ask(study, tmp_path / "run", server, wait=True) == 0
+    assert set(table(tmp_path / "run", "judgments")["status"]) == {"ok"}
+    with Ledger.open(tmp_path / "run" / "ledger.sqlite", write=False) as ledger:
+        assert ledger.problems() == []
