@@ -5,6 +5,7 @@
 #   .ci/setup.sh bench     adds the peers that the benchmarks compare with
 #   .ci/setup.sh browser   adds Chromium and its driver for the browser test
 #   .ci/setup.sh pdf       adds pandoc and typst for the test of PDF pages
+#   .ci/setup.sh database  adds Delta and Spark for the tests of tables in other engines
 #   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
 #
 # UV_PYTHON names the interpreter to use, if the one found here is not the right one.
@@ -139,7 +140,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel --extra database "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.
@@ -188,6 +189,12 @@ pdf() {
     sync --group pdf
 }
 
+database() {
+    choose_uv
+    uv_python=.venv/bin/python
+    sync --group database
+}
+
 browser() {
     if have chromium && have chromedriver; then return; fi
     # shellcheck disable=SC2086
@@ -218,6 +225,6 @@ vllm() {
 }
 
 case "${1:-}" in
-base | bench | browser | pdf | vllm) "$1" ;;
-*) fail "usage: .ci/setup.sh base|bench|browser|pdf|vllm" ;;
+base | bench | browser | database | pdf | vllm) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser|database|pdf|vllm" ;;
 esac

@@ -13,6 +13,7 @@ from .comparisons import (
     wald,
 )
 from .engines.bayes.choice_model import choice_model
+from .engines.few_clusters import FewClusters
 from .missing import bounds
 from .power import power, power_by_simulation
 from .preferences import (
@@ -27,7 +28,6 @@ from .preferences import (
 from .reliability import reliability
 from .reliability.repeats import include_repeats
 from .resample import Bootstrap, bootstrap
-from .run import FewClusters
 from .standard_errors import errors_under_choices, mixed, sequential, wild
 from .verbs.amce import amce, amce_by_reference
 from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs

@@ -48,21 +48,19 @@ class Part:
     contrasts: np.ndarray  # (r, k): one row for each (feature, level)
 
 
-def amce_plan(request: Request, data: pd.DataFrame) -> Plan:
+def amce_plan(request: Request, cells: Cells) -> Plan:
     """One regression; every level minus its reference."""
-    cells = _cells(request, data)
     (part,), bases = _amce_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
     rows = list(level_rows(request, cells))
     keys = key_frame(request, cells, "amce", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
 
 
-def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
+def amce_by_reference_plan(request: Request, cells: Cells) -> Plan:
     """The same regression; every level minus each reference of one feature in turn."""
     variable = request.variable
     if variable not in request.formula.features:
         raise InputError(f"variable is {variable!r}; name a feature of {request.formula}.")
-    cells = _cells(request, data)
     rows = list(level_rows(request, cells))
     (part,), bases = _amce_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
     (block,) = part.blocks
@@ -78,20 +76,16 @@ def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
     return Plan(cells, part.blocks, np.vstack(contrasts), stacked, np.concatenate(flags), request)
 
 
-def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
+def mm_plan(request: Request, cells: Cells) -> Plan:
     """A regression without intercept for each feature; every level's mean."""
-    request = with_null(request, data)
-    cells = _cells(request, data)
     rows = list(level_rows(request, cells))
     (part,) = _mm_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
     keys = key_frame(request, cells, "mm", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
 
 
-def amce_diffs_plan(request: Request, data: pd.DataFrame, *, own_clusters: bool = False) -> Plan:
+def amce_diffs_plan(request: Request, cells: Cells, *, own_clusters: bool = False) -> Plan:
     """Each group's regression less the first's; factors count all clusters, or ``own_clusters``."""
-    request = _without_by(request)
-    cells = _cells(request, data)
     groups = _own_groups(request, cells)
     if not own_clusters:
         groups = [group._replace(counted=_everywhere(cells)) for group in groups]
@@ -103,32 +97,28 @@ def amce_diffs_plan(request: Request, data: pd.DataFrame, *, own_clusters: bool 
     return _differences(request, cells, parts, kept, "amce_difference")
 
 
-def mm_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
+def mm_diffs_plan(request: Request, cells: Cells) -> Plan:
     """Each level's mean in each group; those of each group minus those of the first."""
-    request = _without_by(request)
-    cells = _cells(request, data)
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     return _differences(request, cells, parts, list(level_rows(request, cells)), "mm_difference")
 
 
-def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
+def cj_amce_plan(request: Request, cells: Cells) -> Plan:
     """The regression and contrasts of `amce_plan` in each group."""
-    cells = _cells(request, data)
     parts, bases = _amce_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
     return _side_by_side(request, cells, parts, rows, _is_base(rows, bases), "amce")
 
 
-def cj_mm_plan(request: Request, data: pd.DataFrame) -> Plan:
+def cj_mm_plan(request: Request, cells: Cells) -> Plan:
     """The means of `mm_plan` in each group."""
-    request = with_null(request, data)
-    cells = _cells(request, data)
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
     return _side_by_side(request, cells, parts, rows, np.zeros(len(rows), dtype=bool), "mm")
 
 
-PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {
+MakePlan = Callable[[Request, Cells], Plan]
+PLANS: dict[str, MakePlan] = {
     "amce": amce_plan,
     "amce_by_reference": amce_by_reference_plan,
     "mm": mm_plan,
@@ -139,19 +129,38 @@ PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {
 }
 
 
-def _cells(request: Request, data: pd.DataFrame) -> Cells:
-    formula = request.formula
+def plan_of(request: Request, data: pd.DataFrame, make: MakePlan | None = None) -> Plan:
+    """Build the plan of a request from rows; ``make`` stands in for that of its verb."""
+    request = with_null(prepared(request), data)
     for name in request.by:
         require_column(data, name)
-        if name in (formula.outcome, request.weights):
+    return (make or PLANS[request.verb])(request, cells_of(request, data))
+
+
+def prepared(request: Request) -> Request:
+    """Check the groups of a request; of differences they are taken out of the formula."""
+    for name in request.by:
+        if name in (request.formula.outcome, request.weights):
             raise InputError(
                 f"by names {name!r}, which contains outcomes or weights; name a column of groups."
             )
-    warn_of_missing_groups(data, request.by)
+    return _without_by(request) if request.verb in ("amce_diffs", "mm_diffs") else request
+
+
+def cells_of(request: Request, data: pd.DataFrame) -> Cells:
+    """Attribute cells, and groups if there are any, of the rows of a request."""
+    cells = unchecked_cells(request, data)
+    check_cells(request, cells)
+    return cells
+
+
+def unchecked_cells(request: Request, data: pd.DataFrame) -> Cells:
+    """Cells of rows, whatever can be estimated from them."""
+    formula = request.formula
     if request.by:
         data = data.assign(**{name: as_category(data, name) for name in request.by})
     columns = dict.fromkeys([*formula.features, *request.by])
-    cells = build_cells(
+    return build_cells(
         data,
         formula.outcome,
         list(columns),
@@ -160,12 +169,18 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         strata=request.strata,
         reference=request.reference,
     )
-    _check_variation(cells, formula.features)
-    if request.family == "quasibinomial" and not ((cells.outcome >= 0) & (cells.outcome <= 1)).all():
+
+
+def check_cells(request: Request, cells: Cells) -> None:
+    """Refuse cells from which nothing can be estimated, and warn of rows in no group."""
+    missing = {name: cells.number(cells.code(name)[cells.cell] < 0) for name in request.by}
+    warn_of_missing_groups(missing, cells.n_rows)
+    _check_variation(cells, request.formula.features)
+    if request.family == "quasibinomial" and not (cells.span[0] >= 0 and cells.span[1] <= 1):
         raise InputError(
-            f"Outcome {formula.outcome!r} leaves the range 0 to 1; use family='gaussian' or rescale it."
+            f"Outcome {request.formula.outcome!r} leaves the range 0 to 1; use family='gaussian' or rescale "
+            "it."
         )
-    return cells
 
 
 def _check_variation(cells: Cells, features: Sequence[str]) -> None:

@@ -31,12 +31,13 @@ from ..numerics.types import Codes, Floats
 from ..results import Result
 from .engines import assemble, native, solve
 from .engines.completions import solve_completed
+from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import estimable, infer
-from .estimands import PLANS
+from .estimands import plan_of
 from .estimates import Estimates, Fitted
 from .plan import Plan
 from .request import MEANS, Request, make_request, with_null
-from .run import Data, frame_of, warn_of_few_clusters
+from .run import Data, frame_of
 
 _NO_WEIGHT = 1e-12  # relative to the largest: cells that an estimate does not rest on, up to rounding
 BOUNDED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference")
@@ -138,7 +139,7 @@ def bounds(
     if request.verb in MEANS and request.h0 is None:
         request = _with_null(request, frame, asked, forced)
     filled = frame.assign(**{request.formula.outcome: asked.outcome})
-    plan = PLANS[request.verb](request, filled)
+    plan = plan_of(request, filled)
     given = _given(plan, asked)
     df = given["df"].to_numpy() if "df" in given else None
     numbers = Numbers(given["estimate"].to_numpy(), given["std_error"].to_numpy(), df)

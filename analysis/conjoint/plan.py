@@ -7,7 +7,7 @@ the contrasts, so all engines share one definition of each estimand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,8 +68,8 @@ class Plan:
     def support(self) -> Support:
         """Least and largest value of what is reported: 0 and 1 for means of an outcome from 0 to 1."""
         means = self.request.family == "gaussian" and self.keys["statistic"].isin(["mm", "pmm"]).all()
-        outcome = self.cells.outcome
-        return SHARE if means and ((outcome >= 0) & (outcome <= 1)).all() else UNBOUNDED
+        least, largest = self.cells.span
+        return SHARE if means and least >= 0 and largest <= 1 else UNBOUNDED
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
@@ -184,6 +184,8 @@ def clusters_in(cells: Cells, clusters: Clusters, counted: np.ndarray, answered:
         rows &= cells.weight > 0
     if rows.all():
         return clusters.n
+    if cells.is_rows(clusters):
+        return cells.number(rows)
     present = np.zeros(clusters.n, dtype=bool)
     present[clusters.code[rows]] = True
     return int(present.sum())
@@ -199,13 +201,12 @@ def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np
     return found
 
 
-def warn_of_missing_groups(data: pd.DataFrame, by: Sequence[str]) -> None:
+def warn_of_missing_groups(missing: Mapping[str, int], n_rows: int) -> None:
     """State how many rows belong to no group, because a column of groups is missing there."""
-    for name in by:
-        missing = int(data[name].isna().sum())
-        if missing:
+    for name, count in missing.items():
+        if count:
             warn_caller(
-                f"Column {name!r} is missing in {missing:,} of {len(data):,} rows, which belong to no group "
+                f"Column {name!r} is missing in {count:,} of {n_rows:,} rows, which belong to no group "
                 "and are excluded.",
             )
 

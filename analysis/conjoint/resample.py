@@ -31,7 +31,7 @@ from .plan import Block, CountPlan, Plan
 from .request import Request, make_request, require_frame
 from .run import frame_of, plan_for
 from .verbs.cj import verb_of
-from .verbs.frequencies import freqs_plan, props_plan
+from .verbs.frequencies import counted_cells, freqs_plan, props_plan
 
 _SINGULAR = 1e-10
 
@@ -230,7 +230,11 @@ def bootstrap(
     check_draws(draws, seed, 2, "give at least 2, and 1000 or more for intervals")
     request = _request(estimator, formula, alpha, options)
     data = frame_of(request, require_frame(data))
-    plan = _COUNTED[request.verb](request, data) if request.verb in _COUNTED else plan_for(request, data)
+    plan = (
+        _COUNTED[request.verb](request, counted_cells(request, data))
+        if request.verb in _COUNTED
+        else plan_for(request, data)
+    )
     counting = isinstance(plan, CountPlan)
     if counting and method in ("bca", "studentized"):
         raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")

@@ -62,21 +62,38 @@ def forced_choices(
         return None
     for keys in choice_keys(data, clusters):
         code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
-        size, sums = np.bincount(code), np.bincount(code, values)
-        whole = (size == size.max()) & (np.bincount(code, answered) == size)
-        if size.max() < 2 or (answered.any() and not whole.any()):
-            continue
-        forced = np.abs(sums[whole] - 1) <= SUM_TOLERANCE
-        if forced.all() and (sums <= 1 + SUM_TOLERANCE).all():
-            return code, int(size.max())
-        if forced.mean() > 0.5:
-            warn_caller(
-                f"In {forced.sum():,} of {forced.size:,} choices exactly one profile is chosen, in the "
-                "others none or several. Marginal means are tested against 0; if one had to be chosen, give "
-                f"h0={1 / int(size.max()):g}, and leave outcomes of skipped choices missing.",
-            )
-            return None
+        size = np.bincount(code)
+        found = forced_size(
+            size, np.bincount(code, answered), np.bincount(code, values), np.ones(len(size), dtype=np.int64)
+        )
+        if found is not None:
+            return (code, found) if found else None
     return None
+
+
+def forced_size(size: np.ndarray, answered: np.ndarray, total: np.ndarray, n: np.ndarray) -> int | None:
+    """Profiles of each choice where all choices are forced.
+
+    Given are rows, answered rows and the sum of outcomes of choices that are alike, and the number of these,
+    each of shape (c,). 0 says that most choices are forced and others are not, with a warning; None that
+    rows do not belong to choices in this way.
+    """
+    k = int(size.max(initial=0))
+    whole = (size == k) & (answered == size)
+    if k < 2 or (answered.any() and not whole.any()):
+        return None
+    forced = np.abs(total[whole] - 1) <= SUM_TOLERANCE
+    if forced.all() and (total <= 1 + SUM_TOLERANCE).all():
+        return k
+    n_forced, n_whole = n[whole][forced].sum(), n[whole].sum()
+    if n_forced <= n_whole / 2:
+        return None
+    warn_caller(
+        f"In {n_forced:,} of {n_whole:,} choices exactly one profile is chosen, in the others none or "
+        "several. Marginal means are tested against 0; if one had to be chosen, give "
+        f"h0={1 / k:g}, and leave outcomes of skipped choices missing.",
+    )
+    return 0
 
 
 def choice_keys(data: pd.DataFrame, clusters: Sequence[str]) -> Iterator[list[str]]:
@@ -114,20 +131,24 @@ def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> p
     again = np.zeros(len(data), dtype=bool) if REPEAT in named else is_repeat(data)
     if not again.any():
         return data
-    if again.all():
+    warn_of_repeats(int(again.sum()), whole=bool(again.all()))
+    kept: pd.DataFrame = data[~again]
+    return kept
+
+
+def warn_of_repeats(count: int, *, whole: bool) -> None:
+    """State how many rows of repeated pairs are excluded; refuse if they are the ``whole`` table."""
+    if whole:
         raise InputError(
             "All rows are marked as repeats (column 'repeat'), which are excluded from effects; add the rows "
             "of the pairs that they repeat."
         )
-    count = int(again.sum())
     warn_caller(
         f"{'One row' if count == 1 else f'{count:,} rows'} of repeated pairs (column 'repeat') excluded: "
         "repeated answers are not independent of the earlier ones. Give include_repeats(data) to include "
         "them in the clusters of the earlier pairs, or data[~data['repeat']] to silence this warning.",
         RepeatsExcluded,
     )
-    kept: pd.DataFrame = data[~again]
-    return kept
 
 
 _DENSE_CODES = 1 << 22
@@ -149,16 +170,32 @@ class Cells:
     clusterings: dict[str, Clusters]
     # stratum of each row; every cluster lies in one, and every stratum has two clusters or more
     strata: Clusters | None = None
+    # (n,): how many rows of data each row stands for, with their sum of weights; None where it is one
+    counts: np.ndarray | None = None
+    limits: tuple[float, float] | None = None  # of outcomes, where those of cells are means
 
     @property
     def n_rows(self) -> int:
-        """Rows of data, n."""
-        return len(self.cell)
+        """Rows of data, n, or more where rows stand for several."""
+        return len(self.cell) if self.counts is None else int(self.counts.sum())
+
+    def number(self, rows: np.ndarray) -> int:
+        """Rows of data among some rows, given as flags of shape (n,)."""
+        return int(rows.sum() if self.counts is None else self.counts[rows].sum())
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """Least and largest outcome; rows without one count as 0."""
+        return self.limits or (float(self.outcome.min()), float(self.outcome.max()))
 
     @cached_property
     def clusters(self) -> Clusters:
         """Clusters of the first cluster column; without one, every row is a cluster."""
-        return next(iter(self.clusterings.values()), Clusters.of_rows(self.n_rows))
+        return next(iter(self.clusterings.values()), Clusters(np.arange(len(self.cell)), self.n_rows))
+
+    def is_rows(self, clusters: Clusters) -> bool:
+        """Whether every row of data is a cluster of its own."""
+        return not self.clusterings or (self.counts is None and clusters.is_rows)
 
     @property
     def n_cells(self) -> int:

@@ -77,6 +77,26 @@ def column_names(path: Path) -> list[str]:
         raise _damaged(path, error) from None
 
 
+def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
+    """Levels of a file's categories: those that ``write_parquet`` noted, else those of its first rows."""
+    _check_footer(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, noted = file.schema_arrow, (file.schema_arrow.metadata or {}).get(LEVELS_KEY, b"{}")
+            entries: dict[str, Any] = parse_json(noted.decode())
+            found = {
+                name: pd.CategoricalDtype(entry["levels"], ordered=entry["ordered"])
+                for name, entry in entries.items()
+            }
+            texts = [one.name for one in schema if pa.types.is_dictionary(one.type) and one.name not in found]
+            if texts and file.num_row_groups:
+                frame = file.read_row_group(0, columns=texts).to_pandas()
+                found |= {name: frame[name].dtype for name in texts}
+            return found
+    except DAMAGE as error:
+        raise _damaged(path, error) from None
+
+
 def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
     """Of these columns, those that the file contains as texts, without levels."""
     schema = pq.read_schema(path)

@@ -15,15 +15,17 @@ from conjury.inference.tables.frames import any_frame
 from ...correction.sources import PPI, check_correct
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
+from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
+from ..estimands import plan_of
 from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
-from ..prediction_powered import estimate_prediction_powered, make_plan_of, taken_from
+from ..prediction_powered import estimate_prediction_powered, taken_from
 from ..prediction_powered.covariate import COVARIATE
 from ..prediction_powered.estimate import DSL
 from ..prediction_powered.tasks import SOURCES
 from ..request import Request, make_request
-from ..run import Data, frame_of, warn_of_few_clusters
+from ..run import Data, frame_of
 from ..verbs.cj import cj
 
 Kind = Literal["acie", "amie"]
@@ -101,7 +103,7 @@ def interaction(
     request = make_request("amce", crossed, id=id, **options)
 
     def make_plan(asked: Request, rows: pd.DataFrame) -> Plan:
-        plan = make_plan_of(asked, rows)
+        plan = plan_of(asked, rows)
         return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
 
     found: Estimates

@@ -14,11 +14,12 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
+from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Plan
 from ..request import Request, make_request, require_frame, with_null
-from ..run import plan_for, warn_of_few_clusters
+from ..run import plan_for
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
 _FEW = 0.1

@@ -90,7 +90,7 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         data = data.assign(**{name: column.cat.set_categories([first, *rest])})
     for name in request.by:
         require_column(data, name)
-    warn_of_missing_groups(data, request.by)
+    warn_of_missing_groups({name: int(data[name].isna().sum()) for name in request.by}, len(data))
     if verb == "cj_anova":
         data = data[data[request.by[0]].notna()]
     frame = run(verb, data, str(request.formula), **options)

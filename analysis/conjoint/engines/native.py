@@ -27,7 +27,7 @@ from ..estimates import Solution
 from ..plan import Block, Plan
 
 Df = Callable[[np.ndarray], np.ndarray]
-_MOST_CLUSTERS = 1_000
+MOST_NESTED = 1_000  # clusters of a crossing column that are decomposed for its degrees of freedom
 
 
 def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
@@ -104,19 +104,29 @@ def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
         total += sign * sandwich(bread, _meat(plan, fits, clusters), scale)
     if len(clusterings) == 1:
         return total
-    repaired, was_negative = positive_semidefinite(total)
+    return repaired(total, plan.request.id)
+
+
+def repaired(vcov: np.ndarray, columns: str | None) -> np.ndarray:
+    """Set negative eigenvalues of a covariance by crossed columns to zero, with a warning."""
+    positive, was_negative = positive_semidefinite(vcov)
     if was_negative:
         warn_caller(
-            f"The covariance by {plan.request.id} is not positive semi-definite; negative eigenvalues were "
+            f"The covariance by {columns} is not positive semi-definite; negative eigenvalues were "
             "set to zero. Compare it with errors by each column alone, and with the pigeonhole bootstrap.",
         )
-    return repaired
+    return positive
 
 
 def _scale(plan: Plan, fits: list[Regression], kind: str, clusters: Clusters) -> np.ndarray:
+    return scale_of(plan, fits, kind, plan.cluster_counts(clusters, answered=kind != "survey"))
+
+
+def scale_of(plan: Plan, fits: list[Regression], kind: str, counts: np.ndarray) -> np.ndarray:
+    """Root of the small-sample factor of each coefficient, from the clusters of its block, both (K,)."""
     if kind == "CR0":
-        return np.ones(len(plan.contrasts.T))
-    scale = small_sample_scale(plan.cluster_counts(clusters, answered=kind != "survey"))
+        return np.ones(len(counts))
+    scale = small_sample_scale(counts)
     if kind == "CR1S":
         rows, ranks = _rows_and_ranks(plan, fits)
         scale = scale * np.sqrt((rows - 1) / (rows - ranks))
@@ -125,8 +135,8 @@ def _scale(plan: Plan, fits: list[Regression], kind: str, clusters: Clusters) ->
 
 def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
     """Meat of all K coefficients; blocks that share no cell go through the data together."""
-    designs, fitted, place = _joint_regressions(plan, fits)
-    if clusters.is_rows:
+    designs, fitted, place = joint_regressions(plan, fits)
+    if plan.cells.is_rows(clusters):
         found = row_meat(plan.cells.cell, [_residuals(plan, means) for means in fitted], designs)
     else:
         found = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
@@ -147,7 +157,7 @@ def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np
     return np.asarray(within)
 
 
-def _joint_regressions(
+def joint_regressions(
     plan: Plan, fits: list[Regression]
 ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
     """Designs (C, k_r) and fitted means (C,) of joint regressions, and where each coefficient is in them."""
@@ -161,15 +171,19 @@ def _joint_regressions(
 
 
 def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
-    """Weight times residual of each row, shape (n,), from fitted means of cells (C,)."""
+    """Weight times residual of each row, shape (n,), from fitted means of cells (C,).
+
+    Where a row stands for several, which are alike, the squares of these are the sum of their squares.
+    """
     cells = plan.cells
-    return np.asarray(cells.weight * (cells.outcome - means[cells.cell]))
+    weight = cells.weight if cells.counts is None else cells.weight / np.sqrt(cells.counts)
+    return np.asarray(weight * (cells.outcome - means[cells.cell]))
 
 
 def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.ndarray, Df]:
     """HC0 to HC3; a row with weight w has leverage w x' M x."""
     cells = plan.cells
-    designs, fitted, place = _joint_regressions(plan, fits)
+    designs, fitted, place = joint_regressions(plan, fits)
     residuals = [_residuals(plan, means) for means in fitted]
     if kind in ("HC2", "HC3"):
         power = 0.5 if kind == "HC2" else 1.0
@@ -177,7 +191,8 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
         for block, fit in zip(plan.blocks, fits, strict=True):
             number = sorted({b.joint for b in plan.blocks}).index(block.joint)
             lever[number] += np.einsum("ci,ij,cj->c", block.design, fit.bread, block.design)
-        left = [1.0 - cells.weight * own[cells.cell] for own in lever]
+        of_one = cells.weight if cells.counts is None else cells.weight / cells.counts
+        left = [1.0 - of_one * own[cells.cell] for own in lever]
         with np.errstate(divide="ignore", invalid="ignore"):
             residuals = [
                 np.where(one > 1e-10, own / np.clip(one, 1e-10, None) ** power, 0.0)
@@ -198,7 +213,9 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
 
 def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
     """Rows in use, and independent columns, of each coefficient's block, both of shape (K,)."""
-    counts = np.bincount(plan.cells.cell[plan.cells.weight > 0], minlength=plan.cells.n_cells)
+    cells, answered = plan.cells, plan.cells.weight > 0
+    each = None if cells.counts is None else cells.counts[answered]
+    counts = np.bincount(cells.cell[answered], each, cells.n_cells)
     rows = plan.by_coefficient(counts[fit.used].sum() for fit in fits)
     ranks = plan.by_coefficient(fit.bread.shape[1] - fit.null.shape[1] for fit in fits)
     return rows, ranks
@@ -220,13 +237,20 @@ def _least_df(plan: Plan, fits: list[Regression]) -> Df:
         found = [np.where(touched, count - 1, np.inf).min(axis=1) for count in counts]
         if nested:
             found += [
-                _BiasReduced(plan, fits, clusters).df(contrasts)
+                satterthwaite(plan, fits, clusters, contrasts)
                 for clusters in clusterings
-                if clusters.n <= _MOST_CLUSTERS
+                if clusters.n <= MOST_NESTED
             ]
         return np.asarray(np.fmin.reduce(found))
 
     return df
+
+
+def satterthwaite(
+    plan: Plan, fits: list[Regression], clusters: Clusters, contrasts: np.ndarray
+) -> np.ndarray:
+    """Satterthwaite's degrees of freedom of contrasts (m, K) by one clustering, shape (m,)."""
+    return _BiasReduced(plan, fits, clusters).df(contrasts)
 
 
 class _BiasReduced:

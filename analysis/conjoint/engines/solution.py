@@ -235,7 +235,7 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
     inside = np.ones(cells.n_cells, dtype=bool)
     if isinstance(plan, Plan):
         inside = np.logical_or.reduce([block.inside for block in plan.blocks])
-    used = int((inside[cells.cell] & (cells.weight > 0)).sum())
+    used = cells.number(inside[cells.cell] & (cells.weight > 0))
     return provenance_of(request, cells.n_rows, used, {n: c.n for n, c in cells.clusterings.items()})
 
 
@@ -271,7 +271,7 @@ def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> No
 
 def _varies(plan: Plan, vcov: np.ndarray) -> np.ndarray:
     """Flag the contrasts, shape (m,), that have a sampling error in every block that they touch."""
-    smallest = (_NO_ERROR * np.abs(plan.cells.outcome).max()) ** 2
+    smallest = (_NO_ERROR * np.abs(plan.cells.span).max()) ** 2
     flags = np.ones(len(plan.contrasts), dtype=bool)
     for columns in plan.slices:
         part = np.nan_to_num(plan.contrasts[:, columns])

@@ -2,7 +2,7 @@
 
 from ...correction.sources import PPI
 from .estimate import PredictionPowered, estimate_as, estimate_prediction_powered, taken_from
-from .tasks import Correct, ModelSources, make_plan_of
+from .tasks import Correct, ModelSources
 
 __all__ = [
     "PPI",
@@ -11,6 +11,5 @@ __all__ = [
     "PredictionPowered",
     "estimate_as",
     "estimate_prediction_powered",
-    "make_plan_of",
     "taken_from",
 ]

@@ -32,6 +32,7 @@ from ...numerics.sandwich import variances
 from ...results import stack
 from ..engines.native import covariance, fits_of, influence, raw_influence, solve
 from ..engines.solution import assemble
+from ..estimands import plan_of
 from ..estimates import Estimates, Solution
 from ..plan import Plan
 from ..reliability.correction import estimate_corrected, pieces_of, undone, whole_table
@@ -64,7 +65,6 @@ from .tasks import (
     Tasks,
     coefficients_of,
     determined,
-    make_plan_of,
     named,
     needed,
     plans_of,
@@ -125,7 +125,7 @@ def estimate_prediction_powered(
     data: Data,
     correct: Correct,
     sources: ModelSources,
-    make_plan: MakePlan = make_plan_of,
+    make_plan: MakePlan = plan_of,
 ) -> PredictionPowered:
     """Estimate what a request asks for among people, helped by models' answers to these and other tasks."""
     correct = BOTH if isinstance(correct, list | tuple) and sorted(correct) == BOTH else correct

@@ -17,7 +17,6 @@ from ...frames.cells import Cells, needed_columns
 from ...frames.variables import factor_codes, listed
 from ...numerics.linear import Regression
 from ...numerics.panel import Clusters
-from ..estimands import PLANS
 from ..plan import Plan
 from ..reliability.estimate import Reliability
 from ..reliability.repeats import first_answers
@@ -30,11 +29,6 @@ REMEDIES = (("them", "panel"), ("more tasks", "all"))
 MOST_REDUCED = 200
 Correct = float | str | Reliability | Sequence[str]
 MakePlan = Callable[[Request, pd.DataFrame], Plan]
-
-
-def make_plan_of(request: Request, rows: pd.DataFrame) -> Plan:
-    """Build the plan of a request's verb."""
-    return PLANS[request.verb](request, rows)
 
 
 class ModelSources(Judged, total=False):

@@ -16,11 +16,11 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.cells import build_cells
 from ...frames.variables import Formula
 from ..comparisons.contrast import contrast
+from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Plan, key_frame, level_rows, make_block
 from ..request import Request, Vcov, is_independent, make_request
-from ..run import warn_of_few_clusters
 from .tasks import (
     TASK,
     Comparison,

@@ -17,9 +17,9 @@ from ...frames.cells import without_repeats
 from ...frames.variables import Formula
 from ...numerics.intervals import check_alpha
 from ...results import Result
+from ..engines.few_clusters import FewClusters
 from ..estimates import Estimates
 from ..resample import bootstrap
-from ..run import FewClusters
 from ..verbs.amce import amce
 from .mixed import mixed
 from .wild import wild

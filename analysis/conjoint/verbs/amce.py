@@ -41,8 +41,10 @@ def amce(
 
     Parameters
     ----------
-    data : DataFrame or path
-        One row per profile; of a Parquet file only the columns that are needed are read. Rows of
+    data : DataFrame, path or Ibis table
+        One row per profile; of a Parquet file only the columns that are needed are read. A table of Ibis,
+        and a folder, glob or address of Parquet files, stay where they are, and queries are sent there; the
+        numbers are the same. Rows of
         repeated pairs (column ``repeat``) are excluded with a warning, see `include_repeats`, unless
         the call names that column.
     formula : str

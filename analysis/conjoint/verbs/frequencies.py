@@ -14,19 +14,20 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import Cells, build_cells
+from ...frames.stored import is_stored, open_stored
 from ...frames.variables import Formula, as_category
 from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
 from ..request import Request, make_request
-from ..run import frame_of
+from ..run import Data, frame_of
 
 _MOST_COMBINATIONS = 20_000
 
 
 @any_frame
 def cj_freqs(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     id: str | None = None,
     *,
@@ -37,8 +38,8 @@ def cj_freqs(
 
     Parameters
     ----------
-    data : DataFrame
-        One row per profile.
+    data : DataFrame, path or Ibis table
+        As in `amce`.
     formula : str
         ``~ a + b``; an outcome is ignored.
     id : str, optional
@@ -62,12 +63,12 @@ def cj_freqs(
     request = make_request("cj_freqs", formula, id=id, by=by, **options)
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    return _counts(freqs_plan(request, frame_of(request, data)))
+    return _counts(freqs_plan(request, _cells(request, data)))
 
 
 @any_frame
 def cj_props(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     id: str | None = None,
     *,
@@ -102,12 +103,12 @@ def cj_props(
         raise InputError(f"margin is {margin!r}; give the number of a feature, 1 to {len(features)}.")
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    return _counts(props_plan(request, frame_of(request, data)))
+    return _counts(props_plan(request, _cells(request, data)))
 
 
 @any_frame
 def cj_table(
-    data: pd.DataFrame, formula: str | Formula, *, include_reference: bool = False, **options: Any
+    data: Data, formula: str | Formula, *, include_reference: bool = False, **options: Any
 ) -> Estimates:
     """List the features and levels of a design.
 
@@ -130,17 +131,17 @@ def cj_table(
     ['kind', 'rude']
     """
     request = make_request("cj_table", formula, **options)
-    plan = freqs_plan(request, frame_of(request, data))
+    plan = freqs_plan(request, _cells(request, data))
     frame = plan.keys[["feature", "level"]].copy()
     if include_reference:
         frame["reference"] = [level == 0 for _, level in level_rows(request, plan.cells)]
     return Estimates(frame, None, provenance(plan))
 
 
-def freqs_plan(request: Request, data: pd.DataFrame) -> CountPlan:
+def freqs_plan(request: Request, cells: Cells) -> CountPlan:
     """Count each level, in each group if there are any."""
-    cells = _counted(request, data)
-    warn_of_missing_groups(data, request.by)
+    missing = {name: cells.number(cells.code(name)[cells.cell] < 0) for name in request.by}
+    warn_of_missing_groups(missing, cells.n_rows)
     everywhere = np.ones(cells.n_cells, dtype=bool)
     groups = groups_of(cells, request.by) if request.by else [((), everywhere)]
     rows = list(level_rows(request, cells))
@@ -154,10 +155,9 @@ def freqs_plan(request: Request, data: pd.DataFrame) -> CountPlan:
     return CountPlan(cells, np.array(parts, dtype=float), None, pd.concat(keys, ignore_index=True), request)
 
 
-def props_plan(request: Request, data: pd.DataFrame) -> CountPlan:
+def props_plan(request: Request, cells: Cells) -> CountPlan:
     """Count each combination of levels, as a share of all or of one feature's level."""
     features = request.formula.features
-    cells = _counted(request, data)
     n_rows = math.prod(len(levels) for levels in cells.levels.values())
     if n_rows > _MOST_COMBINATIONS:
         raise InputError(f"The features have {n_rows:,} combinations of levels; name fewer in one table.")
@@ -181,14 +181,23 @@ def _counts(plan: CountPlan) -> Estimates:
     return Estimates(plan.keys.assign(**values), None, provenance(plan))
 
 
-def _counted(request: Request, data: pd.DataFrame) -> Cells:
+def _cells(request: Request, data: Data) -> Cells:
+    if is_stored(data):
+        from ..engines.queries import count_stored
+
+        return count_stored(request, open_stored(data))
+    return counted_cells(request, frame_of(request, data))
+
+
+def counted_cells(request: Request, data: pd.DataFrame) -> Cells:
+    """Cells of the rows of a request that counts."""
     present = [name for name in request.by if name in data.columns]
     data = data.assign(**{name: as_category(data, name) for name in present})
     columns = dict.fromkeys([*request.formula.features, *request.by])
     return build_cells(data, None, list(columns), weights=request.weights)
 
 
-def _with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
+def _with_cregg(request: Request, data: Data) -> Estimates:
     from ..engines.cregg import estimate_with_cregg
 
     return estimate_with_cregg(request, frame_of(request, data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -18,15 +18,15 @@ from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.panel import Clusters, crossed
 from ..comparisons.multiplicity import adjust
+from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import SOLVERS, assemble, solve
-from ..estimands import amce_diffs_plan, mm_diffs_plan
+from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
 from ..estimates import Estimates
 from ..plan import Plan
-from ..request import Request, Vcov, is_independent, make_request, require_frame
-from ..run import warn_of_few_clusters
+from ..request import Vcov, is_independent, make_request, require_frame
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
-_PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {
+_PLANS: dict[str, MakePlan] = {
     "amce": partial(amce_diffs_plan, own_clusters=True),
     "mm": mm_diffs_plan,
 }
@@ -133,7 +133,7 @@ def people_diffs(
         alpha=alpha,
         engine=engine,
     )
-    plan = _PLANS[estimate](request, pd.concat([grouped, clusters], axis=1))
+    plan = plan_of(request, pd.concat([grouped, clusters], axis=1), _PLANS[estimate])
     warn_of_few_clusters(plan)
     found = assemble(plan, solve(plan, engine))
     made = adjust(_with_both(found, plan), "holm")

@@ -26,7 +26,7 @@ from conjury.analysis.raters import (
 
 Z = 1.959964
 ALIKE_NOTE = "1 row has no interval: every bootstrap draw gives the same value."
-pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
 
 
 def sixty_pairs(chosen: int = 1) -> pd.DataFrame:

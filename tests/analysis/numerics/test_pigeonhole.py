@@ -14,7 +14,7 @@ from conjury.analysis.numerics.panel import Clusters
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + author"
-pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
 
 
 def shown(seed: int, rows: int = 1500, texts: int = 40, users: int = 40, noise: float = 0.3) -> pd.DataFrame:

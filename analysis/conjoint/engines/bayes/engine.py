@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 from ....numerics.types import Floats
 from ....raters.models.checks import RHAT, convergence, sampler_state
 from ....results import row_labels
-from ...estimands import PLANS
+from ...estimands import plan_of
 from ...estimates import Estimates
 from ...plan import Plan, level_profiles, level_rows
 from ...request import Request
@@ -109,7 +109,7 @@ def fit(
 ) -> Sampled:
     """Sample the posterior of the choice model of a request."""
     sampling = sampling or Sampling()
-    plan = PLANS["amce"](replace(request, verb="amce", clusters=()), data)
+    plan = plan_of(replace(request, verb="amce", clusters=()), data)
     (block,), cells = plan.blocks, plan.cells
     rows = find_pairs(data, request.formula.outcome, block.inside[cells.cell], pair)
     code, names = rater_codes(data, rows, raters)
@@ -166,7 +166,7 @@ def _effects(found: Sampled) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.n
 
 
 def _means(found: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    plan = PLANS["mm"](replace(request, clusters=()), found.data)
+    plan = plan_of(replace(request, verb="mm", clusters=()), found.data)
     parts = _levels(found)
     tested = np.array([bool(own) for own in parts])
     warn(plan, ~tested, "estimate", "no answered pair shows it.")

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + author + reply"
 DATA = stimuli()
-pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
 
 
 def fitted(id="site", verb=amce, data: pd.DataFrame = DATA, **options):

@@ -1,0 +1,158 @@
+"""Tables that stay where they are: those of Ibis, and files that DuckDB reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError, require_installed
+from conjury.inference.tables.parquet import levels_of_file
+
+from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats
+from .variables import listed
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Column, Table
+
+NEEDED = (
+    "Tables that are not read into memory need the extra `database` ({missing} is missing): "
+    "pip install 'conjury[database]'."
+)
+DELTA, GLOB = "_delta_log", "*?["
+ROWS, WEIGHT, OUTCOME = "conjury_rows", "conjury_weight", "conjury_outcome"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table of an engine, and the levels that its files note, by column."""
+
+    table: Table
+    levels: Mapping[str, pd.CategoricalDtype]
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raise InputError unless the table has these columns."""
+        for name in names:
+            if name not in self.table.columns:
+                raise InputError(
+                    f"The data have no column {name!r}; the columns are {listed(list(self.table.columns))}."
+                )
+
+    def fetch(self, query: Table) -> pd.DataFrame:
+        """Read the rows of a query, with the noted levels."""
+        frame = fetched(query)
+        for name, levels in self.levels.items():
+            if name in frame and set(frame[name].dropna().unique()) <= set(levels.categories):
+                frame[name] = frame[name].astype(levels)
+        return frame
+
+
+def fetched(query: Table) -> pd.DataFrame:
+    """Read the rows of a query."""
+    frame: pd.DataFrame = query.to_pyarrow().to_pandas()
+    return frame
+
+
+def is_stored(data: Any) -> bool:
+    """Whether data are a table of Ibis, or files that are not one Parquet file of this machine."""
+    if isinstance(data, str | Path):
+        text = str(data)
+        return "://" in text or any(sign in text for sign in GLOB) or Path(data).is_dir()
+    return type(data).__module__.partition(".")[0] == "ibis"
+
+
+def open_stored(data: Any) -> Stored:
+    """Open a table of Ibis, or by DuckDB a folder, glob or address of Parquet files, or a Delta table."""
+    require_installed(("ibis", "duckdb"), NEEDED)
+    if not isinstance(data, str | Path):
+        return Stored(data, {})
+    import ibis
+
+    text, engine = str(data), ibis.duckdb.connect()
+    scheme, address, _ = text.partition("://")
+    if address:
+        import fsspec
+
+        engine.register_filesystem(fsspec.filesystem(scheme))
+    try:
+        if (Path(text) / DELTA).is_dir():
+            require_installed(("deltalake",), "{missing} is not installed; pip install deltalake.")
+            from deltalake import DeltaTable
+
+            engine.con.register("rows", DeltaTable(text).to_pyarrow_dataset())
+            return Stored(engine.table("rows"), {})
+        files = text if address or not Path(text).is_dir() else f"{text.rstrip('/')}/**/*.parquet"
+        table = engine.read_parquet(files, hive_partitioning=True, union_by_name=True)
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "ibis"):
+            raise
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"{text}: no Parquet files can be read there ({reason}); check the address."
+        ) from None
+    return Stored(table, {} if address else _levels(files))
+
+
+def _levels(files: str) -> dict[str, pd.CategoricalDtype]:
+    """Levels that the first of some files notes."""
+    base = Path(files.partition("*")[0]) if "*" in files else Path(files).parent
+    root = base if base.is_dir() else base.parent
+    first = min(root.rglob("*.parquet"), default=None)
+    return {} if first is None else levels_of_file(first)
+
+
+def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Stored:
+    """Exclude rows of repeated pairs as `without_repeats` does."""
+    table = stored.table
+    if REPEAT not in table.columns or REPEAT in named:
+        return stored
+    counts = fetched(table.group_by(REPEAT).agg(n=lambda t: t.count()))
+    again = is_repeat(counts)
+    if not again.any():
+        return stored
+    warn_of_repeats(int(counts["n"][again].sum()), whole=bool(again.all()))
+    values = counts[REPEAT][again].tolist()
+    return replace(stored, table=table.filter(~table[REPEAT].isin(values).fill_null(False)))
+
+
+def stored_chance(stored: Stored, outcome: str, clusters: Sequence[str]) -> float:
+    """Mean outcome if levels do not matter, as `chance_of` has it."""
+    table = stored.table
+    answered = table[outcome].notnull()
+    if "status" in table.columns:
+        answered &= (table["status"].cast("string") == "ok").fill_null(False)
+    value = answered.ifelse(number_of(table, outcome), 0.0)
+    table = table.mutate(conjury_answered=answered.cast("int64"), conjury_value=value)
+    for keys in choice_keys(pd.DataFrame(columns=list(table.columns)), clusters):
+        choices = table.group_by(keys).agg(
+            size=lambda t: t.count(),
+            answered=lambda t: t.conjury_answered.sum(),
+            total=lambda t: t.conjury_value.sum().round(9),
+            least=lambda t: t.conjury_value.min(),
+            largest=lambda t: t.conjury_value.max(),
+        )
+        alike = fetched(
+            choices.group_by(["size", "answered", "total"]).agg(
+                n=lambda t: t.count(), least=lambda t: t.least.min(), largest=lambda t: t.largest.max()
+            )
+        )
+        if alike["least"].min() < 0 or alike["largest"].max() > 1 or not alike["answered"].any():
+            return 0.0
+        found = forced_size(*(alike[name].to_numpy() for name in ("size", "answered", "total", "n")))
+        if found is not None:
+            return 1 / found if found else 0.0
+    return 0.0
+
+
+def number_of(table: Table, name: str) -> Column:
+    """A column as floating-point numbers; text is refused."""
+    column = table[name]
+    if not (column.type().is_numeric() or column.type().is_boolean()):
+        raise InputError(
+            f"Column {name!r} contains text where numbers are needed; convert it, with 1 for the chosen "
+            "profile and 0 for the other if it is a choice."
+        )
+    return column.cast("float64")

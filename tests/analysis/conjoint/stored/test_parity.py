@@ -1,0 +1,177 @@
+"""Tables that stay in their engine give the numbers of rows in memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import golden
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_stored import F, in_duckdb, made, same
+
+from conjury.analysis import conjoint
+from conjury.analysis.conjoint import (
+    FewClusters,
+    amce,
+    amce_by_reference,
+    amce_diffs,
+    cj,
+    cj_freqs,
+    cj_props,
+    mm,
+    mm_diffs,
+)
+from conjury.analysis.conjoint.engines import queries
+from conjury.analysis.conjoint.estimates import Estimates
+from conjury.inference.tables.parquet import write_parquet
+
+ibis = pytest.importorskip("ibis", reason="Ibis is not installed (the extra database)")
+
+WAYS = {"counts": queries.BY_COUNTS, "scores": queries.BY_SCORES}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "scores":
+        monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    return str(request.param)
+
+
+CALLS: dict[str, tuple[Callable[..., Estimates], str, dict[str, Any]]] = {
+    **{f"amce {kind}": (amce, F, {"id": "respondent", "vcov": kind}) for kind in queries.SUMMED},
+    "crossed": (amce, F, {"id": ["respondent", "text"]}),
+    "crossed CR1S": (amce, F, {"id": ["respondent", "text"], "vcov": "CR1S"}),
+    "weights": (amce, F, {"id": "respondent", "weights": "w"}),
+    "restricted": (amce, "y ~ a * b + c", {"id": "text", "reference": {"a": "z"}}),
+    "logistic": (amce, F, {"id": "respondent", "family": "quasibinomial"}),
+    "a score": (amce, "score ~ a + b + c", {"id": "respondent", "vcov": "CR1"}),
+    "each reference": (amce_by_reference, F, {"id": "respondent", "variable": "a"}),
+    "means": (mm, F, {"id": "respondent"}),
+    "differences of means": (mm_diffs, F, {"id": "respondent", "by": "g"}),
+    "differences": (amce_diffs, F, {"id": ["respondent"], "by": "g", "alpha": 0.1}),
+    "groups": (cj, F, {"id": "respondent", "by": ["g", "b"], "estimate": "mm"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Column 'g' is missing", "ignore:No estimate")
+@pytest.mark.parametrize("name", CALLS)
+def test_estimates_by_clusters_are_those_of_rows_in_memory(name: str, way: str) -> None:
+    verb, formula, options = CALLS[name]
+    data = made()
+    found = verb(in_duckdb(data), formula, **options)
+    assert found.settings["computed_from"] == WAYS[way]
+    same(found, verb(data, formula, **options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"vcov": "HC1"}, {"vcov": "HC2"}, {"vcov": "HC3"}, {"family": "quasibinomial"}],
+    ids=lambda options: str(*options.values()) or "survey",
+)
+@pytest.mark.parametrize("outcome", ["y", "score"])
+def test_estimates_of_independent_rows_are_those_of_rows_in_memory(
+    outcome: str, options: dict[str, Any], way: str
+) -> None:
+    if outcome == "score" and options.get("family"):
+        pytest.skip("a score is no share")
+    data, formula = made(), f"{outcome} ~ a + b + c"
+    found = amce(in_duckdb(data), formula, **options)
+    assert found.settings["computed_from"] == (queries.BY_COUNTS if way == "counts" else queries.BY_MOMENTS)
+    same(found, amce(data, formula, **options))
+
+
+@pytest.mark.parametrize("vcov", ["CR2", "CV3"])
+def test_errors_that_need_each_cluster_come_from_counts_and_are_refused_where_these_are_too_many(
+    vcov: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = made(600)
+    same(
+        amce(in_duckdb(data), F, id="text", vcov=vcov),  # type: ignore[arg-type]
+        amce(data, F, id="text", vcov=vcov),  # type: ignore[arg-type]
+    )
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    with pytest.raises(queries.InputError, match=rf"vcov='{vcov}' need all combinations .* vcov='CR1', or"):
+        amce(in_duckdb(data), F, id="text", vcov=vcov)  # type: ignore[arg-type]
+
+
+def test_strata_come_from_counts() -> None:
+    data = made().dropna(subset=["g"])
+    data["stratum"] = np.where(data["respondent"] % 2, "odd", "even")
+    options = {"id": "respondent", "strata": "stratum"}
+    same(amce(in_duckdb(data), F, **options), amce(data, F, **options))
+
+
+@pytest.mark.parametrize("verb", [cj_freqs, cj_props])
+@pytest.mark.parametrize("options", [{}, {"weights": "w"}], ids=["rows", "weights"])
+def test_counts_are_those_of_rows_in_memory(verb: Callable[..., Estimates], options: dict[str, Any]) -> None:
+    data = made()
+    same(verb(in_duckdb(data), "~ a + b", **options), verb(data, "~ a + b", **options))
+
+
+def test_means_of_forced_choices_are_tested_against_chance_and_repeats_are_excluded(way: str) -> None:
+    rng = np.random.default_rng(2)
+    first = rng.integers(0, 2, 400)
+    data = pd.DataFrame(
+        {
+            "pair_id": np.repeat(np.arange(400), 2),
+            "judge_id": np.repeat(["m1", "m2"], 400),
+            "chosen": np.stack([first, 1 - first], axis=1).ravel().astype(float),
+            "tone": rng.choice(["kind", "rude"], 800),
+            "repeat": np.arange(800) % 40 < 4,
+        }
+    )
+    with pytest.warns(UserWarning, match="80 rows of repeated pairs") as warned:
+        found = mm(in_duckdb(data), "chosen ~ tone", id="pair_id")
+    assert found.provenance.null == 0.5
+    with pytest.warns(UserWarning, match="80 rows") as expected:
+        same(found, mm(data, "chosen ~ tone", id="pair_id"))
+    assert str(warned[0].message) == str(expected[0].message)
+    odd = data.assign(chosen=data["chosen"].where(data["pair_id"] % 10 != 0, 1.0), repeat=False)
+    with pytest.warns(UserWarning, match="In 360 of 400 choices exactly one") as warned:
+        assert mm(in_duckdb(odd), "chosen ~ tone", id="pair_id").provenance.null == 0.0
+    assert mm(in_duckdb(made(300)), "y ~ a", id="text").provenance.null == 0.0
+
+
+def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
+    data = made(800)
+    data.loc[data["text"].isin(["t1", "t2", "t3"]), "a"] = "rare"
+    data = data[(data["a"] != "rare") | data["text"].isin(["t1", "t2", "t3"])]
+    with pytest.warns(FewClusters) as found:
+        amce(in_duckdb(data), F, id="text")
+    with pytest.warns(FewClusters) as expected:
+        amce(data, F, id="text")
+    assert [str(one.message) for one in found] == [str(one.message) for one in expected]
+
+
+CHEAP = ["taxes_amce_id_weights"]
+NAMES = [name for name in golden.NAMES if golden.CALLS[name][0] not in ("cj_tidy", "cj_table", "cj_anova")]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    "name", [name if name in CHEAP else pytest.param(name, marks=pytest.mark.database) for name in NAMES]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_folders_of_parquet_give_the_numbers_of_the_tables_that_cregg_made(
+    name: str, way: str, tmp_path: Path
+) -> None:
+    call = golden.golden_call(name)
+    verb = getattr(conjoint, call.verb)
+    options = {"h0": 0.0, **call.options} if call.verb == "mm" else call.options
+    half = len(call.data) // 2
+    for number, part in enumerate((call.data.iloc[:half], call.data.iloc[half:])):
+        with (tmp_path / f"part{number}.parquet").open("wb") as file:
+            write_parquet(part, file)
+    if way == "scores" and options.get("weights") and not options.get("id"):
+        pytest.skip("weights without clusters are refused")
+    same(verb(str(tmp_path), call.formula, **options), verb(call.data, call.formula, **options))
+
+
+def test_nothing_is_warned_of_that_memory_does_not_warn_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amce(in_duckdb(made().dropna()), F, id="respondent")

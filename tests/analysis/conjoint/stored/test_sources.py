@@ -1,0 +1,165 @@
+"""Where tables may lie, and what is refused of them in one sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_stored import F, in_duckdb, made, same
+
+from conjury.analysis.conjoint import amce, cj_anova, mm
+from conjury.analysis.conjoint.engines import queries
+from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.tables.parquet import write_parquet
+
+ibis = pytest.importorskip("ibis", reason="Ibis is not installed (the extra database)")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files under a partition each, with levels in an order of their own."""
+    data = made(400)
+    data["a"] = pd.Categorical(data["a"], categories=["z", "x", "never", "y"])
+    for name, part in data.groupby("g"):
+        place = tmp_path / "rows" / f"wave={name}"
+        place.mkdir(parents=True)
+        with (place / "rows.parquet").open("wb") as file:
+            write_parquet(part.drop(columns="g"), file)
+    return tmp_path / "rows"
+
+
+def in_memory(folder: Path) -> pd.DataFrame:
+    parts = {path.parent.name[5:]: pd.read_parquet(path) for path in sorted(folder.rglob("*.parquet"))}
+    return pd.concat([part.assign(wave=name) for name, part in parts.items()], ignore_index=True)
+
+
+@pytest.mark.filterwarnings("ignore:No estimate")
+def test_folders_globs_and_addresses_are_read_with_their_levels_and_partitions(folder: Path) -> None:
+    import fsspec
+
+    expected = amce(in_memory(folder), f"{F} + wave", id="respondent")
+    assert expected.frame["level"].iloc[0] == "z"
+    for data in (folder, str(folder), f"{folder}/*/*.parquet"):
+        same(amce(data, f"{F} + wave", id="respondent"), expected)
+    store = fsspec.filesystem("memory")
+    for path in folder.rglob("*.parquet"):
+        store.pipe(f"/bucket/{path.parent.name}.parquet", path.read_bytes())
+    found = amce("memory://bucket/*.parquet", F, id="respondent", reference={"a": "z"})
+    assert found.settings["n_rows"] == len(in_memory(folder))
+    assert found.frame["level"].tolist()[:3] == ["z", "x", "y"]
+
+
+def test_numbers_of_a_partition_are_no_levels_and_columns_that_are_missing_are_named(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"no column 'nosuch'; the columns are .*'wave'"):
+        amce(folder, "y ~ nosuch", id="respondent")
+    with pytest.raises(InputError, match="Feature 'respondent' is numeric"):
+        amce(folder, "y ~ respondent")
+
+
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "text": ({"y": "yes"}, {}, "Column 'y' contains text where numbers are needed"),
+    "infinite": ({"y": np.inf}, {}, "Column 'y' is infinite in some rows"),
+    "missing units": ({"text": None}, {"id": "text"}, "'text' identifies units but is empty in 3,000 rows"),
+    "one cluster": ({"text": "t"}, {"id": "text"}, "'text' contains a single cluster"),
+    "negative weights": ({"w": -1.0}, {"weights": "w"}, "Weights 'w' must be zero or more"),
+    "no weights": ({"w": 0.0}, {"weights": "w"}, "Weights 'w' must be zero or more, and not all zero"),
+    "missing weights": ({"w": np.nan}, {"weights": "w"}, "Weights 'w' are missing in 3,000 rows"),
+    "no answers": ({"y": np.nan}, {}, "The outcome is missing in every row"),
+    "one level": ({"a": "x"}, {}, "Feature 'a' has a single level in use ('x')"),
+    "all repeats": ({"repeat": True}, {}, "All rows are marked as repeats"),
+    "no chances": ({"y": 2.0}, {"family": "quasibinomial"}, "Outcome 'y' leaves the range 0 to 1"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("most", [5_000_000, 10])
+def test_what_cannot_be_estimated_is_refused_in_one_sentence(
+    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns, options, sentence = REFUSED[name]
+    monkeypatch.setattr(queries, "MOST_ROWS", most)
+    data = made().assign(**columns)
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        amce(in_duckdb(data), F, **options)
+    with pytest.raises(InputError, match="The data have no rows"):
+        amce(in_duckdb(made().iloc[:0]), F)
+
+
+def test_other_engines_and_tests_of_rows_need_memory() -> None:
+    table = in_duckdb(made(200))
+    with pytest.raises(InputError, match="Engine 'survey' needs rows in memory"):
+        amce(table, F, engine="survey")
+    with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
+        cj_anova(table, F, by="g")
+    with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
+        mm(table, "y ~ a", correct="ppi", id="text")
+
+
+def test_addresses_without_files_and_missing_libraries_are_refused_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"no Parquet files can be read .*; check the address\.$"):
+        amce(tmp_path, F)
+    monkeypatch.setattr("conjury.inference.errors.find_spec", lambda name: None)
+    with pytest.raises(MissingDependency, match=r"pip install 'conjury\[database\]'"):
+        amce(tmp_path, F)
+
+
+def test_too_many_coefficients_for_a_query_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(queries, "MOST_COEFFICIENTS", 4)
+    with pytest.raises(InputError, match="5 coefficients at once are too many for a query"):
+        amce(in_duckdb(made(300)), F, id="text")
+
+
+def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = made(500).dropna()
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(queries, "MOST_PRODUCTS", 4)
+    same(amce(in_duckdb(data), F, id="text"), amce(data, F, id="text"))
+
+
+@pytest.mark.database
+def test_a_delta_table_is_read(tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    data = made(400).dropna()
+    deltalake.write_deltalake(tmp_path / "table", data)
+    same(amce(tmp_path / "table", F, id="text"), amce(data, F, id="text"))
+
+
+@pytest.fixture(scope="module")
+def spark() -> Any:
+    sql = pytest.importorskip("pyspark.sql")
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
+    yield ibis.pyspark.connect(session)
+    session.stop()
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("most", [5_000_000, 10])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"id": "respondent"},
+        {"id": ["respondent", "text"], "vcov": "CR1"},
+        {"id": "respondent", "weights": "w"},
+        {"id": "text", "family": "quasibinomial"},
+        {"vcov": "HC1"},
+    ],
+    ids=str,
+)
+def test_spark_gives_the_numbers_of_rows_in_memory(
+    spark: Any, options: dict[str, Any], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if most == 10 and options.get("weights") and not options.get("id"):
+        pytest.skip("weights without clusters are refused")
+    data = made(800)
+    data.to_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setattr(queries, "MOST_ROWS", most)
+    found = amce(spark.read_parquet(str(tmp_path / "rows.parquet")), F, **options)
+    same(found, amce(data, F, **options))
