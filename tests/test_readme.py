@@ -46,7 +46,9 @@ def test_only_steps_that_need_a_key_a_gpu_a_server_or_an_extra_are_not_run() -> 
     not_run = [step.text for step in STEPS if NEEDS in step.text]
     assert not_run
     for text in not_run:
-        assert re.search(NEEDS + r"(OPENAI_API_KEY|a GPU|a server|a browser|the extra pdf)", text), text
+        assert re.search(
+            NEEDS + r"(OPENAI_API_KEY|ANTHROPIC_API_KEY|a GPU|a server|a browser|the extra pdf)", text
+        ), text
 
 
 def test_blocks_name_no_file_of_a_checkout() -> None:
