@@ -186,11 +186,15 @@ def _column_name(value: Any, option: str) -> str | None:
 MEANS = ("mm", "cj_mm")
 
 
+def with_chance(request: Request, chance: float) -> Request:
+    """The request with chance as its null value, on the scale of the estimates."""
+    if request.family != "gaussian" and chance:
+        chance = math.log(chance / (1 - chance))
+    return replace(request, h0=chance)
+
+
 def with_null(request: Request, data: pd.DataFrame) -> Request:
     """The request with its null value: the one that was given, else chance, on the scale of the estimates."""
     if request.h0 is not None or request.verb not in MEANS:
         return request
-    chance = chance_of(data, request.formula.outcome, request.clusters)
-    if request.family != "gaussian" and chance:
-        chance = math.log(chance / (1 - chance))
-    return replace(request, h0=chance)
+    return with_chance(request, chance_of(data, request.formula.outcome, request.clusters))

@@ -9,7 +9,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..frames.cells import REPEAT, needed_columns, without_repeats
-from ..frames.stored import is_stored, open_stored
+from ..frames.stored import NEEDS_MEMORY, is_stored, open_stored
 from .engines import assemble, solve
 from .engines.few_clusters import warn_of_few_clusters
 from .estimands import plan_of
@@ -26,7 +26,7 @@ def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFra
     texts = [*formula.features, *request.by, *request.clusters]
     named = [formula.outcome, *texts, request.weights, request.strata]
     if is_stored(data):
-        raise InputError("This needs rows in memory: give a data frame or the path of one Parquet file.")
+        raise InputError(NEEDS_MEMORY)
     if not isinstance(data, str | Path):
         return without_repeats(require_frame(data), named)
     from conjury.inference.tables.parquet import column_names, read_parquet

@@ -193,9 +193,16 @@ class Cells:
         """Clusters of the first cluster column; without one, every row is a cluster."""
         return next(iter(self.clusterings.values()), Clusters(np.arange(len(self.cell)), self.n_rows))
 
+    @property
+    def is_aggregated(self) -> bool:
+        """Whether neither rows nor clusters are at hand: both stay in the engine of their table."""
+        return self.counts is not None and not self.clusterings
+
     def is_rows(self, clusters: Clusters) -> bool:
         """Whether every row of data is a cluster of its own."""
-        return not self.clusterings or (self.counts is None and clusters.is_rows)
+        if self.counts is None:
+            return clusters.is_rows
+        return not self.clusterings and clusters is self.clusters
 
     @property
     def n_cells(self) -> int:

@@ -22,8 +22,9 @@ NEEDED = (
     "Tables that are not read into memory need the extra `database` ({missing} is missing): "
     "pip install 'conjury[database]'."
 )
+NEEDS_MEMORY = "This needs rows in memory: give a data frame or the path of one Parquet file."
 DELTA, GLOB = "_delta_log", "*?["
-ROWS, WEIGHT, OUTCOME = "conjury_rows", "conjury_weight", "conjury_outcome"
+BY_DUCKDB = ("s3", "s3a", "s3n", "gs", "gcs", "r2", "http", "https", "hf")  # by its extension httpfs
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,6 @@ class Stored:
                     f"The data have no column {name!r}; the columns are {listed(list(self.table.columns))}."
                 )
 
-    def fetch(self, query: Table) -> pd.DataFrame:
-        """Read the rows of a query, with the noted levels."""
-        frame = fetched(query)
-        for name, levels in self.levels.items():
-            if name in frame and set(frame[name].dropna().unique()) <= set(levels.categories):
-                frame[name] = frame[name].astype(levels)
-        return frame
-
 
 def fetched(query: Table) -> pd.DataFrame:
     """Read the rows of a query."""
@@ -60,7 +53,8 @@ def is_stored(data: Any) -> bool:
     """Whether data are a table of Ibis, or files that are not one Parquet file of this machine."""
     if isinstance(data, str | Path):
         text = str(data)
-        return "://" in text or any(sign in text for sign in GLOB) or Path(data).is_dir()
+        signs = "://" in text or any(sign in text for sign in GLOB) or Path(data).is_dir()
+        return signs and not Path(data).is_file()
     return type(data).__module__.partition(".")[0] == "ibis"
 
 
@@ -73,11 +67,11 @@ def open_stored(data: Any) -> Stored:
 
     text, engine = str(data), ibis.duckdb.connect()
     scheme, address, _ = text.partition("://")
-    if address:
-        import fsspec
-
-        engine.register_filesystem(fsspec.filesystem(scheme))
     try:
+        if address and scheme not in BY_DUCKDB:
+            import fsspec
+
+            engine.register_filesystem(fsspec.filesystem(scheme))
         if (Path(text) / DELTA).is_dir():
             require_installed(("deltalake",), "{missing} is not installed; pip install deltalake.")
             from deltalake import DeltaTable
@@ -87,21 +81,18 @@ def open_stored(data: Any) -> Stored:
         files = text if address or not Path(text).is_dir() else f"{text.rstrip('/')}/**/*.parquet"
         table = engine.read_parquet(files, hive_partitioning=True, union_by_name=True)
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "ibis"):
+        if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "ibis") and not isinstance(
+            error, ImportError | ValueError | OSError
+        ):
             raise
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(
             f"{text}: no Parquet files can be read there ({reason}); check the address."
         ) from None
-    return Stored(table, {} if address else _levels(files))
-
-
-def _levels(files: str) -> dict[str, pd.CategoricalDtype]:
-    """Levels that the first of some files notes."""
-    base = Path(files.partition("*")[0]) if "*" in files else Path(files).parent
-    root = base if base.is_dir() else base.parent
-    first = min(root.rglob("*.parquet"), default=None)
-    return {} if first is None else levels_of_file(first)
+    if address:
+        return Stored(table, {})
+    first = min(engine.con.execute("SELECT file FROM glob(?)", [files]).fetchall())[0]
+    return Stored(table, levels_of_file(Path(first)))
 
 
 def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Stored:
@@ -120,19 +111,20 @@ def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Store
 
 def stored_chance(stored: Stored, outcome: str, clusters: Sequence[str]) -> float:
     """Mean outcome if levels do not matter, as `chance_of` has it."""
-    table = stored.table
-    answered = table[outcome].notnull()
+    table, numbers = stored.table, number_of(stored.table, outcome)
+    answered = numbers.notnull()
     if "status" in table.columns:
         answered &= (table["status"].cast("string") == "ok").fill_null(False)
-    value = answered.ifelse(number_of(table, outcome), 0.0)
-    table = table.mutate(conjury_answered=answered.cast("int64"), conjury_value=value)
-    for keys in choice_keys(pd.DataFrame(columns=list(table.columns)), clusters):
-        choices = table.group_by(keys).agg(
+    value = answered.ifelse(numbers, 0.0)
+    for names in choice_keys(pd.DataFrame(columns=list(table.columns)), clusters):
+        keys = {f"k{number}": known(table[name]) for number, name in enumerate(names)}
+        rows = table.select(**keys, given=answered.cast("int64"), value=value)
+        choices = rows.group_by(list(keys)).agg(
             size=lambda t: t.count(),
-            answered=lambda t: t.conjury_answered.sum(),
-            total=lambda t: t.conjury_value.sum().round(9),
-            least=lambda t: t.conjury_value.min(),
-            largest=lambda t: t.conjury_value.max(),
+            answered=lambda t: t.given.sum(),
+            total=lambda t: t["value"].sum().round(9),
+            least=lambda t: t["value"].min(),
+            largest=lambda t: t["value"].max(),
         )
         alike = fetched(
             choices.group_by(["size", "answered", "total"]).agg(
@@ -155,4 +147,11 @@ def number_of(table: Table, name: str) -> Column:
             f"Column {name!r} contains text where numbers are needed; convert it, with 1 for the chosen "
             "profile and 0 for the other if it is a choice."
         )
-    return column.cast("float64")
+    return known(column.cast("float64"))
+
+
+def known(column: Column) -> Column:
+    """A column in which NaN, which engines tell apart from missing values, is missing."""
+    import ibis
+
+    return column.isnan().ifelse(ibis.null(), column) if column.type().is_floating() else column

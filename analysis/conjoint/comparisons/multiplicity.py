@@ -53,8 +53,10 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
     clusters = clusters_of(fit)
     few = clusters is not None and clusters < FEW_CLUSTERS
     plan = None if fitted is None else fitted.plan
-    crossed = plan is not None and (len(plan.request.clusters) > 1 or plan.request.strata is not None)
-    if plan is not None and few and not crossed and plan.request.family == "gaussian":
+    other = plan is not None and (
+        len(plan.request.clusters) > 1 or plan.request.strata is not None or plan.cells.is_aggregated
+    )
+    if plan is not None and few and not other and plan.request.family == "gaussian":
         value = fit.frame["estimate"].to_numpy(float)[tested] - fit.provenance.null
         found = draw_ratios(plan, plan.contrasts[tested], value, draws, seed)
         return Draws(found.statistic, found.ratios, "wild", found.observed)
@@ -62,7 +64,7 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
         statistic = -ndtri(fit.frame["p"].to_numpy(float, na_value=np.nan)[tested] / 2)
     elif few:
         _warn_of_few(fit)
-    if plan is not None and not crossed and not few:
+    if plan is not None and not other and not few:
         ratios = signed_scores(cluster_influence(plan, tested), draws, seed)
         return Draws(statistic, ratios, "scores")
     if fit.vcov is None or fit.vcov.isna().to_numpy().any():

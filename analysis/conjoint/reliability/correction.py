@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.stored import NEEDS_MEMORY, is_stored
 from ...results import Result, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..estimates import Estimates
@@ -107,6 +108,8 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
 
 def whole_table(data: Data) -> pd.DataFrame:
     """The table with all columns: repeats are known by columns that no formula names."""
+    if is_stored(data):
+        raise InputError(NEEDS_MEMORY)
     if isinstance(data, str | Path):
         from conjury.inference.tables.parquet import read_parquet
 

@@ -262,6 +262,8 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
 
 def _cluster_of(plan: Plan, cluster: str | None) -> str:
     names = list(plan.cells.clusterings)
+    if plan.cells.is_aggregated:
+        raise InputError("The wild bootstrap draws clusters, which need rows in memory; read the table.")
     if not names:
         raise InputError("The wild bootstrap draws clusters; fit with id='text' or another cluster column.")
     if cluster is None and len(names) > 1:

@@ -183,7 +183,7 @@ def _counts(plan: CountPlan) -> Estimates:
 
 def _cells(request: Request, data: Data) -> Cells:
     if is_stored(data):
-        from ..engines.queries import count_stored
+        from ..engines.stored_rows import count_stored
 
         return count_stored(request, open_stored(data))
     return counted_cells(request, frame_of(request, data))

@@ -392,3 +392,12 @@ def test_a_level_of_one_cluster_has_a_jackknife_error_and_crossed_clusters_are_r
         errors(id=CROSSED, vcov="CV3")
     with pytest.raises(InputError, match="CV3 needs clusters"):
         errors(vcov="CV3")
+
+
+def test_strata_without_clusters_take_each_row_as_one() -> None:
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"a": rng.choice(["x", "y"], 200), "s": np.repeat(["one", "two"], 100)})
+    data["y"] = (rng.random(200) < np.where(data["s"] == "one", 0.2, 0.8)).astype(float)
+    alone = amce(data, "y ~ a", strata="s").frame["std_error"].dropna()
+    numbered = amce(data.assign(row=range(200)), "y ~ a", strata="s", id="row").frame["std_error"].dropna()
+    assert np.allclose(alone, numbered, rtol=1e-12)

@@ -147,6 +147,62 @@ def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
     assert [str(one.message) for one in found] == [str(one.message) for one in expected]
 
 
+NAMES_OF_QUERIES = [
+    "m0",
+    "x0",
+    "X1",
+    "r0",
+    "f0",
+    "c0",
+    "answered",
+    "size",
+    "rows0",
+    "s0",
+    "total",
+]
+
+
+@pytest.mark.parametrize("name", NAMES_OF_QUERIES)
+def test_no_name_of_a_column_meets_those_of_queries(name: str, way: str) -> None:
+    data = made(500).rename(columns={"respondent": name})
+    same(amce(in_duckdb(data), F, id=name), amce(data, F, id=name))
+    attribute = made(500).rename(columns={"a": name})
+    formula = f"y ~ {name} + b"
+    same(amce(in_duckdb(attribute), formula, id="text"), amce(attribute, formula, id="text"))
+    same(cj_freqs(in_duckdb(attribute), f"~ {name}"), cj_freqs(attribute, f"~ {name}"))
+
+
+def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) -> None:
+    data = made(600)
+    data.to_parquet(tmp_path / "rows.parquet")
+    table = ibis.duckdb.connect().read_parquet(str(tmp_path / "rows.parquet"))
+    assert table.y.isnan().sum().to_pyarrow().as_py() or table.y.isnull().sum().to_pyarrow().as_py()
+    table = table.mutate(y=table.y.fill_null(float("nan")))
+    assert table.y.isnan().sum().to_pyarrow().as_py() > 10
+    same(amce(table, F, id="text"), amce(data, F, id="text"))
+
+
+def test_degrees_of_freedom_of_crossed_columns_need_no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = made(900)
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(queries, "MOST_NESTED_ROWS", 100)
+    with pytest.raises(queries.InputError, match="more than 100 combinations"):
+        amce(in_duckdb(data), F, id=["respondent", "text"], vcov="CR1")
+    monkeypatch.setattr(queries, "MOST_NESTED_ROWS", 5_000)
+    score = data.assign(y=data["score"])
+    options: dict[str, Any] = {"id": ["respondent", "text"], "vcov": "CR1"}
+    same(amce(in_duckdb(score), F, **options), amce(score, F, **options))
+
+
+def test_many_levels_have_a_key_that_does_not_overflow(way: str) -> None:
+    rng = np.random.default_rng(4)
+    names = [f"a{k}" for k in range(12)]
+    data = pd.DataFrame({name: rng.choice(list("pqrst"), 700) for name in names})
+    data = data.assign(y=rng.random(700), u=rng.integers(0, 90, 700))
+    formula = f"y ~ {' + '.join(names)}"
+    same(amce(in_duckdb(data), formula, id="u"), amce(data, formula, id="u"), 1e-9)
+
+
 CHEAP = ["taxes_amce_id_weights"]
 NAMES = [name for name in golden.NAMES if golden.CALLS[name][0] not in ("cj_tidy", "cj_table", "cj_anova")]
 

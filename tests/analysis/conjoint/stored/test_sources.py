@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from made_up_stored import F, in_duckdb, made, same
 
-from conjury.analysis.conjoint import amce, cj_anova, mm
-from conjury.analysis.conjoint.engines import queries
+from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
+from conjury.analysis.conjoint.engines import queries, stored_rows
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
 
@@ -65,8 +65,12 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "infinite": ({"y": np.inf}, {}, "Column 'y' is infinite in some rows"),
     "missing units": ({"text": None}, {"id": "text"}, "'text' identifies units but is empty in 3,000 rows"),
     "one cluster": ({"text": "t"}, {"id": "text"}, "'text' contains a single cluster"),
-    "negative weights": ({"w": -1.0}, {"weights": "w"}, "Weights 'w' must be zero or more"),
-    "no weights": ({"w": 0.0}, {"weights": "w"}, "Weights 'w' must be zero or more, and not all zero"),
+    "negative weights": ({"w": -1.0}, {"weights": "w"}, "Weights 'w' must be finite, zero or more"),
+    "no weights": (
+        {"w": 0.0},
+        {"weights": "w"},
+        "Weights 'w' must be finite, zero or more, and",
+    ),
     "missing weights": ({"w": np.nan}, {"weights": "w"}, "Weights 'w' are missing in 3,000 rows"),
     "no answers": ({"y": np.nan}, {}, "The outcome is missing in every row"),
     "one level": ({"a": "x"}, {}, "Feature 'a' has a single level in use ('x')"),
@@ -95,8 +99,11 @@ def test_other_engines_and_tests_of_rows_need_memory() -> None:
         amce(table, F, engine="survey")
     with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
         cj_anova(table, F, by="g")
-    with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
-        mm(table, "y ~ a", correct="ppi", id="text")
+    for correct in ("ppi", "reliability", 0.1):
+        with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
+            mm(table, "y ~ a", correct=correct, id="text")
+    with pytest.raises(InputError, match="strata without clusters need rows in memory"):
+        amce(table, F, strata="g")
 
 
 def test_addresses_without_files_and_missing_libraries_are_refused_in_one_sentence(
@@ -107,6 +114,51 @@ def test_addresses_without_files_and_missing_libraries_are_refused_in_one_senten
     monkeypatch.setattr("conjury.inference.errors.find_spec", lambda name: None)
     with pytest.raises(MissingDependency, match=r"pip install 'conjury\[database\]'"):
         amce(tmp_path, F)
+
+
+def test_tests_that_draw_clusters_refuse_or_draw_from_the_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = made(900).dropna()
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    fit = amce(in_duckdb(data), F, id="respondent")
+    with pytest.raises(InputError, match="draws clusters, which need rows in memory"):
+        wild(fit)
+    found = adjust(fit, "romano_wolf", seed=1).frame["p_adjusted"].dropna()
+    expected = adjust(amce(data, F, id="respondent"), "romano_wolf", seed=1).frame["p_adjusted"].dropna()
+    assert np.allclose(found, expected, atol=0.05)
+
+
+def test_names_that_queries_keep_are_refused() -> None:
+    data = made(100).rename(columns={"a": "conjury_rows"})
+    with pytest.raises(InputError, match="begins with 'conjury_', which is kept for queries; rename it"):
+        amce(in_duckdb(data), "y ~ conjury_rows + b", id="text")
+
+
+def test_a_table_that_is_drawn_anew_by_each_query_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    with pytest.raises(InputError, match=r"Two queries of one table gave .* rows; .*\.cache\(\)"):
+        amce(in_duckdb(made(2_000)).sample(0.3), F, id="text")
+
+
+def test_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(stored_rows, "MOST_CELLS", 5)
+    with pytest.raises(InputError, match="more than 5 combinations that occur; name fewer"):
+        amce(in_duckdb(made(300)), F, id="text")
+
+
+def test_a_file_whose_name_has_signs_of_a_glob_is_that_file(tmp_path: Path) -> None:
+    for name, n in (("data[1].parquet", 300), ("data1.parquet", 200)):
+        with (tmp_path / name).open("wb") as file:
+            write_parquet(made(n), file)
+    assert amce(str(tmp_path / "data[1].parquet"), F, id="text").settings["n_rows"] == 300
+    with (tmp_path / "aaa.parquet").open("wb") as file:
+        write_parquet(made(100).assign(a=pd.Categorical(["z", "y"] * 50, ["z", "y", "x"])), file)
+    assert amce(f"{tmp_path}/data1*.parquet", F, id="text").frame["level"].iloc[0] == "x"
+
+
+def test_addresses_of_unknown_kinds_are_refused() -> None:
+    with pytest.raises(InputError, match="foo://bucket: no Parquet files can be read"):
+        amce("foo://bucket", F)
 
 
 def test_too_many_coefficients_for_a_query_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

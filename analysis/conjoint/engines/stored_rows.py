@@ -1,0 +1,216 @@
+"""Rows of a table that stays in its engine, reduced to cells by queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...frames.cells import Cells, build_cells
+from ...frames.stored import Stored, fetched, known, number_of, stored_chance, without_stored_repeats
+from ...frames.variables import as_category
+from ..estimands import check_cells, prepared, unchecked_cells
+from ..request import MEANS, Request, with_chance
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
+MOST_CELLS = 2_000_000  # cells whose sums are taken into memory
+OURS = "conjury_"  # what our names of columns begin with that meet those of a request
+ROWS, WEIGHT, OUTCOME, ANSWERED = f"{OURS}rows", f"{OURS}weight", f"{OURS}outcome", f"{OURS}answered"
+TOTAL, SPREAD, LEAST, LARGEST = f"{OURS}total", f"{OURS}spread", f"{OURS}least", f"{OURS}largest"
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The columns of a request, under names of their own that meet no other name in a query."""
+
+    table: Table
+    names: Mapping[str, str]  # name in ``table`` of each column of attributes, groups and units
+    levels: Mapping[str, pd.CategoricalDtype]
+    n_rows: int = 0
+    n_clusters: Mapping[str, int] | None = None
+
+    def columns(self, names: Sequence[str]) -> list[str]:
+        """Names in ``table``."""
+        return [self.names[name] for name in names]
+
+    def fetch(self, query: Table, limit: int | None = None) -> pd.DataFrame:
+        """Read the rows of a query under the names of the request, with the levels that files note."""
+        frame = fetched(query if limit is None else query.limit(limit + 1))
+        if limit is not None and len(frame) > limit:
+            raise InputError(
+                f"The attributes have more than {limit:,} combinations that occur; name fewer in one formula."
+            )
+        frame = frame.rename(columns={ours: name for name, ours in self.names.items()})
+        for name, levels in self.levels.items():
+            if name in frame and set(frame[name].dropna().unique()) <= set(levels.categories):
+                frame[name] = frame[name].astype(levels)
+        return frame
+
+
+def open_rows(request: Request, stored: Stored) -> tuple[Request, StoredRows]:
+    """The request with its groups taken apart and its null value, and the rows that it is about."""
+    formula = request.formula
+    named = [formula.outcome, *formula.features, *request.by, *unit_columns(request)]
+    named += [request.weights] if request.weights is not None else []
+    stored.require(named)
+    stored = without_stored_repeats(stored, named)
+    request = prepared(request)
+    if request.verb in MEANS and request.h0 is None:
+        request = with_chance(request, stored_chance(stored, formula.outcome, request.clusters))
+    return request, _counted_units(request, _renamed(request, stored))
+
+
+def cell_columns(request: Request) -> list[str]:
+    """Attributes, and columns of groups."""
+    return list(dict.fromkeys([*request.formula.features, *request.by]))
+
+
+def unit_columns(request: Request) -> list[str]:
+    """Columns of clusters and of strata."""
+    return [*request.clusters, *([request.strata] if request.strata is not None else [])]
+
+
+def _renamed(request: Request, stored: Stored) -> StoredRows:
+    table = stored.table
+    names = dict.fromkeys([*cell_columns(request), *unit_columns(request)])
+    taken = next((name for name in names if name.startswith(OURS)), None)
+    if taken is not None:
+        raise InputError(f"Column {taken!r} begins with {OURS!r}, which is kept for queries; rename it.")
+    inner = {name: f"c{number}" for number, name in enumerate(names)}
+    numbers = {OUTCOME: request.formula.outcome, WEIGHT: request.weights}
+    columns = {ours: known(table[name]) for name, ours in inner.items()}
+    columns |= {ours: number_of(table, name) for ours, name in numbers.items() if name}
+    rows = table.select(**columns)
+    if not request.formula.outcome:
+        rows = rows.mutate(**{OUTCOME: 0.0})
+    return StoredRows(rows if request.weights else rows.mutate(**{WEIGHT: 1.0}), inner, stored.levels)
+
+
+def _counted_units(request: Request, rows: StoredRows) -> StoredRows:
+    """Count rows and clusters, and refuse units and weights that cannot be."""
+    table, clusters = rows.table, rows.columns(request.clusters)
+    wanted: dict[str, Any] = {"n_rows": table.count(), "infinite": table[OUTCOME].isinf().sum()}
+    wanted |= {"unweighted": table[WEIGHT].isnull().sum(), "endless": table[WEIGHT].isinf().sum()}
+    wanted |= {"least": table[WEIGHT].min(), "largest": table[WEIGHT].max()}
+    for name in clusters:
+        wanted |= {f"n_{name}": table[name].nunique(), f"missing_{name}": table[name].isnull().sum()}
+    counts = fetched(table.aggregate(**wanted)).fillna(0).iloc[0]
+    if not counts["n_rows"]:
+        raise InputError("The data have no rows; give a table with one row per profile.")
+    for name, ours in zip(request.clusters, clusters, strict=True):
+        if counts[f"missing_{ours}"]:
+            raise InputError(
+                f"Column {name!r} identifies units but is empty in {int(counts[f'missing_{ours}']):,} rows; "
+                "fill it or drop those rows."
+            )
+        if counts[f"n_{ours}"] < 2:
+            raise InputError(
+                f"Column {name!r} contains a single cluster; errors need at least two, so name another id."
+            )
+    if counts["infinite"]:
+        raise InputError(f"Column {request.formula.outcome!r} is infinite in some rows; give finite numbers.")
+    if counts["unweighted"]:
+        raise InputError(
+            f"Weights {request.weights!r} are missing in {int(counts['unweighted']):,} rows; fill them or "
+            "drop those rows."
+        )
+    if counts["least"] < 0 or counts["largest"] <= 0 or counts["endless"]:
+        raise InputError(f"Weights {request.weights!r} must be finite, zero or more, and not all zero.")
+    n_clusters = {name: int(counts[f"n_{one}"]) for name, one in zip(request.clusters, clusters, strict=True)}
+    return replace(rows, n_rows=int(counts["n_rows"]), n_clusters=n_clusters)
+
+
+def combinations_of(request: Request, rows: StoredRows) -> int:
+    """About how many combinations of cell, outcome, weight and units occur."""
+    table = rows.table
+    names = [*rows.columns([*cell_columns(request), *unit_columns(request)]), OUTCOME, WEIGHT]
+    texts = [table[name].cast("string").fill_null("") for name in dict.fromkeys(names)]
+    joined = reduce(lambda one, two: one + "\x1f" + two, texts)
+    return int(joined.approx_nunique().to_pyarrow().as_py())
+
+
+def counted_cells(request: Request, rows: StoredRows) -> Cells:
+    """Cells of rows that stand for all that agree in cell, outcome, weight and units."""
+    names = rows.columns(list(dict.fromkeys([*cell_columns(request), *unit_columns(request)])))
+    table = rows.table
+    frame = rows.fetch(table.group_by([*names, OUTCOME, WEIGHT]).agg(**{ROWS: table.count()}))
+    counts = frame[ROWS].to_numpy()
+    frame[WEIGHT] *= counts
+    return _checked(request, _cells(request, frame, counts))
+
+
+def cells_by_cluster(request: Request, rows: StoredRows, cluster: str, most: int) -> Cells:
+    """Cells of rows that stand for the answers of one cluster in one cell, their outcomes left out."""
+    names = rows.columns([*cell_columns(request), cluster])
+    answered = rows.table[OUTCOME].notnull() & (rows.table[WEIGHT] > 0)
+    table = rows.table.mutate(**{ANSWERED: answered})
+    frame = rows.fetch(table.group_by([*names, ANSWERED]).agg(**{ROWS: table.count()}), most)
+    counts = frame[ROWS].to_numpy()
+    frame[WEIGHT], frame[OUTCOME] = counts.astype(float), np.where(frame[ANSWERED], 0.0, np.nan)
+    return _cells(replace(request, clusters=(cluster,), strata=None), frame, counts)
+
+
+def summed_cells(request: Request, rows: StoredRows) -> Cells:
+    """Cells of few rows each: one has the unanswered rows, the others the answered ones.
+
+    Of rows with weights one stands for all, with their mean. Without weights two stand for half of them each,
+    a standard deviation below and above the mean, which leaves sums of squares as they are.
+    """
+    table = rows.table
+    answered = table[OUTCOME].notnull() & (table[WEIGHT] > 0)
+    table = table.mutate(**{ANSWERED: answered, TOTAL: table[WEIGHT] * table[OUTCOME]})
+    summed = table.group_by([*rows.columns(cell_columns(request)), ANSWERED]).agg(
+        **{
+            ROWS: table.count(),
+            WEIGHT: table[WEIGHT].sum(),
+            TOTAL: table[TOTAL].sum(),
+            SPREAD: table[OUTCOME].var(how="pop"),
+            LEAST: table[OUTCOME].min(),
+            LARGEST: table[OUTCOME].max(),
+        }
+    )
+    frame = rows.fetch(summed, MOST_CELLS)
+    limits = (float(frame[LEAST].min()), float(frame[LARGEST].max()))
+    with np.errstate(invalid="ignore"):
+        mean = frame[TOTAL].to_numpy(dtype=float) / frame[WEIGHT].to_numpy(dtype=float)
+    frame[OUTCOME] = np.where(frame[ANSWERED], np.nan_to_num(mean), np.nan)
+    if request.weights is None:
+        half = np.sqrt(frame.pop(SPREAD).fillna(0.0).clip(lower=0.0).to_numpy(dtype=float))
+        frame[[ROWS, WEIGHT]] = frame[[ROWS, WEIGHT]] / 2
+        frame = pd.concat([frame.assign(**{OUTCOME: frame[OUTCOME] + sign * half}) for sign in (-1, 1)])
+    counts = frame[ROWS].to_numpy(dtype=float)
+    cells = _cells(replace(request, clusters=(), strata=None), frame, counts)
+    return _checked(request, replace(cells, limits=limits))
+
+
+def _cells(request: Request, frame: pd.DataFrame, counts: np.ndarray) -> Cells:
+    formula = replace(request.formula, outcome=OUTCOME)
+    cells = unchecked_cells(replace(request, formula=formula, weights=WEIGHT), frame)
+    return replace(cells, counts=counts)
+
+
+def _checked(request: Request, cells: Cells) -> Cells:
+    check_cells(request, cells)
+    return cells
+
+
+def count_stored(request: Request, stored: Stored) -> Cells:
+    """Cells of a request that counts rows, or adds their weights."""
+    names = cell_columns(request)
+    stored.require([*names, *([request.weights] if request.weights is not None else [])])
+    stored = without_stored_repeats(stored, [*names, request.weights])
+    alone = replace(request, formula=replace(request.formula, outcome=""), clusters=())
+    rows = _counted_units(alone, _renamed(alone, stored))
+    table = rows.table.mutate(**{ANSWERED: rows.table[WEIGHT] > 0})
+    summed = table.group_by([*rows.columns(names), ANSWERED])
+    frame = rows.fetch(summed.agg(**{ROWS: table.count(), WEIGHT: table[WEIGHT].sum()}), MOST_CELLS)
+    frame = frame.assign(**{name: as_category(frame, name) for name in request.by})
+    return replace(build_cells(frame, None, names, weights=WEIGHT), counts=frame[ROWS].to_numpy())
