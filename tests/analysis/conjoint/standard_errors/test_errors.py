@@ -12,8 +12,11 @@ import pytest
 from shipped_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, errors_under_choices, mm, wild
+from conjury.analysis.conjoint.estimands import plan_of
+from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
 from conjury.analysis.figures.conjoint.error_choices import ratio_ranges
+from conjury.analysis.numerics.panel import Clusters
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
@@ -401,3 +404,10 @@ def test_strata_without_clusters_take_each_row_as_one() -> None:
     alone = amce(data, "y ~ a", strata="s").frame["std_error"].dropna()
     numbered = amce(data.assign(row=range(200)), "y ~ a", strata="s", id="row").frame["std_error"].dropna()
     assert np.allclose(alone, numbered, rtol=1e-12)
+
+
+def test_clusters_of_other_units_count_in_a_plan_of_independent_rows() -> None:
+    data = pd.DataFrame({"a": list("xxyy") * 10, "g": ["m", "f"] * 20, "y": [0.0, 1.0, 1.0, 0.0] * 10})
+    plan = plan_of(make_request("amce_diffs", "y ~ a", by="g"), data)
+    units = Clusters(np.repeat(np.arange(10), 4), 10)
+    assert set(plan.cluster_counts(units, answered=True)) == {10}
