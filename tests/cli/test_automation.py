@@ -25,7 +25,6 @@ PEOPLE = "--judge verdict --human ann,ben,eva"
 BASE = {  # what other commands read, in this order
     "init": "init minimal flats",
     "collect": SIMULATED,
-    "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
     "simulate": "simulate study.yaml --out choices.csv",
     "example": "example judge",
 }
@@ -36,10 +35,6 @@ QUICK = {
     "ledger verify": "ledger verify study.yaml",
     "retry": "retry study.yaml --status refused",
     "view": "view study.yaml --html view.html --most 2",
-    "methods": "methods results",
-    "checklist": "checklist study.yaml --results results --run runs/minimal",
-    "preregister": "preregister study.yaml",
-    "metadata": "metadata results",
     "power": "power study.yaml --out power.csv",
     "convert": "convert choices.csv --out copy.parquet",
     "export": "export study.yaml --to jspsych --people 2 --out fielded",
@@ -49,7 +44,12 @@ QUICK = {
     "check": "check study.yaml --select CJ2",
 }
 LONG = {
+    "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
     "doctor": "doctor",
+    "methods": "methods results",
+    "checklist": "checklist study.yaml --results results --run runs/minimal",
+    "metadata": "metadata results",
+    "preregister": "preregister study.yaml",
     "design": "design study.yaml --pairs 60 --out drawn",
     "render": "render study.yaml --pairs 2 --workers 1 --out pictures",
     "gallery": "gallery study.yaml --n 2 --out pictures",
@@ -68,6 +68,7 @@ LONG = {
     "panel forget": "panel forget demo-prolific_pid-00001 --out people",
     "demo": "demo minimal first",
 }
+FITTED = ("methods", "checklist", "metadata", "compare", "diagnose", "tables", "report")  # read results
 BAYES = {"raters": "raters judgments.csv --where task=stars --draws 20 --tune 20 --chains 1 --results rated"}
 EXAMPLES = {
     "import": "example qualtrics-conjoint",
@@ -106,7 +107,7 @@ def document(ended: Any, code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> tuple[Path, dict[str, Any]]:
-    """A study that was collected and fitted, and what each command printed with --json."""
+    """A study that was collected, and what each command printed with --json."""
     place, ended = tmp_path_factory.mktemp("automation"), {}
     for name, line in BASE.items():
         ended[name] = conjury(f"{line} --json", cwd=place, figures=())
@@ -171,6 +172,8 @@ def test_with_json_a_command_prints_one_document_and_names_files_that_exist(name
     place, _ = base
     if name in EXAMPLES and not (place / (QUICK | LONG | BAYES)[name].split()[1]).is_file():
         assert conjury(EXAMPLES[name], cwd=place).code == 0
+    if name in FITTED:
+        document(once(f"{LONG['fit']} --json"))
     before = {path for path in place.rglob("*") if path.is_file()}
     content = check(name, place, once(f"{(QUICK | LONG | BAYES)[name]} --json"))
     new = {path for path in place.rglob("*") if path.is_file()} - before
@@ -182,18 +185,25 @@ def test_with_json_a_command_prints_one_document_and_names_files_that_exist(name
 
 def test_the_document_has_the_numbers_of_the_tables(base, once):
     place, ended = base
-    collected, fitted = (document(ended[name]) for name in ("collect", "fit"))
+    collected = document(ended["collect"])
     choices = read_table(place / "runs/minimal/choices.parquet")
     assert collected["done"]["answered"] == choices[["pair_id", "repeat"]].drop_duplicates().shape[0]
     assert collected["plan"]["requests"]["remaining"] == collected["done"]["answered"]
+    power = document(once(f"{QUICK['power']} --json"))
+    levels = pd.read_csv(place / "power.csv")
+    assert [row["effect"] for row in power["levels"]] == pytest.approx(levels["effect"].tolist(), nan_ok=True)
+
+
+@pytest.mark.long
+def test_the_document_of_a_fit_has_the_estimates_of_the_tables(base, once):
+    place, _ = base
+    fitted = document(once(f"{LONG['fit']} --json"))
+    assert fitted["estimates"]
     for name, rows in fitted["estimates"].items():
         table = read_table(place / "results/tables" / f"{name}.parquet")
         assert fitted["rows"][name] == len(rows) == len(table)
         for column in ("estimate", "std_error"):
             assert [row[column] for row in rows] == [None if np.isnan(v) else v for v in table[column]]
-    power = document(once(f"{QUICK['power']} --json"))
-    levels = pd.read_csv(place / "power.csv")
-    assert [row["effect"] for row in power["levels"]] == pytest.approx(levels["effect"].tolist(), nan_ok=True)
 
 
 def test_with_json_the_text_goes_to_standard_error(once):
@@ -215,13 +225,8 @@ def test_what_json_cannot_say_becomes_null_and_text():
     values |= {"array": np.array([1.5, np.nan]), "file": Path("a/b"), "nested": {1: (Path("c"),)}}
     content = automation.plain(values)
     assert json.loads(json.dumps(content, allow_nan=False)) == content
-    assert [content[name] for name in ("nan", "na", "infinite", "whole", "flag")] == [
-        None,
-        None,
-        None,
-        3,
-        True,
-    ]
+    assert [content[name] for name in ("nan", "na", "infinite")] == [None] * 3
+    assert [content[name] for name in ("whole", "flag")] == [3, True]
     assert content["when"] == "2026-01-02 00:00:00"
     assert content["table"] == [{"a": 1.0, "b": "x"}, {"a": None, "b": None}]
     assert (content["array"], content["file"], content["nested"]) == ([1.5, None], "a/b", {"1": ["c"]})
@@ -237,7 +242,7 @@ def test_what_json_cannot_say_becomes_null_and_text():
         ("status study.yaml --out nowhere", 2),
         ("status --unknown", 2),
         ("panel status --unknown", 2),
-        ("panel status nowhere.yaml", 2),
+        pytest.param("panel status nowhere.yaml", 2, marks=pytest.mark.long),
         ("ledger verify study.yaml --out nowhere", 2),
         ("unknown", 2),
         ("collect study.yaml --judge mini --samples 1000000", 2),
@@ -373,7 +378,7 @@ def test_a_key_of_the_environment_is_in_no_error(conjury, monkeypatch, tmp_path)
 @pytest.mark.parametrize(
     "line",
     [
-        f"{QUICK['check']} --page afile/page.html",
+        pytest.param(f"{QUICK['check']} --page afile/page.html", marks=pytest.mark.long),
         f"{QUICK['check']} --out afile/results",
         "check-table harm_or_humor_counts --out afile/results",
     ],

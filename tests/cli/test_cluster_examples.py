@@ -66,13 +66,12 @@ def test_linters_find_nothing(linter, file):
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_the_container_is_not_root_and_its_command_runs(conjury, tmp_path):
+def test_the_container_is_not_root_and_its_command_is_one_of_conjury():
     lines = instructions()
     assert {name for name, _ in lines} <= set(INSTRUCTIONS)
     assert [rest for name, rest in lines if name == "USER"] == ["1000"]
     (command,) = (json.loads(rest) for name, rest in lines if name == "CMD")
-    assert command[0] == "conjury"
-    assert conjury(*command[1:], cwd=tmp_path).code == 0
+    assert command == ["conjury", "doctor", "--json"]  # which tests/cli/test_automation.py runs
 
 
 def test_the_manifest_has_what_its_kinds_require():
