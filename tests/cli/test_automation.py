@@ -41,9 +41,9 @@ QUICK = {
     "perturb": "perturb multiturn --kinds orthographic --out copies.csv",
     "judge": f"judge comments.csv {PEOPLE}",
     "compare-runs": "compare-runs comments.csv new_prompt.csv --judge verdict",
-    "check": "check study.yaml --select CJ2",
 }
 LONG = {
+    "check": "check study.yaml --select CJ2",
     "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
     "doctor": "doctor",
     "methods": "methods results",
@@ -237,7 +237,7 @@ def test_what_json_cannot_say_becomes_null_and_text():
     [
         ("status study.yaml", 0),
         (f"judge comments.csv {PEOPLE} --fail-under kappa=0.999", 1),
-        ("check study.yaml --select CJ2 --fail-on nothing", 2),
+        pytest.param("check study.yaml --select CJ2 --fail-on nothing", 2, marks=pytest.mark.long),
         ("validate nowhere.yaml", 2),
         ("status study.yaml --out nowhere", 2),
         ("status --unknown", 2),
@@ -378,24 +378,8 @@ def test_a_key_of_the_environment_is_in_no_error(conjury, monkeypatch, tmp_path)
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param(f"{QUICK['check']} --page afile/page.html", marks=pytest.mark.long),
-        f"{QUICK['check']} --out afile/results",
-        "check-table harm_or_humor_counts --out afile/results",
-    ],
-)
-def test_files_that_cannot_be_written_end_a_command_with_one_document(line, base, conjury):
-    place, _ = base
-    (place / "afile").touch()
-    ended = conjury(f"{line} --json", cwd=place)
-    assert "afile" in document(ended, 2)["error"]["message"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
         "init minimal flats-é\udcff",
         f"judge é.csv {PEOPLE}",
-        "check é.csv --format csv --value verdict --judge language --item id --select CJ4",
     ],
 )
 def test_a_document_is_printed_whatever_the_terminal_and_the_path_are(line, base, monkeypatch, tmp_path):
