@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -104,7 +104,9 @@ def _path(name: str) -> Path:
 def _write(out: Path, result: Result, files: list[Path], seconds: float, figures: bool) -> None:
     from conjury.analysis.pipeline.apart import write_checked_tables
 
-    draw = partial(draw_figures, quiet=True) if figures else lambda folder, part: []
+    draw: Callable[[Path, str], list[str]] = (
+        partial(draw_figures, quiet=True) if figures else lambda folder, part: []
+    )
     write_checked_tables(out, result, files, seconds, draw)
 
 
