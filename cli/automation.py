@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
@@ -20,14 +21,24 @@ from typing import Annotated, Any
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
 JSON, LOG = "--json", "CONJURY_LOG"
-INTERRUPTED = 130
+REFUSED, INTERRUPTED = 2, 130  # exit codes
 HELP = "Print one JSON document on standard output; sentences go to standard error."
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)  # in names of environment variables
 SHORTEST = 8  # characters of a secret; shorter ones could be part of any word
 
+READERS = (
+    *(
+        f"conjury.inference.{name}"
+        for name in ("tables", "study.yaml", "simulation.truth_table", "humans", "stimuli", "design.stimuli")
+    ),
+    "conjury.analysis.audit.published",
+)
+
 _document: ContextVar[dict[str, Any] | None] = ContextVar("document", default=None)
+_running: ContextVar[str | None] = ContextVar("running", default=None)  # the outermost command, by name
 _logger = logging.getLogger("conjury")
 
 
@@ -72,8 +83,27 @@ def answering(command: Any, name: str) -> Any:
     prints = any(JSON in parameter.opts for parameter in command.params)  # some print a document of their own
     if not prints:
         command.params.append(_option())
+    command.make_context = _naming(command.make_context, name)
     command.callback = _answering(command.callback, name, prints)
     return command
+
+
+def begin() -> None:
+    """Forget an earlier command of this process."""
+    _document.set(None)
+    _running.set(None)
+
+
+def _naming(make: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Note the name of the command before its options are read, which an error may be about."""
+
+    @wraps(make)
+    def run(*given: Any, **named: Any) -> Any:
+        if _running.get() is None:
+            _running.set(name)
+        return make(*given, **named)
+
+    return run
 
 
 @lru_cache
@@ -126,7 +156,7 @@ def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any
 
 def _print(document: Mapping[str, Any]) -> None:
     known = {"command": document["command"], "version": _version(), **document}
-    sys.stdout.write(json.dumps(plain(known), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(plain(known), indent=2, allow_nan=False) + "\n")  # ASCII, for any terminal
     sys.stdout.flush()
 
 
@@ -141,9 +171,29 @@ def fail(sentence: str, code: int) -> None:
     if JSON not in sys.argv[1:]:
         return
     content = {name: value for name, value in (_document.get() or {}).items() if name != "files"}
-    error = {"message": sentence, "exit_code": code}
-    _print({"command": sys.argv[1], "exit_code": code, "error": error, **content})
-    _document.set(None)
+    name = _running.get() or next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    error = {"message": masked(sentence), "exit_code": code}
+    _print({"command": name, "exit_code": code, "files": [], "error": error, **content})
+
+
+def refusal(error: BaseException) -> ConjuryError | None:
+    """The problem in words that a user can solve; None where an error is none or is a defect of conjury."""
+    if isinstance(error, ConjuryError):
+        return error
+    if isinstance(error, OSError):
+        return InputError(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
+    source = _file_read(error) if isinstance(error, EXHAUSTED) else None
+    return None if source is None else exhausted(source, error)  # of a reader that did not name the limit
+
+
+def _file_read(error: BaseException) -> object:
+    """Name the file that was being read when an error came up; None where it came from anything else."""
+    named = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if str(frame.f_globals.get("__name__", "")).startswith(READERS):
+            local = frame.f_locals
+            named = next((local[name] for name in ("path", "source", "file") if name in local), named)
+    return named
 
 
 def event(name: str, **values: Any) -> None:
@@ -163,17 +213,17 @@ class Lines(logging.Formatter):
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         known = {"time": when, "level": record.levelname.lower(), "event": record.getMessage()}
         values = known | {"command": self.command} | getattr(record, "values", {})
-        return json.dumps(_masked(plain(values)), ensure_ascii=False, allow_nan=False)
+        return json.dumps(masked(plain(values)), allow_nan=False)
 
 
-def _masked(value: Any) -> Any:
+def masked(value: Any) -> Any:
     """The same value with keys blanked out of its texts."""
     from conjury.inference.backends.openai.failures import redact
 
     if isinstance(value, dict):
-        return {name: _masked(one) for name, one in value.items()}
+        return {name: masked(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_masked(one) for one in value]
+        return [masked(one) for one in value]
     if not isinstance(value, str):
         return value
     secrets = [text for name, text in os.environ.items() if SECRET.search(name) and len(text) >= SHORTEST]
@@ -205,8 +255,10 @@ def _logged(command: str) -> Iterator[None]:
         if isinstance(error, typer.Exit):
             event("ended", exit_code=error.exit_code, seconds=seconds)
         else:
-            code = 2 if isinstance(error, ConjuryError | OSError) else INTERRUPTED if _stopped(error) else 1
-            failed = {"exit_code": code, "seconds": seconds, "error": str(error) or type(error).__name__}
+            refused = refusal(error)
+            code = REFUSED if refused is not None else INTERRUPTED if _stopped(error) else 1
+            text = str(refused or error) or type(error).__name__
+            failed = {"exit_code": code, "seconds": seconds, "error": text}
             _logger.error("failed", extra={"values": failed})
         raise
     else:

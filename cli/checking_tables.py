@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from conjury.analysis.results import Result
 
 LIMITS = ("inconsistent", "conditional")  # of --fail-on, the gravest first
-SHOWN = 20  # findings that are printed; all are in the results folder
+PRINTED = 20  # findings that are printed; all are in the results folder
 
 Files = Annotated[
     list[str],
@@ -81,15 +82,12 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
     begun = time.monotonic()
     result = check_tables(paths, reading.columns)
     seconds = time.monotonic() - begun
+    if writing.out is not None:
+        _write(writing.out, result, paths, seconds, figures=not writing.as_json)
     if writing.as_json:
         sys.stdout.write(as_json(result))
     else:
-        for line in summary(result):
-            console.print(line)
-    if writing.out is not None:
-        _write(writing.out, result, paths, seconds, quiet=writing.as_json)
-    elif not writing.as_json:
-        print_notes(result.notes, Path())
+        _print(result, writing.out)
     stops = LIMITS[: LIMITS.index(writing.fail_on) + 1] if writing.fail_on is not None else ()
     if set(result.extra["numbers"]["verdict"]) & set(stops):
         raise typer.Exit(1)
@@ -103,12 +101,20 @@ def _path(name: str) -> Path:
     return ships if not Path(name).exists() and ships.is_file() else Path(name)
 
 
-def _write(out: Path, result: Result, files: list[Path], seconds: float, quiet: bool) -> None:
+def _write(out: Path, result: Result, files: list[Path], seconds: float, figures: bool) -> None:
     from conjury.analysis.pipeline.apart import write_checked_tables
 
-    write_checked_tables(out, result, files, seconds, (lambda folder, part: []) if quiet else draw_figures)
-    if not quiet:
-        print_notes(result.notes, out)
+    draw: Callable[[Path, str], list[str]] = (
+        partial(draw_figures, quiet=True) if figures else lambda folder, part: []
+    )
+    write_checked_tables(out, result, files, seconds, draw)
+
+
+def _print(result: Result, out: Path | None) -> None:
+    for line in summary(result):
+        console.print(line)
+    print_notes(result.notes, out or Path())
+    if out is not None:
         console.print(f"Results in {out}; render them with `conjury report published --results {out}`.")
 
 
@@ -117,7 +123,7 @@ def as_json(result: Result) -> str:
     tables = {"numbers": result.extra["numbers"], "findings": result.frame}
     content: dict[str, Any] = {"files": result.settings["files"], "notes": list(result.notes)}
     content |= {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=2) + "\n"
 
 
 def summary(result: Result) -> Iterator[str]:
@@ -138,18 +144,18 @@ def summary(result: Result) -> Iterator[str]:
     yield from _conditional(frame[frame["verdict"] == "conditional"])
 
 
-def _inconsistent(found: pd.DataFrame) -> Iterator[str]:
-    if len(found):
+def _inconsistent(findings: pd.DataFrame) -> Iterator[str]:
+    if len(findings):
         yield "Inconsistent as printed:"
-    for row in found.head(SHOWN).to_dict("records"):
+    for row in findings.head(PRINTED).to_dict("records"):
         yield f"  {row['file']}, row {row['row']}: {row['place']}: {row['numbers']} ({row['check']})"
         nearest = f" Nearest possible: {row['nearest']}." if row["nearest"] else ""
         tried = counted(row["n_definitions"], "definition")
         chance = row["chance"]
         passing = f"; random numbers pass with probability {chance:.2g}" if chance == chance else ""
         yield f"    {row['reason']}{nearest} {tried} tried{passing}."
-    if len(found) > SHOWN:
-        yield f"  and {len(found) - SHOWN:,} more findings; --out FOLDER or --json gives all."
+    if len(findings) > PRINTED:
+        yield f"  and {len(findings) - PRINTED:,} more findings; --out FOLDER or --json gives all."
 
 
 def _conditional(frame: pd.DataFrame) -> Iterator[str]:
@@ -157,8 +163,8 @@ def _conditional(frame: pd.DataFrame) -> Iterator[str]:
         return
     yield "Consistent only under another definition (numbers, check, definitions):"
     groups = frame.groupby(["file", "check", "under"], sort=False).size().sort_values(ascending=False)
-    for names, count in list(groups.items())[:SHOWN]:
+    for names, count in list(groups.items())[:PRINTED]:
         file, check, under = map(str, names)  # type: ignore[call-overload, arg-type, unused-ignore]
         yield f"  {count:>6,}  {file}, {check}: {under}"
-    if len(groups) > SHOWN:
-        yield f"  and {len(groups) - SHOWN:,} more combinations; --out FOLDER or --json gives all."
+    if len(groups) > PRINTED:
+        yield f"  and {len(groups) - PRINTED:,} more combinations; --out FOLDER or --json gives all."

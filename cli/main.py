@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -13,19 +12,9 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.tables.limits import EXHAUSTED, exhausted
-
-from .automation import INTERRUPTED, answering, fail
+from .automation import INTERRUPTED, REFUSED, answering, begin, fail, masked, refusal
 from .printing import one_line
 
-READERS = (
-    *(
-        f"conjury.inference.{name}"
-        for name in ("tables", "study.yaml", "simulation.truth_table", "humans", "stimuli", "design.stimuli")
-    ),
-    "conjury.analysis.audit.published",
-)
 COMMANDS = {  # in the order of the help: module and function of each
     "demo": "commands.starting.beginning:demo",
     "init": "commands.starting.beginning:init",
@@ -119,26 +108,23 @@ def conjury() -> None:
 def main() -> None:
     """Run the command line; problems that the user can solve end with one sentence and exit code 2."""
     gc.set_threshold(50_000)  # looking for cycles after every 700 new objects costs a tenth of the start
+    begin()
     try:
         app()
-    except ConjuryError as error:
-        _fail(error)
-    except OSError as error:
-        _fail(InputError(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."))
-    except EXHAUSTED as error:  # the last line: a reader that did not say which limit a file exceeds
-        source = _file_read(error)
-        if source is None:
+    except Exception as error:
+        refused = refusal(error)
+        if refused is None:
             raise
-        _fail(exhausted(source, error))
+        _fail(one_line(str(refused)))
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # what typer exits with, in silence, after Ctrl-C
             by_itself = isinstance(stop.__context__, typer.Exit) and stop.__context__.__cause__ is None
             _interrupted(by_itself)
-        refused = getattr(stop.__context__, "format_message", None)
-        if refused is not None:
-            fail(one_line(refused()), 2)
+        message = getattr(stop.__context__, "format_message", None)
+        if message is not None:
+            fail(one_line(message()), REFUSED)
         raise
 
 
@@ -150,18 +136,8 @@ def _interrupted(by_itself: bool = False) -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
-def _file_read(error: BaseException) -> object:
-    """Name the file that was being read when an error came up; None where it came from anything else."""
-    named = None
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if str(frame.f_globals.get("__name__", "")).startswith(READERS):
-            local = frame.f_locals
-            named = next((local[name] for name in ("path", "source", "file") if name in local), named)
-    return named
-
-
-def _fail(error: ConjuryError) -> None:
-    """Print one line that a terminal shows as it is, whatever a file contains, and exit with code 2."""
-    print(f"conjury: {one_line(str(error))}", file=sys.stderr)
-    fail(one_line(str(error)), 2)
-    sys.exit(2)
+def _fail(sentence: str) -> NoReturn:
+    """Print one line without keys, and exit with code 2."""
+    print(f"conjury: {masked(sentence)}", file=sys.stderr)
+    fail(sentence, REFUSED)
+    sys.exit(REFUSED)

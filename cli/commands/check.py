@@ -103,7 +103,7 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
 
     if writing.as_json:
         writing = replace(writing, output="json")
-    _refuse_words(writing)
+    _refuse_unknown(writing)
     selected = None if choosing.select is None else chosen(_listed(choosing.select), "--select")
     ignore = dict.fromkeys(chosen(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
     collected = _read(what, reading)
@@ -119,17 +119,17 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
             progress=step,
         )
     findings = _findings(collected, checks, what, choosing)
-    _print(findings, writing)
     if writing.page is not None:
         _write_page(writing.page, findings, collected)
     if writing.out is not None:
-        _add(writing.out, findings, collected, quiet=writing.output != "text")
+        _add(writing.out, findings, collected)
+    _print(findings, writing)
     stops = LIMITS[LIMITS.index(writing.fail_on) :]
     if findings.worst in stops:
         raise typer.Exit(1)
 
 
-def _refuse_words(writing: Writing) -> None:
+def _refuse_unknown(writing: Writing) -> None:
     for option, word, known in (
         ("--output", writing.output, OUTPUTS),
         ("--fail-on", writing.fail_on, LIMITS),
@@ -205,6 +205,11 @@ def _print(findings: Findings, writing: Writing) -> None:
 
         for line in lines(findings, writing.verbose):
             console.print(line)
+        if writing.out is not None:
+            console.print(
+                f"Tables and figures of the checks in {writing.out}; render them with `conjury report checks "
+                f"--results {writing.out}`."
+            )
         return
     if writing.output == "json":
         from conjury.analysis.checks.output.findings import to_json
@@ -226,21 +231,16 @@ def _write_page(path: Path, findings: Findings, collected: CollectedData) -> Non
         file.write(text.encode("utf-8"))
 
 
-def _add(out: Path, findings: Findings, collected: CollectedData, quiet: bool) -> None:
+def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
     from conjury.analysis.pipeline.checking import add_checks
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
-    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, collected, quiet))
-    if not quiet:
-        console.print(
-            f"Tables and figures of the checks in {out}; render them with `conjury report checks --results "
-            f"{out}`."
-        )
+    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, collected))
 
 
-def _draw(findings: Findings, collected: CollectedData, quiet: bool, folder: Path, part: str) -> list[str]:
+def _draw(findings: Findings, collected: CollectedData, folder: Path, part: str) -> list[str]:
     from conjury.analysis.checks.output.results import drawings
     from conjury.analysis.pipeline.checking import PREFIX, labels_of
 
-    own = drawings(findings.checks, labels_of(collected.study), PREFIX)
-    return [*save_figures(folder, own, quiet=quiet), *draw_figures(folder, part, quiet=quiet)]
+    of_checks = drawings(findings.checks, labels_of(collected.study), PREFIX)
+    return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]

@@ -285,14 +285,14 @@ def show_end(done: Collected, study: str) -> None:
     from conjury.inference.collecting.provenance import version_notes
     from conjury.inference.study import Study
 
-    made, tally = done.prepared, done.tally
+    prepared, tally = done.prepared, done.tally
     if done.exported is not None:
-        console.print(f"{done.exported:,} requests in {made.running.export}; nothing was sent.")
+        console.print(f"{done.exported:,} requests in {prepared.running.export}; nothing was sent.")
         return
     if done.files:
-        console.print(f"Tables in {made.folder.path}: {listed(file.name for file in done.files)}")
+        console.print(f"Tables in {prepared.folder.path}: {listed(file.name for file in done.files)}")
     failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
-    before = made.plan.spent or 0.0
+    before = prepared.plan.spent or 0.0
     spent = f" Spent {money(tally.spent - before)}, in all {money(tally.spent)}." if tally.spent else ""
     console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
     if tally.unstated:
@@ -303,7 +303,7 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
-    for note in version_notes(made.folder.path):
+    for note in version_notes(prepared.folder.path):
         console.print(note)
     if done.waiting:
         console.print(
@@ -312,18 +312,18 @@ def show_end(done: Collected, study: str) -> None:
     if tally.known:
         console.print(_saved(done) if tally.stopped == "until" else _unmet(tally))
     if tally.stopped not in ("", "until"):
-        console.print(_why_stopped(tally, made.running.max_cost or 0.0))
+        console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
     elif not done.waiting and not (tally.failed and not tally.answered):
-        of_pairs = isinstance(made.job.study, Study)
-        answers = made.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
+        of_pairs = isinstance(prepared.job.study, Study)
+        answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
         if answers.is_file():
             fit = f"conjury fit {study} --data {answers}"
-            console.print(_next(made, fit) if of_pairs else f"Next: {fit}")
+            console.print(_next(prepared, fit) if of_pairs else f"Next: {fit}")
 
 
-def _next(made: Prepared, fit: str) -> str:
+def _next(prepared: Prepared, fit: str) -> str:
     """Name the command that follows: with tasks of people, it corrects by what people answer."""
-    design, asked = made.folder.design, made.running.tasks
+    design, asked = prepared.folder.design, prepared.running.tasks
     if design is None or design.panel is None:
         return f"Next: {fit}"
     if asked == "panel":
@@ -338,10 +338,10 @@ def _next(made: Prepared, fit: str) -> str:
 
 def _saved(done: Collected) -> str:
     """Say which rule was met, after how many tasks, and what was not spent."""
-    made, tally = done.prepared, done.tally
-    left = max(made.plan.remaining - tally.passed, 0)
-    each = made.budget.cost(made.plan.tokens.prompt, made.plan.tokens.completion)
-    saved = f", about {made.prices.currency} {money(left * each)}" if each is not None else ""
+    prepared, tally = done.prepared, done.tally
+    left = max(prepared.plan.remaining - tally.passed, 0)
+    each = prepared.budget.cost(prepared.plan.tokens.prompt, prepared.plan.tokens.completion)
+    saved = f", about {prepared.prices.currency} {money(left * each)}" if each is not None else ""
     return (
         f"Stopped (--until was met): after {tally.n_tasks:,} complete tasks {tally.known}. {left:,} "
         f"requests were not sent{saved}; the same command without --until asks them."

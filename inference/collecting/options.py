@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from ..errors import InputError, did_you_mean, listed
 from ..ledger import Ledger
-from ..study.asking import BATCH_ONLY, PAID, Response, Sampling, with_answer
+from ..study.asking import BATCH_ONLY, KEY_VARIABLE, PAID, Response, Sampling, with_answer
 from ..study.checks_items import unfit_asking
 from ..study.load import describe_error as in_words
 from ..study.models import ItemStudy, Study
@@ -134,6 +135,11 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     if judge is not None and judge.kind == "human":
         raise InputError(f"--judge {name}: these are people; their answers come in by `conjury import`.")
     given = asking.changed()
+    if re.fullmatch(KEY_VARIABLE, given.get("key_variable", "KEY")) is None:  # perhaps the key: not quoted
+        raise InputError(
+            "--key-variable is not the name of an environment variable (capital letters, digits and '_', as "
+            "MY_API_KEY); name the variable that contains the key."
+        )
     given |= _samples_of_instrument(study, asking.samples)
     if (judge is None or judge.ask is None) and "model" not in given:
         if "base_url" not in given:

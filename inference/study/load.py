@@ -148,6 +148,8 @@ def sentence_of(location: Location, problem: ErrorDetails, missing: Sequence[Loc
         return f"{listed(map(_place, missing), len(missing))} are missing; add them."
     if problem["type"] == "unknown_field":
         return f"{place}: {problem['msg']}"
+    if problem.get("ctx", {}).get("pattern") == KEY_VARIABLE:  # perhaps the key itself: not quoted
+        return f"{place}: {describe_error(problem)}; correct it."
     given = _shorten(problem["input"])
     return f"{place}: {describe_error(problem)}, but the file says {given}; correct it."
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from fakes.server import FakeServer
 
 from conjury.cli import automation
-from conjury.cli.main import COMMANDS, OnDemand
+from conjury.cli.main import COMMANDS, OnDemand, main
 from conjury.inference.tables import read_table
 
 Run = Callable[..., Any]
@@ -23,7 +25,6 @@ PEOPLE = "--judge verdict --human ann,ben,eva"
 BASE = {  # what other commands read, in this order
     "init": "init minimal flats",
     "collect": SIMULATED,
-    "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
     "simulate": "simulate study.yaml --out choices.csv",
     "example": "example judge",
 }
@@ -34,20 +35,21 @@ QUICK = {
     "ledger verify": "ledger verify study.yaml",
     "retry": "retry study.yaml --status refused",
     "view": "view study.yaml --html view.html --most 2",
-    "methods": "methods results",
-    "checklist": "checklist study.yaml --results results --run runs/minimal",
-    "preregister": "preregister study.yaml",
-    "metadata": "metadata results",
     "power": "power study.yaml --out power.csv",
     "convert": "convert choices.csv --out copy.parquet",
     "export": "export study.yaml --to jspsych --people 2 --out fielded",
     "perturb": "perturb multiturn --kinds orthographic --out copies.csv",
     "judge": f"judge comments.csv {PEOPLE}",
     "compare-runs": "compare-runs comments.csv new_prompt.csv --judge verdict",
-    "check": "check study.yaml --select CJ2",
-    "doctor": "doctor",
 }
 LONG = {
+    "check": "check study.yaml --select CJ2",
+    "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
+    "doctor": "doctor",
+    "methods": "methods results",
+    "checklist": "checklist study.yaml --results results --run runs/minimal",
+    "metadata": "metadata results",
+    "preregister": "preregister study.yaml",
     "design": "design study.yaml --pairs 60 --out drawn",
     "render": "render study.yaml --pairs 2 --workers 1 --out pictures",
     "gallery": "gallery study.yaml --n 2 --out pictures",
@@ -66,6 +68,7 @@ LONG = {
     "panel forget": "panel forget demo-prolific_pid-00001 --out people",
     "demo": "demo minimal first",
 }
+FITTED = ("methods", "checklist", "metadata", "compare", "diagnose", "tables", "report")  # read results
 BAYES = {"raters": "raters judgments.csv --where task=stars --draws 20 --tune 20 --chains 1 --results rated"}
 EXAMPLES = {
     "import": "example qualtrics-conjoint",
@@ -89,17 +92,22 @@ def all_commands() -> dict[str, Any]:
     return {leaf: each for name in COMMANDS for leaf, each in leaves(OnDemand()[name], name)}
 
 
+def named(line: str) -> str:
+    """Return the full name of the command that a line begins with."""
+    return next(name for name in all_commands() if f"{line} ".startswith(f"{name} "))
+
+
 def document(ended: Any, code: int = 0) -> dict[str, Any]:
     """Return the one document on standard output."""
     assert ended.code == code, ended.err
-    found = json.loads(ended.out)
-    assert isinstance(found, dict)
-    return found
+    content = json.loads(ended.out)
+    assert isinstance(content, dict)
+    return content
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> tuple[Path, dict[str, Any]]:
-    """A study that was collected and fitted, and what each command printed with --json."""
+    """A study that was collected, and what each command printed with --json."""
     place, ended = tmp_path_factory.mktemp("automation"), {}
     for name, line in BASE.items():
         ended[name] = conjury(f"{line} --json", cwd=place, figures=())
@@ -110,15 +118,29 @@ def base(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> tuple[Path, 
     return place, ended
 
 
+@pytest.fixture(scope="module")
+def once(base: tuple[Path, dict[str, Any]], conjury: Run) -> Callable[[str], Any]:
+    """Run a command in the folder of the study; one that ran before is not run again."""
+    place, ended = base
+    lines = {f"{line} --json": ended[name] for name, line in BASE.items()}
+
+    def run(line: str) -> Any:
+        if line not in lines:
+            lines[line] = conjury(line, cwd=place, figures=())
+        return lines[line]
+
+    return run
+
+
 def check(name: str, place: Path, ended: Any) -> dict[str, Any]:
     if "which is not installed" in ended.err or "which are not installed" in ended.err:
         pytest.skip(ended.err)
-    found = document(ended)
+    content = document(ended)
     if name not in OF_THEIR_KIND:
-        assert list(found)[:4] == ["command", "version", "exit_code", "files"]
-        assert (found["command"], found["exit_code"]) == (name, 0)
-        assert [file for file in found["files"] if not (place / file).is_file()] == []
-    return found
+        assert list(content)[:4] == ["command", "version", "exit_code", "files"]
+        assert (content["command"], content["exit_code"]) == (name, 0)
+        assert [file for file in content["files"] if not (place / file).is_file()] == []
+    return content
 
 
 def test_every_command_has_json_once():
@@ -134,8 +156,8 @@ def test_every_command_is_run_here_with_json():
 @pytest.mark.parametrize("name", BASE)
 def test_commands_that_begin_a_study_print_one_document(name, base):
     place, ended = base
-    found = check(name, place, ended[name])
-    assert len(found["files"]) >= 2
+    content = check(name, place, ended[name])
+    assert len(content["files"]) >= 2
 
 
 @pytest.mark.parametrize(
@@ -146,39 +168,46 @@ def test_commands_that_begin_a_study_print_one_document(name, base):
         *(pytest.param(name, marks=pytest.mark.bayes) for name in BAYES),
     ],
 )
-def test_with_json_a_command_prints_one_document_and_names_files_that_exist(name, base, conjury):
+def test_with_json_a_command_prints_one_document_and_names_files_that_exist(name, base, once, conjury):
     place, _ = base
     if name in EXAMPLES and not (place / (QUICK | LONG | BAYES)[name].split()[1]).is_file():
         assert conjury(EXAMPLES[name], cwd=place).code == 0
+    if name in FITTED:
+        document(once(f"{LONG['fit']} --json"))
     before = {path for path in place.rglob("*") if path.is_file()}
-    found = check(name, place, conjury(f"{(QUICK | LONG | BAYES)[name]} --json", cwd=place, figures=()))
+    content = check(name, place, once(f"{(QUICK | LONG | BAYES)[name]} --json"))
     new = {path for path in place.rglob("*") if path.is_file()} - before
     tables = {path for path in new if path.suffix in (".csv", ".parquet", ".html", ".md", ".bib")}
     if name != "demo":  # of which the report and the figures are named
-        named = {str(Path(file)) for file in found.get("files", [])}
+        named = {str(Path(file)) for file in content.get("files", [])}
         assert {str(path.relative_to(place)) for path in tables} <= named
 
 
-def test_the_document_has_the_numbers_of_the_tables(base, conjury):
+def test_the_document_has_the_numbers_of_the_tables(base, once):
     place, ended = base
-    collected, fitted = (document(ended[name]) for name in ("collect", "fit"))
+    collected = document(ended["collect"])
     choices = read_table(place / "runs/minimal/choices.parquet")
     assert collected["done"]["answered"] == choices[["pair_id", "repeat"]].drop_duplicates().shape[0]
     assert collected["plan"]["requests"]["remaining"] == collected["done"]["answered"]
+    power = document(once(f"{QUICK['power']} --json"))
+    levels = pd.read_csv(place / "power.csv")
+    assert [row["effect"] for row in power["levels"]] == pytest.approx(levels["effect"].tolist(), nan_ok=True)
+
+
+@pytest.mark.long
+def test_the_document_of_a_fit_has_the_estimates_of_the_tables(base, once):
+    place, _ = base
+    fitted = document(once(f"{LONG['fit']} --json"))
+    assert fitted["estimates"]
     for name, rows in fitted["estimates"].items():
         table = read_table(place / "results/tables" / f"{name}.parquet")
         assert fitted["rows"][name] == len(rows) == len(table)
         for column in ("estimate", "std_error"):
             assert [row[column] for row in rows] == [None if np.isnan(v) else v for v in table[column]]
-    power = document(conjury("power study.yaml --out levels.csv --json", cwd=place))
-    levels = pd.read_csv(place / "levels.csv")
-    assert [row["effect"] for row in power["levels"]] == pytest.approx(levels["effect"].tolist(), nan_ok=True)
 
 
-def test_with_json_the_text_goes_to_standard_error(base, conjury):
-    place, _ = base
-    text = conjury("status study.yaml", cwd=place)
-    both = conjury("status study.yaml --json", cwd=place)
+def test_with_json_the_text_goes_to_standard_error(once):
+    text, both = once("status study.yaml"), once("status study.yaml --json")
     assert text.err == ""
     assert both.err == text.out
     assert document(both)["requests"][0]["n"] > 0
@@ -194,39 +223,45 @@ def test_what_json_cannot_say_becomes_null_and_text():
     }
     values |= {"when": pd.Timestamp("2026-01-02"), "table": pd.DataFrame({"a": [1, None], "b": ["x", None]})}
     values |= {"array": np.array([1.5, np.nan]), "file": Path("a/b"), "nested": {1: (Path("c"),)}}
-    found = automation.plain(values)
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert [found[name] for name in ("nan", "na", "infinite", "whole", "flag")] == [None, None, None, 3, True]
-    assert found["when"] == "2026-01-02 00:00:00"
-    assert found["table"] == [{"a": 1.0, "b": "x"}, {"a": None, "b": None}]
-    assert (found["array"], found["file"], found["nested"]) == ([1.5, None], "a/b", {"1": ["c"]})
+    content = automation.plain(values)
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert [content[name] for name in ("nan", "na", "infinite")] == [None] * 3
+    assert [content[name] for name in ("whole", "flag")] == [3, True]
+    assert content["when"] == "2026-01-02 00:00:00"
+    assert content["table"] == [{"a": 1.0, "b": "x"}, {"a": None, "b": None}]
+    assert (content["array"], content["file"], content["nested"]) == ([1.5, None], "a/b", {"1": ["c"]})
 
 
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("doctor", 0),
+        ("status study.yaml", 0),
         (f"judge comments.csv {PEOPLE} --fail-under kappa=0.999", 1),
-        ("check study.yaml --select CJ2 --fail-on nothing", 2),
+        pytest.param("check study.yaml --select CJ2 --fail-on nothing", 2, marks=pytest.mark.long),
         ("validate nowhere.yaml", 2),
         ("status study.yaml --out nowhere", 2),
         ("status --unknown", 2),
+        ("panel status --unknown", 2),
+        pytest.param("panel status nowhere.yaml", 2, marks=pytest.mark.long),
+        ("ledger verify study.yaml --out nowhere", 2),
         ("unknown", 2),
+        ("collect study.yaml --judge mini --samples 1000000", 2),
         ("collect study.yaml --judge mini --samples 0", 2),
         ("collect study.yaml --judge nobody", 2),
     ],
 )
-@pytest.mark.parametrize("json_too", ["", " --json"])
-def test_exit_codes_are_those_of_the_documentation(line, code, json_too, base, conjury):
-    place, _ = base
-    ended = conjury(line + json_too, cwd=place)
+@pytest.mark.parametrize("json_too", [pytest.param("", marks=pytest.mark.long), " --json"])
+def test_exit_codes_are_those_of_the_documentation(line, code, json_too, once):
+    ended = once(line + json_too)
     assert ended.code == code
     assert (code == 2) == ("error" in ended.err.casefold() or ended.err.startswith("conjury: "))
     if json_too and code == 2:
-        found = document(ended, 2)
-        assert found["exit_code"] == found["error"]["exit_code"] == 2
-        assert found["command"] == line.split()[0]
-        sentence = found["error"]["message"]
+        content = document(ended, 2)
+        assert content["exit_code"] == content["error"]["exit_code"] == 2
+        assert list(content)[:5] == ["command", "version", "exit_code", "files", "error"]
+        assert content["command"] == ("unknown" if line == "unknown" else named(line))
+        assert content["files"] == []
+        sentence = content["error"]["message"]
         assert f"conjury: {sentence}\n" == ended.err or "Usage" in ended.err
     if not json_too and code == 2:
         assert ended.out == ""
@@ -234,11 +269,12 @@ def test_exit_codes_are_those_of_the_documentation(line, code, json_too, base, c
 
 def test_the_problems_of_a_study_are_in_the_document_of_the_error(tmp_path, conjury):
     (tmp_path / "study.yaml").write_text("name: x\nkind: conjoint\ntitel: y\n", encoding="utf-8")
-    found = document(conjury("validate study.yaml --json", cwd=tmp_path), 2)
-    assert len(found["problems"]) >= 2
-    assert f"{len(found['problems'])} problems" in found["error"]["message"]
+    content = document(conjury("validate study.yaml --json", cwd=tmp_path), 2)
+    assert len(content["problems"]) >= 2
+    assert f"{len(content['problems'])} problems" in content["error"]["message"]
 
 
+@pytest.mark.long
 def test_a_run_without_any_answer_ends_with_1_and_says_why(base, conjury, monkeypatch, tmp_path):
     place, _ = base
     pytest.importorskip("openai")
@@ -248,12 +284,12 @@ def test_a_run_without_any_answer_ends_with_1_and_says_why(base, conjury, monkey
     with FakeServer() as server:
         server.configure(status=422, error={"message": f"no such setting with {key}"})
         line = f"collect study.yaml --judge mini --base-url {server.url} --pairs 2 --out refused --json"
-        found = document(conjury(line, cwd=place), 1)
-    assert found["done"]["answered"] == 0
-    assert sum(found["done"]["failures"].values()) == 2
+        content = document(conjury(line, cwd=place), 1)
+    assert content["done"]["answered"] == 0
+    assert sum(content["done"]["failures"].values()) == 2
     ended = next(line for line in lines_of(tmp_path / "log.jsonl") if line["event"] == "collected")
-    assert ended["failures"] == found["done"]["failures"]
-    assert key not in (tmp_path / "log.jsonl").read_text(encoding="utf-8") + json.dumps(found)
+    assert ended["failures"] == content["done"]["failures"]
+    assert key not in (tmp_path / "log.jsonl").read_text(encoding="utf-8") + json.dumps(content)
 
 
 def test_ctrl_c_ends_with_130_and_one_document(base, conjury, monkeypatch):
@@ -281,9 +317,9 @@ def test_a_run_that_stops_at_ctrl_c_prints_its_own_document_alone(base, conjury,
 
     monkeypatch.setattr(collecting, "collect", stopped)
     ended = conjury(f"{SIMULATED} --out stopped --json", cwd=place)
-    found = document(ended, 130)
-    assert found["done"]["stopped"] == "interrupted"
-    assert "error" not in found
+    content = document(ended, 130)
+    assert content["done"]["stopped"] == "interrupted"
+    assert "error" not in content
     assert "Stopped (interrupted); the same command goes on from here." in ended.err
 
 
@@ -298,18 +334,18 @@ def test_the_log_of_a_run_has_its_plan_its_counts_and_its_end(base, conjury, mon
     monkeypatch.setattr("conjury.cli.commands.collect.SECONDS_A_LINE", 0.0)
     assert conjury(f"{SIMULATED} --out logged", cwd=place).code == 0
     assert conjury("collect study.yaml --judge nobody", cwd=place).code == 2
-    found = lines_of(log)
-    events = [line["event"] for line in found]
+    content = lines_of(log)
+    events = [line["event"] for line in content]
     assert events[0] == "begun"
     assert events[1] == "planned"
     assert "progress" in events
     assert events[-4:] == ["collected", "ended", "begun", "failed"]
-    assert all(list(line)[:4] == ["time", "level", "event", "command"] for line in found)
-    answers = [line["answered"] for line in found if line["event"] in ("progress", "collected")]
+    assert all(list(line)[:4] == ["time", "level", "event", "command"] for line in content)
+    answers = [line["answered"] for line in content if line["event"] in ("progress", "collected")]
     assert answers == sorted(answers)
-    assert answers[-1] == found[1]["requests"]["remaining"]
-    assert (found[-3]["exit_code"], found[-1]["exit_code"], found[-1]["level"]) == (0, 2, "error")
-    assert "nobody" in found[-1]["error"]
+    assert answers[-1] == content[1]["requests"]["remaining"]
+    assert (content[-3]["exit_code"], content[-1]["exit_code"], content[-1]["level"]) == (0, 2, "error")
+    assert "nobody" in content[-1]["error"]
 
 
 def test_a_key_is_in_no_line_of_the_log(conjury, monkeypatch, tmp_path):
@@ -320,6 +356,68 @@ def test_a_key_is_in_no_line_of_the_log(conjury, monkeypatch, tmp_path):
     text = (tmp_path / "log.jsonl").read_text(encoding="utf-8")
     assert key not in text
     assert "study-[key]" in text
+
+
+@pytest.mark.parametrize("key", ["sk-ant-api03-0123456789abcdef", "correct-Horse-battery"])
+def test_a_key_in_place_of_its_variable_is_not_printed(key, base, conjury, monkeypatch, tmp_path):
+    place, _ = base
+    ended = conjury(f"collect study.yaml --judge mini --key-variable {key} --json", cwd=place)
+    assert "--key-variable is not the name" in document(ended, 2)["error"]["message"]
+    assert key not in ended.out + ended.err
+
+
+def test_a_key_of_the_environment_is_in_no_error(conjury, monkeypatch, tmp_path):
+    key = "correct-horse-battery-staple"
+    monkeypatch.setenv("MY_KEY", key)
+    ended = conjury("status", f"study-{key}", "--json", cwd=tmp_path)
+    assert "study-[key]" in document(ended, 2)["error"]["message"]
+    assert "study-[key]" in ended.err
+    assert key not in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "init minimal flats-é\udcff",
+        f"judge é.csv {PEOPLE}",
+    ],
+)
+def test_a_document_is_printed_whatever_the_terminal_and_the_path_are(line, base, monkeypatch, tmp_path):
+    place, _ = base
+    shutil.copy(place / "comments.csv", tmp_path / "é.csv")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONJURY_LOG", "log.jsonl")
+    monkeypatch.setattr(sys, "argv", ["conjury", *line.split(), "--json"])
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code, sys.stderr.getvalue()
+    out.flush()
+    text = out.buffer.getvalue().decode("ascii")
+    assert "é" in json.dumps(json.loads(text), ensure_ascii=False)
+    assert [event["event"] for event in lines_of(tmp_path / "log.jsonl")] == ["begun", "ended"]
+
+
+@pytest.mark.parametrize(("module", "code"), [("conjury.inference.tables.deep", 2), ("elsewhere", 1)])
+def test_the_log_has_the_exit_code_of_a_limit_that_a_file_exceeds(
+    module, code, base, conjury, monkeypatch, tmp_path
+):
+    place, _ = base
+    reader: dict[str, Any] = {"__name__": module}
+    exec("def read(path, *_, **__): raise RecursionError('too deep')", reader)
+    monkeypatch.setattr("conjury.inference.collecting.status", reader["read"])
+    monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "log.jsonl"))
+    if code == 2:
+        ended = conjury("status study.yaml", cwd=place)
+        assert ended.code == 2
+        assert "nested too deeply" in ended.err
+    else:
+        with pytest.raises(RecursionError):  # a defect: a traceback, and exit code 1
+            conjury("status study.yaml", cwd=place)
+    failed = lines_of(tmp_path / "log.jsonl")[-1]
+    assert (failed["event"], failed["exit_code"]) == ("failed", code)
 
 
 def test_a_log_that_cannot_be_written_ends_a_command_with_one_sentence(conjury, monkeypatch, tmp_path):

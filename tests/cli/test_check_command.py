@@ -115,6 +115,26 @@ def test_an_export_is_checked_by_its_format(place: Path, conjury: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    "output", ["--out afile/results", pytest.param("--page afile/page.html", marks=pytest.mark.long)]
+)
+def test_files_that_cannot_be_written_end_with_the_document_of_the_error_alone(
+    output: str, place: Path, conjury: Run
+) -> None:
+    (place / "afile").touch()
+    code, out, _ = conjury(f"{CHECK} --select CJ303 --json {output}", cwd=place)
+    assert code == 2
+    assert "afile" in json.loads(out)["error"]["message"]
+
+
+def test_output_for_programs_is_ascii(place: Path, conjury: Run) -> None:
+    shutil.copy(place / "choices.csv", place / "é.csv")
+    for output in ("json", "sarif"):
+        _, out, _ = conjury(f"check é.csv --study moderation --select CJ303 --output {output}", cwd=place)
+        assert out.isascii()
+        assert "é.csv" in json.dumps(json.loads(out), ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ("nowhere", "nowhere: there is no such file, folder or study"),

@@ -80,6 +80,23 @@ def test_bad_input_ends_with_one_sentence(arguments: str, sentence: str, place: 
     assert ended.err.count("\n") == 1
 
 
+def test_files_that_cannot_be_written_end_with_the_document_of_the_error_alone(
+    place: Path, conjury: Run
+) -> None:
+    (place / "afile").touch()
+    ended = conjury("check-table off.csv --json --out afile/results", cwd=place)
+    assert ended.code == 2
+    assert "afile" in json.loads(ended.out)["error"]["message"]
+
+
+def test_json_is_ascii(place: Path, conjury: Run) -> None:
+    for name in ("csv", "yaml"):
+        (place / f"off.{name}").rename(place / f"é.{name}")
+    ended = conjury("check-table é.csv --json", cwd=place)
+    assert ended.out.isascii()
+    assert "é.csv" in str(json.loads(ended.out))
+
+
 def test_json_has_every_number_and_finding(place: Path, conjury: Run) -> None:
     ended = conjury("check-table small.csv --json --fail-on conditional", cwd=place)
     content = json.loads(ended.out)

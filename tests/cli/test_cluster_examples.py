@@ -27,10 +27,10 @@ IGNORED = 1 << 1  # the bit of SIGINT in the mask of ignored signals
 
 def program(name: str) -> str:
     """A linter beside this Python or on the PATH."""
-    found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    if found is None:
+    path = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    if path is None:
         pytest.skip(f"{name} is not installed (dependency groups dev and deploy)")
-    return found
+    return path
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -66,21 +66,20 @@ def test_linters_find_nothing(linter, file):
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_the_container_is_not_root_and_its_command_runs(conjury, tmp_path):
-    found = instructions()
-    assert {name for name, _ in found} <= set(INSTRUCTIONS)
-    assert [rest for name, rest in found if name == "USER"] == ["1000"]
-    (command,) = (json.loads(rest) for name, rest in found if name == "CMD")
-    assert command[0] == "conjury"
-    assert conjury(*command[1:], cwd=tmp_path).code == 0
+def test_the_container_is_not_root_and_its_command_is_one_of_conjury():
+    lines = instructions()
+    assert {name for name, _ in lines} <= set(INSTRUCTIONS)
+    assert [rest for name, rest in lines if name == "USER"] == ["1000"]
+    (command,) = (json.loads(rest) for name, rest in lines if name == "CMD")
+    assert command == ["conjury", "doctor", "--json"]  # which tests/cli/test_automation.py runs
 
 
 def test_the_manifest_has_what_its_kinds_require():
-    found = manifests()
-    assert sorted(found) == ["PersistentVolumeClaim", "RayJob"]
-    claims = {one["metadata"]["name"] for one in found["PersistentVolumeClaim"]}
-    assert all(one["spec"]["resources"]["requests"]["storage"] for one in found["PersistentVolumeClaim"])
-    (job,) = found["RayJob"]
+    objects = manifests()
+    assert sorted(objects) == ["PersistentVolumeClaim", "RayJob"]
+    claims = {one["metadata"]["name"] for one in objects["PersistentVolumeClaim"]}
+    assert all(one["spec"]["resources"]["requests"]["storage"] for one in objects["PersistentVolumeClaim"])
+    (job,) = objects["RayJob"]
     assert job["apiVersion"] == "ray.io/v1"
     assert {"entrypoint", "rayClusterSpec"} <= set(job["spec"])
     for group in job["spec"]["rayClusterSpec"]["workerGroupSpecs"]:
@@ -116,14 +115,23 @@ def flats(tmp_path: Path, conjury: Callable[..., Any]) -> Path:
     return tmp_path / "flats"
 
 
-def test_the_command_of_the_manifest_runs(flats, conjury):
-    place = flats.parent
-    entry = manifests()["RayJob"][0]["spec"]["entrypoint"].replace("/srv/data", str(place))
-    command = shlex.split(entry.replace("/srv/weights", str(place)))
+def entry(place: Path) -> list[str]:
+    """The command of the manifest, with a folder in place of its volumes."""
+    text = manifests()["RayJob"][0]["spec"]["entrypoint"].replace("/srv/data", str(place))
+    return shlex.split(text.replace("/srv/weights", str(place)))
+
+
+def test_the_command_of_the_manifest_plans_a_run_with_ray(flats, conjury):
+    command = entry(flats.parent)
     assert command[:2] == ["conjury", "collect"]
-    dry = conjury(*command[1:], "--dry-run", cwd=place)
+    dry = conjury(*command[1:], "--dry-run", cwd=flats.parent)
     assert dry.code == 0
     assert json.loads(dry.out)["plan"]["backend"] == "ray"
+
+
+@pytest.mark.long
+def test_the_command_of_the_manifest_runs_twice_and_asks_nothing_twice(flats, conjury):
+    place, command = flats.parent, entry(flats.parent)
     at = command.index("--weights")
     simulated = [*command[1:at], *command[at + 2 :], "--backend", "simulated", "--pairs", "20"]
     for answered in (REQUESTS, 0):  # what KubeRay does after a failure: the same command again
@@ -167,7 +175,9 @@ def cluster(tmp_path: Path) -> Callable[..., tuple[subprocess.CompletedProcess[s
     return run
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 130])
+@pytest.mark.parametrize(
+    "code", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(2, marks=pytest.mark.long), 130]
+)
 def test_the_script_is_queued_again_only_where_the_run_was_interrupted(cluster, code):
     done, calls = cluster("study.yaml", "mini", "runs/mini", "--pairs", "20", code=str(code))
     assert done.returncode == code, done.stderr

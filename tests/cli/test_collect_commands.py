@@ -221,7 +221,7 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         (f"{ASK} --stimuli links --pictures pics", "pics: 80 of 80 profiles have no address"),
         (f"{ASK} --backend carrier", "--backend 'carrier'"),
         (f"{ASK} --answer letter", "--answer 'letter'"),
-        (f"{ASK} --key-variable 'my key'", "--key-variable 'my key'"),
+        (f"{ASK} --key-variable 'my key'", "--key-variable is not the name of"),
         (f"{ASK} --samples 0", "--samples"),
         (f"{ASK} --concurrency 0", "--concurrency"),
         (f"{ASK} --max-cost -1", "--max-cost"),

@@ -143,4 +143,4 @@ def _record(check: Check, alpha: float) -> dict[str, Any]:
 
 def to_json(findings: Findings) -> str:
     """The record as JSON."""
-    return json.dumps(record(findings), indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    return json.dumps(record(findings), indent=1, allow_nan=False, default=str) + "\n"

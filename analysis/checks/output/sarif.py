@@ -55,7 +55,7 @@ def sarif(findings: Findings) -> dict[str, Any]:
 
 def to_sarif(findings: Findings) -> str:
     """The SARIF log as JSON."""
-    return json.dumps(sarif(findings), indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    return json.dumps(sarif(findings), indent=1, allow_nan=False, default=str) + "\n"
 
 
 def _semantic(text: str) -> str:

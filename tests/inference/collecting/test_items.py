@@ -270,7 +270,7 @@ def test_studies_that_contradict_themselves_are_refused(mixed, change, told):
             for name in OWN_SETTINGS
         ),
         ({"settings": {"n": 3}}, "ask for several answers with the field 'samples' of ask."),
-        ({"key_variable": "my-key"}, "such as MY_API_KEY, but the file says 'my-key'"),
+        ({"key_variable": "my-key"}, "such as MY_API_KEY; correct it."),
         (
             {"backend": "vlmm"},
             "use one of 'openai', 'anthropic', 'google', 'vllm', 'ray', 'simulated', 'replay'",

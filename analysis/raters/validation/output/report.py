@@ -255,4 +255,4 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def to_json(report: Report) -> str:
     """The record as JSON."""
-    return json.dumps(record(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(record(report), indent=1, allow_nan=False) + "\n"
