@@ -170,7 +170,7 @@ LONGEST_MESSAGE = 300
 
 _SECRETS = re.compile(
     r"(?i)(?P<name>bearer\s+|(?:api[-_]?key|key|token|access_token)=)[^\s&\"'<>]+"
-    r"|\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{12,}|\bAIza[\w-]{20,}"
+    r"|\b(?:sk|pk|gsk|xai)[-_][\w-]{12,}|\bhf_[A-Za-z0-9]{12,}|\bAIza[\w-]{20,}"
     r"|(?<=://)[^/\s@]+@"
 )
 
