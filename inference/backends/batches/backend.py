@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...ledger import Batch, Ledger
 
 WAITING = "waiting for room: "  # begins the detail of a shard that the provider's queue had no room for
-GONE = "results not there: "  # begins the detail of a shard of which results were not found
+GONE = "results not there: "  # begins the detail of a shard of which results are missing
 KEPT = "kept"  # folder of results with lines that are not all in the ledger
 SMALLEST = 100  # requests of a shard that is not split further
 PATIENCE = 20  # rounds in a row without an answer before waiting ends
@@ -43,7 +43,7 @@ class BatchBackend:
     A shard goes through the states planned (its file and its requests are on disk), uploaded, submitted
     (the provider works on it), ended, and collected or failed. The ledger knows a shard before the provider
     does, and its batch before it is first asked about. Whatever a process began, any later one goes on
-    with; what was sent without the id being noted is found again by the name of the shard.
+    with; what was sent without the id being noted is recognised by the name of the shard.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class BatchBackend:
         return True
 
     def _go_on(self, ledger: Ledger, *, room: bool) -> None:
-        """Send shards that are not yet submitted; of those that wait for room the smallest, if there may be."""
+        """Send shards that are not yet submitted; of those that wait for room the smallest, if any."""
         live = self._live(ledger)
         room = room or not any(batch.state == "submitted" for batch in live)
         for batch in sorted(live, key=lambda batch: (batch.detail.startswith(WAITING), batch.n)):

@@ -80,7 +80,7 @@ class Tally:
     failed : dict
         Outcome by key, of requests that came back without an answer.
     unknown : list of str
-        The ``custom_id`` of lines that belong to no request; nothing is made of them.
+        The ``custom_id`` of lines that belong to no request, which are not recorded.
     unreadable, unassigned, repeated : int
         Lines that are no JSON, those of them in which no key can be recognised, and further lines for a key
         that has its answer.

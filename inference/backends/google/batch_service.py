@@ -1,4 +1,4 @@
-"""Files and batches of the Gemini API: found again by their display names after a crash.
+"""Files and batches of the Gemini API: recognised by their display names after a crash.
 
 References
 ----------
