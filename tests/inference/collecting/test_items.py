@@ -271,7 +271,7 @@ def test_studies_that_contradict_themselves_are_refused(mixed, change, told):
         ),
         ({"settings": {"n": 3}}, "ask for several answers with the field 'samples' of ask."),
         ({"key_variable": "my-key"}, "such as MY_API_KEY, but the file says 'my-key'"),
-        ({"backend": "vlmm"}, "use one of 'openai', 'vllm', 'ray', 'simulated', 'replay'"),
+        ({"backend": "vlmm"}, "use one of 'openai', 'anthropic', 'google', 'vllm', 'ray', "),
         ({"answer": "jason"}, "use one of 'auto', 'token', 'choice', 'json', 'free'"),
         ({"answer": "token"}, "form 'label' are longer than one token; use json, free, or choice (vLLM)."),
         ({"samples": 0}, "a number of more than 0 belongs here"),
