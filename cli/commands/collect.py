@@ -17,7 +17,7 @@ from conjury.inference.tables.limits import REQUESTS, SAMPLES
 
 from ..automation import INTERRUPTED, event, record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
-from ..printing import console, duration, money, show_requests
+from ..printing import console, duration, money, one_line, show_requests
 
 if TYPE_CHECKING:
     from conjury.inference.collecting import Collected, Prepared, Tally
@@ -302,7 +302,7 @@ def show_end(done: Collected, study: str) -> None:
             "allows."
         )
     for error, n in tally.errors.most_common(1):
-        console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
+        console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {one_line(error)}")
     for note in version_notes(prepared.folder.path):
         console.print(note)
     if done.waiting:
@@ -340,7 +340,8 @@ def _saved(done: Collected) -> str:
     """Say which rule was met, after how many tasks, and what was not spent."""
     prepared, tally = done.prepared, done.tally
     left = max(prepared.plan.remaining - tally.passed, 0)
-    each = prepared.budget.cost(prepared.plan.tokens.prompt, prepared.plan.tokens.completion)
+    tokens = prepared.plan.tokens
+    each = prepared.budget.cost(tokens.prompt, tokens.completion, tokens.sound)
     saved = f", about {prepared.prices.currency} {money(left * each)}" if each is not None else ""
     return (
         f"Stopped (--until was met): after {tally.n_tasks:,} complete tasks {tally.known}. {left:,} "

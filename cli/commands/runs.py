@@ -10,7 +10,7 @@ from conjury.inference.errors import listed
 
 from ..automation import record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
-from ..printing import console
+from ..printing import console, one_line
 
 ledger = typer.Typer(no_args_is_help=True, help="Check the ledger of a run.")
 
@@ -37,7 +37,7 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
         table.add_row(count.judge_id, count.prompt_id, state, *numbers)
     console.print(table)
     for batch in run.batches:
-        detail = f": {batch.detail}" if batch.detail else ""
+        detail = f": {one_line(batch.detail)}" if batch.detail else ""
         console.print(
             f"  batch {batch.shard} of {batch.judge_id}, {batch.n:,} requests, {batch.state}{detail}"
         )

@@ -114,27 +114,15 @@ def completion(
     engine: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Write an answer as the JSON of one chat completion."""
-    choice: dict[str, Any] = {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "finish_reason": finish_reason,
-        "logprobs": {"content": [_token(*token) for token in tokens]} if tokens else None,
-    }
-    if refusal is not None:
-        choice["message"]["refusal"] = refusal
     body: dict[str, Any] = {
         "id": COMPOSED + request.key,
         "object": "chat.completion",
         "created": int(time.time()) if created is None else created,
         "model": model,
-        "choices": [choice],
+        "choices": [_choice(text, finish_reason, tokens, {} if refusal is None else {"refusal": refusal})],
     }
     if usage is not None:
-        body["usage"] = {
-            "prompt_tokens": usage[0],
-            "completion_tokens": usage[1],
-            "total_tokens": sum(usage),
-        }
+        body["usage"] = _usage(usage)
     if engine:
         body["conjury"] = dict(engine)
     return json.dumps(body, ensure_ascii=False).encode()
@@ -149,33 +137,44 @@ def translated(
     tokens: Sequence[tuple[str, float, LogProbs]] = (),
     refusal: str | None = None,
     usage: tuple[int, int] | None = None,
+    sound: int = 0,
 ) -> bytes:
     """Write the answer of a provider with another protocol as the JSON of one chat completion.
 
     ``choices`` are texts with finish reasons, at most one; ``usage`` is tokens in and out, None where the
-    answer does not state them. The answer as it came is the field ``original``.
+    answer does not state them; ``sound`` are those in that are sound. The field ``original`` has the answer
+    of the provider.
     """
-    logprobs = {"content": [_token(*token) for token in tokens]} if tokens else None
     body: dict[str, Any] = {
         "id": name,
         "object": "chat.completion",
         "created": 0,
         "model": model,
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": text, "refusal": refusal},
-                "finish_reason": reason,
-                "logprobs": logprobs,
-            }
-            for text, reason in choices
-        ],
+        "choices": [_choice(text, reason, tokens, {"refusal": refusal}) for text, reason in choices],
     }
     if usage is not None:
-        body["usage"] = dict(
-            zip(("prompt_tokens", "completion_tokens", "total_tokens"), (*usage, sum(usage)), strict=True)
-        )
+        body["usage"] = _usage(usage) | ({"prompt_tokens_details": {"audio_tokens": sound}} if sound else {})
     return json.dumps({**body, "original": original}, separators=(",", ":")).encode()
+
+
+def text_of(value: Any) -> str:
+    """Return a text, and an empty one in place of anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def _choice(
+    text: str | None, reason: str, tokens: Sequence[tuple[str, float, LogProbs]], refusal: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "index": 0,
+        "message": {"role": "assistant", "content": text, **refusal},
+        "finish_reason": reason,
+        "logprobs": {"content": [_token(*token) for token in tokens]} if tokens else None,
+    }
+
+
+def _usage(usage: tuple[int, int]) -> dict[str, Any]:
+    return {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
 
 
 def _token(token: str, logprob: float, rivals: LogProbs) -> dict[str, Any]:

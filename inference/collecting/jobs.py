@@ -23,7 +23,7 @@ from ..study.parts import Judge, Prompt
 from ..tables.columns import stream
 from ..tables.schema import OPTION_ORDERS
 from .content import design_subjects
-from .prices import PICTURE, Budget, Prices, Tokens, guess_tokens
+from .prices import PICTURE, THINKING_SETTINGS, Budget, Price, Prices, Tokens, guess_tokens
 
 EXCESS = "excess of {}"  # fact of a run: see `Spending`
 SAMPLED = 300  # requests from which the size of all is guessed
@@ -145,12 +145,14 @@ def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
     unstated = 0.0 if ledger is None else _unstated(ledger, job.judge_id, budget)
     n, prompt_tokens = sum(part.n for part in used), sum(part.prompt_tokens for part in used)
     measured = prompt_tokens > 0
-    tokens = (
-        Tokens(prompt_tokens / n, sum(part.completion_tokens for part in used) / n)
-        if measured
-        else _guess(job, PICTURE if budget.price is None else budget.price.picture)
-    )
-    each = budget.cost(tokens.prompt, tokens.completion)
+    priced = budget.price is not None and budget.price.audio is not None
+    heard = priced and not {"audio", "video"}.isdisjoint(job.ask.takes)
+    tokens = _guess(job, budget.price) if heard or not measured else Tokens(0, 0)
+    sound = tokens.sound / tokens.prompt if tokens.sound else 0.0  # share of the prompt's tokens
+    if measured:
+        prompt = prompt_tokens / n
+        tokens = Tokens(prompt, sum(part.completion_tokens for part in used) / n, sound * prompt)
+    each = budget.cost(tokens.prompt, tokens.completion, tokens.sound)
     sent = max(job.total - answered - waiting - failed, 0)
     return Plan(
         job.total,
@@ -160,15 +162,18 @@ def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
         tokens,
         measured,
         None if each is None else each * (sent + waiting),
-        None if budget.price is None else _spent(used, budget) + unstated,
+        None if budget.price is None else _spent(used, budget, sound) + unstated,
         unstated,
     )
 
 
-def _spent(used: Sequence[Usage], budget: Budget) -> float:
-    """Cost of all tokens that answers state, each by the interface that brought it."""
+def _spent(used: Sequence[Usage], budget: Budget, sound: float) -> float:
+    """Cost of all tokens that answers state, each by the interface that brought it; a share is ``sound``."""
     costs = [
-        replace(budget, batch=part.batch).cost(part.prompt_tokens, part.completion_tokens) for part in used
+        replace(budget, batch=part.batch).cost(
+            part.prompt_tokens, part.completion_tokens, sound * part.prompt_tokens
+        )
+        for part in used
     ]
     return sum(cost for cost in costs if cost is not None)
 
@@ -183,12 +188,16 @@ def _unstated(ledger: Ledger, judge_id: str, budget: Budget) -> float:
     return sum(most) * (ledger.get(EXCESS.format(judge_id)) or 1.0)
 
 
-def _guess(job: Job, picture: float) -> Tokens:
-    guesses = [
-        guess_tokens(request.body, job.ask.answer, picture) for request in islice(job.requests(), SAMPLED)
-    ]
+def _guess(job: Job, price: Price | None) -> Tokens:
+    picture, thinking = (PICTURE, 0.0) if price is None else (price.picture, price.thinking)
+    requests = islice(job.requests(), SAMPLED)
+    guesses = [guess_tokens(request.body, job.ask.answer, picture, thinking) for request in requests]
     n = max(len(guesses), 1)
-    return Tokens(sum(guess.prompt for guess in guesses) / n, sum(guess.completion for guess in guesses) / n)
+    return Tokens(
+        sum(guess.prompt for guess in guesses) / n,
+        sum(guess.completion for guess in guesses) / n,
+        sum(guess.sound for guess in guesses) / n,
+    )
 
 
 def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.DataFrame:
@@ -205,7 +214,16 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
         limits = [ask.settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
         price = prices.of(ask.model)
         picture = price.picture if images and price is not None else None
-        how = (images, picture, ask.answer, ask.samples, *limits, *(prompt.id for prompt in prompts))
+        thinking = price and price.thinking, *(str(ask.settings.get(name)) for name in THINKING_SETTINGS)
+        how = (
+            images,
+            picture,
+            *thinking,
+            ask.answer,
+            ask.samples,
+            *limits,
+            *(prompt.id for prompt in prompts),
+        )
         if how not in known:
             versions = {str(prompt.cues): ["picture"] * len(posts) for prompt in prompts} if images else None
             subjects = design_subjects(study, tasks, posts, images, versions)[0]
@@ -217,9 +235,10 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
 
 
 def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> dict[str, Any]:
-    sums = planned.total * planned.tokens.prompt, planned.total * planned.tokens.completion
+    tokens, total = planned.tokens, planned.total
+    sums, sound = (total * tokens.prompt, total * tokens.completion), total * tokens.sound
     price = prices.of(ask.model) if ask.backend in PAID else None
-    batch = None if price is None or price.batch == 1 else price.cost(*sums, prices.per, batch=True)
+    batch = None if price is None or price.batch == 1 else price.cost(*sums, prices.per, True, sound)
     return {
         "judge": judge_id,
         "model": ask.model,
@@ -227,7 +246,9 @@ def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> di
         "requests": planned.total,
         "prompt_tokens": sums[0],
         "completion_tokens": sums[1],
-        "cost": None if price is None or ask.backend in BATCH_ONLY else price.cost(*sums, prices.per),
+        "cost": None
+        if price is None or ask.backend in BATCH_ONLY
+        else price.cost(*sums, prices.per, False, sound),
         "batch_cost": batch,
         "as_of": "" if price is None else str(price.as_of),
     }

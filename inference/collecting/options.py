@@ -179,7 +179,14 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
             f"--batch sends requests to OpenAI, Anthropic or Google, not to {ask.backend}; omit one of "
             "the two."
         )
-    if ask.backend in BATCH_ONLY and running.export is None and running.results is None and not running.batch:
+    files = {"--export": running.export, "--results": running.results}
+    elsewhere = next((name for name, path in files.items() if path is not None), "")
+    if ask.backend in BATCH_ONLY and elsewhere:
+        raise InputError(
+            f"{elsewhere} is for lines of OpenAI's protocol, which --backend {ask.backend} does not accept; "
+            "use --batch, or --backend openai."
+        )
+    if ask.backend in BATCH_ONLY and not running.batch:
         raise InputError(
             f"--backend {ask.backend} asks in batches only; add --batch, or use --backend openai with the "
             "address of a server of OpenAI's protocol."

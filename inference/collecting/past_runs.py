@@ -15,7 +15,7 @@ from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
 from .content import RunContent
-from .prices import Prices, read_prices
+from .prices import Prices, Tokens, read_prices
 from .provenance import write_provenance
 from .run_tables import run_tables
 from .runs import RunFolder, check_answers, check_study, study_facts
@@ -67,9 +67,13 @@ def write_tables(
     judges = (ledger.get("inputs") or {}).get("judges", {})
     models: dict[str, str] = {name: asked["model"] for name, asked in judges.items()}
 
-    def cost(judge: str, prompt_tokens: float, completion_tokens: float, batch: bool) -> float | None:
+    def cost(judge: str, tokens: Tokens, batch: bool) -> float | None:
         price = prices.of(models.get(judge, ""))
-        return None if price is None else price.cost(prompt_tokens, completion_tokens, prices.per, batch)
+        return (
+            None
+            if price is None
+            else price.cost(tokens.prompt, tokens.completion, prices.per, batch, tokens.sound)
+        )
 
     tables = run_tables(
         study,

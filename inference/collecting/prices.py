@@ -22,9 +22,12 @@ PICTURE = 765  # tokens of an image of 1024 x 1024 in high detail, as OpenAI cou
 LONGEST = 16384  # tokens of the longest answer of GPT-4o
 TOKENS_PER_PART = {
     "image_url": PICTURE,
-    "video_url": 3900,  # 15 seconds, as Google counts them for Gemini: 258 a frame, one frame a second
-    "input_audio": 480,  # 15 seconds at 32 a second
+    "video_url": 4380,  # 15 seconds of Gemini: 3,900 for 15 frames, one per second, and the sound
+    "input_audio": 480,  # 15 seconds at 32 per second
 }
+SOUND_PER_PART = {"video_url": 480, "input_audio": 480}  # of these, tokens of sound
+THINKING_SETTINGS = ("thinkingConfig", "thinking")  # of Google and of Anthropic
+THOUGHTS = 1000  # tokens that a model thinks per answer, where its settings turn thinking on
 TOKENS_PER_ANSWER = {"token": 1, "choice": 1, "json": 30, "free": 200}
 
 
@@ -37,12 +40,22 @@ class Price(Part):
     batch: Share = 1.0  # factor of the batch interface
     picture: Amount = PICTURE  # tokens that an image of 1024 x 1024 pixels counts for
     longest: Amount = LONGEST  # tokens of the longest answer that the model can give
+    audio: Amount | None = None  # price of input that is sound, where it has one of its own
+    thinking: Amount = 0  # tokens that the model thinks per answer where its settings say nothing of it
     as_of: Date
 
-    def cost(self, prompt_tokens: float, completion_tokens: float, per: float, batch: bool = False) -> float:
-        """Cost of tokens, in the currency of the table."""
+    def cost(
+        self,
+        prompt_tokens: float,
+        completion_tokens: float,
+        per: float,
+        batch: bool = False,
+        sound: float = 0.0,
+    ) -> float:
+        """Cost of tokens, in the currency of the table; ``sound`` of the prompt's are sound."""
         factor = self.batch if batch else 1.0
-        return factor * (self.input * prompt_tokens + self.output * completion_tokens) / per
+        more = 0.0 if self.audio is None else (self.audio - self.input) * min(sound, prompt_tokens)
+        return factor * (self.input * prompt_tokens + more + self.output * completion_tokens) / per
 
 
 class Prices(Part):
@@ -59,10 +72,11 @@ class Prices(Part):
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens of one request and its answer, guessed."""
+    """Tokens of one request and its answer, guessed; ``sound`` of the prompt's are sound."""
 
     prompt: float
     completion: float
+    sound: float = 0.0
 
 
 def read_prices(path: Path | None = None) -> Prices:
@@ -76,22 +90,35 @@ def read_prices(path: Path | None = None) -> Prices:
         raise marked.error(first["loc"], f"{place}: {first['msg']}; correct it.") from None
 
 
-def guess_tokens(body: Body, answer: str, picture: float = PICTURE) -> Tokens:
-    """Guess the tokens of a request from the bytes of its text and its media (``picture`` per image)."""
-    text, media = text_and_media(body, picture)
+def guess_tokens(body: Body, answer: str, picture: float = PICTURE, thinking: float = 0.0) -> Tokens:
+    """Guess the tokens of a request from the bytes of its text and its media (``picture`` per image).
+
+    ``thinking`` are the thoughts of an answer where the settings in the body say nothing of them.
+    """
+    text, media, sound = text_and_media(body, picture)
     schema = body.get("response_format")
     text += len(json.dumps(schema)) if schema else 0
     prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + media
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     if answer == "auto":
         answer = "json" if schema else "token" if body.get("logprobs") else "free"
-    guess = TOKENS_PER_ANSWER[answer]
-    return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess)
+    guess = TOKENS_PER_ANSWER[answer] + thoughts(body, thinking)
+    return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess, sound)
 
 
-def text_and_media(body: Body, picture: float) -> tuple[int, float]:
-    """Count the bytes of text in the messages of a request, and the tokens that its media count for."""
-    text, media = 0, 0.0
+def thoughts(body: Body, thinking: float) -> float:
+    """Guess the tokens that a model thinks per answer, at most those that its settings allow."""
+    config, switch = (body.get(name) for name in THINKING_SETTINGS)
+    if isinstance(config, dict) and isinstance(budget := config.get("thinkingBudget"), int):
+        return THOUGHTS if budget < 0 else min(budget, THOUGHTS)
+    if isinstance(switch, dict) and isinstance(budget := switch.get("budget_tokens"), int):
+        return min(budget, THOUGHTS)
+    return thinking
+
+
+def text_and_media(body: Body, picture: float) -> tuple[int, float, float]:
+    """Count the bytes of text in a request, the tokens that its media count for, and those of sound."""
+    text, media, sound = 0, 0.0, 0.0
     each = {**TOKENS_PER_PART, "image_url": picture}
     for message in body["messages"]:
         content = message["content"]
@@ -100,7 +127,8 @@ def text_and_media(body: Body, picture: float) -> tuple[int, float]:
         )
         text += sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
         media += sum(each.get(part["type"], 0) for part in parts)
-    return text, media
+        sound += sum(SOUND_PER_PART.get(part["type"], 0) for part in parts)
+    return text, media, sound
 
 
 PER_MESSAGE = 32  # tokens that a server puts around a message, at most
@@ -113,38 +141,56 @@ Room = Literal["send", "wait", "stop"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Price of a judge, and the most that a run may cost; ``batch`` for the batch interface."""
+    """Price of a judge, and the most that a run may cost.
+
+    Attributes
+    ----------
+    price : Price or None
+    per : float
+        Number of tokens that prices are for.
+    batch : bool
+        Whether the batch interface is used.
+    max_cost : float or None
+    max_tokens : int or None
+        Limit that is sent for an answer where the settings of the judge state none.
+    """
 
     price: Price | None = None
     per: float = 1e6
     batch: bool = False
     max_cost: float | None = None
+    max_tokens: int | None = None
 
-    def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
+    def cost(self, prompt_tokens: float, completion_tokens: float, sound: float = 0.0) -> float | None:
         """Cost of tokens; None where the price is not known."""
         if self.price is None:
             return None
-        return self.price.cost(prompt_tokens, completion_tokens, self.per, self.batch)
+        return self.price.cost(prompt_tokens, completion_tokens, self.per, self.batch, sound)
 
     def most(self, body: Body, answer: Any = None) -> float:
         """Return the most that a request can cost beyond what its ``answer`` states; 0 without a price."""
         if self.price is None:
             return 0.0
-        most, (prompt, completion) = most_tokens(body, self.price), stated_tokens(answer)
+        most = most_tokens(body, self.price, self.max_tokens)
+        prompt, completion = stated_tokens(answer)
         unknown = most.prompt if prompt is None else 0, most.completion if completion is None else 0
-        return self.cost(*unknown) or 0.0
+        return self.cost(*unknown, most.sound) or 0.0
 
 
-def most_tokens(body: Body, price: Price | None = None) -> Tokens:
-    """Return the most tokens that a request and its answer can have: one per byte, media counted twice."""
-    text, media = text_and_media(body, PICTURE if price is None else price.picture)
+def most_tokens(body: Body, price: Price | None = None, max_tokens: int | None = None) -> Tokens:
+    """Return the most tokens that a request and its answer can have: one per byte, media counted twice.
+
+    ``max_tokens`` is the limit of an answer where the body states none, by default that of the model.
+    """
+    text, media, sound = text_and_media(body, PICTURE if price is None else price.picture)
     rest = {name: value for name, value in body.items() if name != "messages"}
     prompt = text + len(json.dumps(rest).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
     limits = [body.get(name) for name in ("max_completion_tokens", "max_tokens")]
     given = [limit for limit in limits if isinstance(limit, int)]
-    longest = min(given) if given else LONGEST if price is None else price.longest
+    default = (LONGEST if price is None else price.longest) if max_tokens is None else max_tokens
+    longest = min(given) if given else default
     answers = body.get("n")
-    return Tokens(prompt, longest * (answers if isinstance(answers, int) else 1))
+    return Tokens(prompt, longest * (answers if isinstance(answers, int) else 1), MEDIA * sound)
 
 
 def stated_tokens(answer: Any) -> tuple[int | None, int | None]:
@@ -157,6 +203,13 @@ def stated_tokens(answer: Any) -> tuple[int | None, int | None]:
     stated = usage if isinstance(usage, dict) else {}
     prompt, completion = _count(stated.get("prompt_tokens")), _count(stated.get("completion_tokens"))
     return prompt or None, None if completion == 0 and _has_text(answer) else completion
+
+
+def stated_sound(answer: Any) -> int:
+    """Return the tokens of sound in the prompt that an answer states."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    return (_count(details.get("audio_tokens")) or 0) if isinstance(details, dict) else 0
 
 
 def _count(value: Any) -> int | None:

@@ -18,7 +18,7 @@ from ..ledger import Ledger
 from ..ledger.exchanges import TRANSIENT, Outcome, Request
 from .jobs import EXCESS, Job, Plan
 from .options import remember_engine
-from .prices import Budget, Spending, stated_tokens
+from .prices import Budget, Spending, stated_sound, stated_tokens
 from .stopping import Stopping
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it
@@ -86,7 +86,7 @@ class Recorder:
         self._coming: Iterator[Request] = iter(())
         self._next: Request | None = None
         self._admitted = False
-        each = budget.cost(planned.tokens.prompt, planned.tokens.completion) or 0.0
+        each = budget.cost(planned.tokens.prompt, planned.tokens.completion, planned.tokens.sound) or 0.0
         excess = float(ledger.get(EXCESS.format(judge_id)) or 1.0)
         self._spending = Spending(budget, planned.spent or 0.0, planned.unstated, each, excess)
         if self.capped:
@@ -198,7 +198,7 @@ class Recorder:
         if billed or silent:
             body = self._ledger.request_body(outcome.key)
             most = billed * self._budget.most(body) + silent * self._budget.most(body, answer)
-        cost = self._budget.cost(prompt or 0, completion or 0) or 0.0
+        cost = self._budget.cost(prompt or 0, completion or 0, stated_sound(answer)) or 0.0
         self._spending.settle(outcome.key, cost, most, billed + silent, answer is not None)
 
 

@@ -12,7 +12,7 @@ from ..design.drawn import check_posts
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.rules import full_rules
-from ..study.asking import PAID
+from ..study.asking import MAX_TOKENS, PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
@@ -277,7 +277,8 @@ def _opened(
     folder = run_folder(known, out)
     prices = read_prices(running.prices)
     price = prices.of(sampling.model) if sampling.backend in PAID else None
-    budget = Budget(price, prices.per, running.batch, running.max_cost)
+    max_tokens = MAX_TOKENS.get(sampling.backend)
+    budget = Budget(price, prices.per, running.batch, running.max_cost, max_tokens)
     if running.max_cost is not None and budget.price is None:
         raise InputError(
             f"--max-cost needs the price of {sampling.model}, which is not in "

@@ -33,8 +33,9 @@ from ..tables.schema import (
     instrument_columns,
     validate,
 )
+from .prices import Tokens, stated_sound
 
-Cost = Callable[[str, float, float, bool], float | None]
+Cost = Callable[[str, Tokens, bool], float | None]
 
 OF_LINES = ("labels_given", "lines_shown")  # columns of judgments where each line takes a label
 
@@ -197,7 +198,7 @@ def _shared(study: Study | ItemStudy, answered: Answered, answer: Answer, subjec
 
 
 def _response(answered: Answered, answer: Answer, cost: Cost) -> dict[str, Any]:
-    tokens = answer.prompt_tokens or 0, answer.completion_tokens or 0
+    tokens = Tokens(answer.prompt_tokens or 0, answer.completion_tokens or 0, stated_sound(answered.body))
     return {
         "text": answer.text if answered.body else None,
         "logprobs": json.dumps(list(answer.tokens), ensure_ascii=False) if answer.tokens else None,
@@ -205,7 +206,7 @@ def _response(answered: Answered, answer: Answer, cost: Cost) -> dict[str, Any]:
         "system_fingerprint": answer.fingerprint or None,
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
-        "cost": cost(answered.judge_id, *tokens, bool(answered.batch)) if answered.body else None,
+        "cost": cost(answered.judge_id, tokens, bool(answered.batch)) if answered.body else None,
         "latency": answered.seconds,
         "created": answered.created,
         "error": answered.error or None,

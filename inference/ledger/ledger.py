@@ -215,6 +215,11 @@ class Ledger:
         with self._readers.reading() as db:
             return reading.read_settled(db, outcome)
 
+    def is_recorded(self, outcome: Outcome) -> bool:
+        """Whether this outcome of a batch is in the ledger already, in whatever round."""
+        with self._readers.reading() as db:
+            return reading.read_recorded(db, outcome)
+
     def request_body(self, key: str) -> Body:
         """Return the body of a request."""
         with self._readers.reading() as db:

@@ -257,6 +257,22 @@ def read_settled(db: sqlite3.Connection, outcome: Outcome) -> bool:
     return row is not None and (row[0] == "answered" or row == (outcome.kind, outcome.error))
 
 
+def read_recorded(db: sqlite3.Connection, outcome: Outcome) -> bool:
+    """Whether the same outcome was recorded from the same batch before."""
+    content = outcome.refused_body if outcome.body is None else outcome.body
+    name = None if content is None else digest(content)
+    where = "JOIN requests q ON q.id = r.request WHERE q.key = ? AND r.batch = ? AND r.digest IS ?"
+    known = (outcome.key, outcome.batch, name)
+    if outcome.body is not None:
+        row = db.execute(f"SELECT 1 FROM responses r {where}", known).fetchone()
+    else:
+        row = db.execute(
+            f"SELECT 1 FROM attempts r {where} AND r.kind = ? AND r.error = ?",
+            (*known, outcome.kind, outcome.error),
+        ).fetchone()
+    return row is not None
+
+
 def read_request_body(db: sqlite3.Connection, path: Path, key: str) -> Body:
     """Return the body of a request."""
     row = db.execute(

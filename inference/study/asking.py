@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -250,6 +251,8 @@ Settings = Annotated[dict[str, Any], AfterValidator(_as_json)]
 Medium = Literal["image", "video", "audio"]
 PAID = ("openai", "anthropic", "google")  # backends whose answers cost money
 BATCH_ONLY = ("anthropic", "google")  # backends that are asked in batches only
+MAX_TOKENS = {"anthropic": 4096}  # limit of an answer, by backend, where the judge's settings state none
+THINKING = re.compile(r"(?:models/)?gemini-(?:2\.5-(?!flash-lite)|[3-9])")  # models that think by default
 
 
 class Sampling(Part):
@@ -286,11 +289,19 @@ class Sampling(Part):
 def with_answer(ask: Sampling, *responses: Response) -> Sampling:
     """Put the way that suits all response forms in place of the answer "auto"; it stays where none does.
 
-    Choices are asked for as one token, as JSON where there are no log-probabilities (Anthropic); text as the
-    model writes it, everything else as JSON.
+    Choices are asked for as one token, as JSON where there are no log-probabilities (Anthropic) or the model
+    thinks before it answers (Google); text as the model writes it, everything else as JSON.
     """
     if ask.answer != "auto":
         return ask
-    suited = {"choice": "json" if ask.backend == "anthropic" else "token", "text": "free"}
+    no_token = ask.backend == "anthropic" or thinks_at_google(ask)
+    suited = {"choice": "json" if no_token else "token", "text": "free"}
     ways = {suited.get(response.form, "json") for response in responses}
     return ask.model_copy(update={"answer": ways.pop()}) if len(ways) == 1 else ask
+
+
+def thinks_at_google(ask: Sampling) -> bool:
+    """Whether a model of Google thinks before it answers, which counts towards the limit of its answer."""
+    config = ask.settings.get("thinkingConfig")
+    off = isinstance(config, dict) and config.get("thinkingBudget") == 0
+    return ask.backend == "google" and THINKING.match(ask.model) is not None and not off

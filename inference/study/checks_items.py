@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..tables.columns import plain
 from ..tables.limits import SCALE_POINTS
 from ..tables.schema import STATUSES
-from .asking import Label, LineLabels
+from .asking import Label, LineLabels, thinks_at_google
 from .base import Location, Problem, duplicates, missing_file, suggestion
 from .checks_instrument import instrument_problems
 
@@ -182,6 +182,11 @@ def unfit_asking(ask: Sampling, forms: Sequence[str]) -> tuple[str, str] | None:
             return "answer", unfit
     if ask.backend == "anthropic" and ask.answer in ("token", "choice"):
         return "answer", "Anthropic returns no log-probabilities; use json or free."
+    if ask.answer == "token" and thinks_at_google(ask):
+        return "answer", (
+            f"{ask.model} thinks before it answers, so that one token is no answer; use json, or turn "
+            "thinking off by the setting thinkingConfig: {thinkingBudget: 0} where the model allows that."
+        )
     if ask.backend == "anthropic" and not {"video", "audio"}.isdisjoint(ask.takes):
         return "takes", "Anthropic takes text and images; remove 'video' and 'audio', and frames are shown."
     for name in FOREIGN_SETTINGS.get(ask.backend, ()):

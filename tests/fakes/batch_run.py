@@ -2,7 +2,8 @@
 
 ``python -m fakes.batch_run URL FOLDER N '[["create+1"], ["upload-2", "flush+1"], ...]'`` makes one run for
 each list. Its first process dies at the first step named, the next at the second, and so on; a last one goes
-on to the end. A step is the n-th call of a method by a process: - dies before, + after it.
+on to the end. A step is the n-th call of a method by a process: - dies before, + after it. In place of a
+step, ``list+429`` ends a process by an error, since the list of batches is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from fakes.recorder import LedgerRecorder
 from fakes.server import TESTS, FakeServer
 
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
-from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches.backend import KEPT, BatchBackend
+from conjury.inference.backends.batches.service import Busy
 from conjury.inference.backends.batches.shards import Limits
 from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.openai.batch_service import OpenAIBatches
@@ -32,6 +34,7 @@ from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key
 
 DIED = 9
+LIMITED = "list+429"  # a process to which the list of batches is refused by 429
 SERVED = ("upload", "create", "retrieve", "download")  # steps of all services
 STEPS: dict[type, tuple[str, ...]] = {
     Ledger: ("plan_batch", "update_batch", "record", "flush"),
@@ -76,6 +79,9 @@ def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterat
 
 
 def _die_at(step: str, provider: str) -> None:
+    if step == LIMITED:
+        SERVICES[provider]._listed = _limited
+        return
     name, after, number = re.fullmatch(r"(\w+)([-+])(\d+)", step).groups()  # type: ignore[union-attr]
     kind = SERVICES[provider] if name in SERVED else next(kind for kind in STEPS if name in STEPS[kind])
     method, calls = getattr(kind, name), count(1)
@@ -90,6 +96,10 @@ def _die_at(step: str, provider: str) -> None:
         return result
 
     setattr(kind, name, call)
+
+
+def _limited(*_: Any, **__: Any) -> Any:
+    raise Busy("the list of batches is limited")
 
 
 def _process(work: Callable[[], None]) -> int:
@@ -134,6 +144,11 @@ def crash(url: str, folder: Path, n: int, runs: list[list[str]], provider: str =
     return [json.loads(line)[1] for line in ran.stdout.splitlines()]
 
 
+def left_files(folder: Path) -> list[str]:
+    """Return the files of a run's batches that are left, except results that are kept."""
+    return sorted(path.name for path in (folder / "batches").iterdir() if path.name != KEPT)
+
+
 def assert_nothing_lost_or_paid_twice(
     server: FakeServer, folder: Path, n: int, runs: list[list[str]]
 ) -> None:
@@ -147,7 +162,7 @@ def assert_nothing_lost_or_paid_twice(
                 assert answers
                 assert all(answer == completion(request.body) for answer in answers)
                 assert answered[content_hash(request.body)] == 1, name
-        assert list((folder / name / "batches").iterdir()) == []
+        assert left_files(folder / name) == []
     assert sum(answered.values()) == n * len(runs)
 
 

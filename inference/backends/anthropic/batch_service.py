@@ -17,7 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from ..batches.http import Exchanges
-from ..batches.service import Gone, Progress, Sending, Unsure, create_once, created, gone
+from ..batches.service import (
+    Gone,
+    NotThere,
+    Progress,
+    Sending,
+    Unsure,
+    batch_gone,
+    create_once,
+    created,
+    gone,
+)
 from ..batches.shards import Limits, open_lines
 from ..openai.client import Account, Endpoint
 from ..openai.failures import parse, redact
@@ -36,6 +46,7 @@ class AnthropicBatches:
     lines = LINES
     limits = Limits(requests=90_000, bytes=240_000_000)
     keeps_files = False
+    full_at_creation = False
 
     def __init__(
         self,
@@ -110,7 +121,7 @@ class AnthropicBatches:
         return create_once(send, lambda: self.find_batch(sending), self.pause)
 
     def retrieve(self, batch_id: str) -> Progress:
-        """Ask how a batch stands."""
+        """Return the progress of a batch; ``Gone`` where it is not there."""
         batch = self._batch(batch_id)
         counts = _counts(batch)
         total = sum(counts.values())
@@ -132,7 +143,10 @@ class AnthropicBatches:
         )
 
     def _batch(self, batch_id: str) -> dict[str, Any]:
-        return self.exchanges.read("GET", f"{self.url}/{batch_id}", f"the state of batch {batch_id}")
+        try:
+            return self.exchanges.read("GET", f"{self.url}/{batch_id}", f"the state of batch {batch_id}")
+        except NotThere:
+            raise batch_gone(self.endpoint, batch_id) from None
 
     def _listed(self, limit: int) -> Iterator[dict[str, Any]]:
         """Yield the batches of the account, the newest first."""
@@ -141,11 +155,11 @@ class AnthropicBatches:
             page = self.exchanges.read(
                 "GET", self.url, "the list of batches", params={"limit": str(limit), **after}
             )
-            found = [batch for batch in page.get("data") or () if isinstance(batch, dict)]
-            yield from found
-            if not found or not page.get("has_more"):
+            batches = [batch for batch in page.get("data") or () if isinstance(batch, dict)]
+            yield from batches
+            if not batches or not page.get("has_more"):
                 return
-            after = {"after_id": str(page.get("last_id") or found[-1].get("id"))}
+            after = {"after_id": str(page.get("last_id") or batches[-1].get("id"))}
 
     def _mark(self, batch: dict[str, Any], path: Path) -> str | None:
         """Return the mark of the shard in the results of a batch, None where they are not available."""
@@ -183,8 +197,8 @@ def _body(sending: Sending) -> Iterator[bytes]:
 
 def _counts(batch: dict[str, Any]) -> dict[str, int]:
     counts = batch.get("request_counts")
-    found = counts if isinstance(counts, dict) else {}
-    return {name: n for name, n in found.items() if isinstance(n, int)}
+    stated = counts if isinstance(counts, dict) else {}
+    return {name: n for name, n in stated.items() if isinstance(n, int)}
 
 
 def _total(batch: dict[str, Any]) -> int:

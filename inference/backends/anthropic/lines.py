@@ -12,11 +12,11 @@ from typing import Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
-from ..base import translated
+from ...study.asking import MAX_TOKENS
+from ..base import text_of, translated
 from ..batches.shards import LineFormat, Media, answered, failed
 from ..openai.failures import Failure, kind_of, read_failure
 
-LONGEST = 4096  # tokens of an answer where the judge's settings state no max_tokens, which is required
 RANGE = 101  # whole numbers between limits are listed, up to so many; Anthropic takes no limits
 NO_LIMITS = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -41,6 +41,7 @@ STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
+ACCOUNT = ("authentication_error", "billing_error", "permission_error")  # faults that pass for a request
 UNANSWERED = {"canceled": "cancelled", "expired": "expired"}
 
 
@@ -63,7 +64,7 @@ def message_params(body: Body) -> dict[str, Any]:
     limits = [given.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
     params: dict[str, Any] = {
         "model": body["model"],
-        "max_tokens": next((limit for limit in limits if limit is not None), LONGEST),
+        "max_tokens": next((limit for limit in limits if limit is not None), MAX_TOKENS["anthropic"]),
     }
     system = [_text(part["content"]) for part in body["messages"] if part["role"] == "system"]
     if system:
@@ -77,8 +78,8 @@ def message_params(body: Body) -> dict[str, Any]:
         params["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
     if (form := given.pop("response_format", None)) is not None:
         schema = listed_schema(form["json_schema"]["schema"])
-        asked = {"format": {"type": "json_schema", "schema": schema}}
-        params["output_config"] = {**given.pop("output_config", {}), **asked}
+        output = {"format": {"type": "json_schema", "schema": schema}}
+        params["output_config"] = {**given.pop("output_config", {}), **output}
     return {**params, **given}
 
 
@@ -97,24 +98,24 @@ def listed_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 def message_completion(message: Any) -> bytes:
     """Translate a message, whatever it contains, into the JSON of one chat completion."""
-    found = message if isinstance(message, dict) else {}
-    blocks = found.get("content")
+    fields = message if isinstance(message, dict) else {}
+    blocks = fields.get("content")
     texts = [
         block["text"]
         for block in (blocks if isinstance(blocks, list) else ())
         if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
     ]
-    reason, details = found.get("stop_reason"), found.get("stop_details")
+    reason, details = fields.get("stop_reason"), fields.get("stop_details")
     explanation = details.get("explanation") if isinstance(details, dict) else None
     return translated(
         message,
-        name=_string(found.get("id")),
-        model=_string(found.get("model")),
-        choices=[("".join(texts), FINISHED.get(_string(reason), _string(reason)))]
+        name=text_of(fields.get("id")),
+        model=text_of(fields.get("model")),
+        choices=[("".join(texts), FINISHED.get(text_of(reason), text_of(reason)))]
         if isinstance(blocks, list)
         else [],
         refusal=explanation if reason == "refusal" and isinstance(explanation, str) else None,
-        usage=_usage(found.get("usage")),
+        usage=_usage(fields.get("usage")),
     )
 
 
@@ -153,10 +154,6 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _line(request: Request, media: Media) -> dict[str, Any]:
     return {"custom_id": request.key, "params": message_params(resolve(request.body, media))}
 
@@ -169,17 +166,17 @@ def _key(line: dict[str, Any]) -> object:
 
 def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     result = line.get("result")
-    told: dict[str, Any] = result if isinstance(result, dict) else {}
-    kind = _string(told.get("type"))
+    content: dict[str, Any] = result if isinstance(result, dict) else {}
+    kind = text_of(content.get("type"))
     if kind == "succeeded":
-        return answered(key, message_completion(told.get("message")), shard)
+        return answered(key, message_completion(content.get("message")), shard)
     if kind in UNANSWERED:
         reason = f"the batch was {UNANSWERED[kind]} before this request was sent to the model"
         return failed(key, Failure(0, kind, reason), UNANSWERED[kind], shard)
-    error = told.get("error")
+    error = content.get("error")
     named = read_failure(0, error if isinstance(error, dict) else {"error": "no reason given"})
     failure = Failure(STATUS.get(named.code, 500), named.code, named.message)
-    return failed(key, failure, kind_of(failure), shard)
+    return failed(key, failure, "server" if named.code in ACCOUNT else kind_of(failure), shard)
 
 
 LINES = LineFormat("custom_id", _line, _key, _outcome)

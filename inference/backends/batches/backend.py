@@ -1,4 +1,4 @@
-"""Asks a model through a provider's batch interface: submit, leave, come back, fetch."""
+"""Asks a model through a provider's batch interface, over any number of processes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
 from ..base import Recorder
 from ..openai.failures import mask_bytes
-from .service import BatchService, Busy, Gone, Progress, Sending, Unreachable
-from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
+from .service import BatchService, FileGone, Full, Gone, Progress, Sending, Unreachable
+from .shards import (
+    Limits,
+    Shard,
+    Tally,
+    file_label,
+    open_lines,
+    outcomes_of,
+    split_shard,
+    writable,
+    write_shards,
+)
 
 if TYPE_CHECKING:
     from ...ledger import Batch, Ledger
 
 WAITING = "waiting for room: "  # begins the detail of a shard that the provider's queue had no room for
-GONE = "results not there: "  # begins the detail of a shard of which a file of results was not found
+GONE = "results not there: "  # begins the detail of a shard of which results are missing
+KEPT = "kept"  # folder of results with lines that are not all in the ledger
 SMALLEST = 100  # requests of a shard that is not split further
 PATIENCE = 20  # rounds in a row without an answer before waiting ends
 LOOK = 0.2  # seconds between looks at whether to stop
@@ -32,7 +43,7 @@ class BatchBackend:
     A shard goes through the states planned (its file and its requests are on disk), uploaded, submitted
     (the provider works on it), ended, and collected or failed. The ledger knows a shard before the provider
     does, and its batch before it is first asked about. Whatever a process began, any later one goes on
-    with; what was sent without the id being noted is found again by the name of the shard.
+    with; what was sent without the id being noted is recognised by the name of the shard.
     """
 
     def __init__(
@@ -78,11 +89,11 @@ class BatchBackend:
         return sent
 
     def poll(self, ledger: Ledger) -> list[Batch]:
-        """Ask how the submitted batches stand, write it to the ledger, and return all that are not done."""
+        """Write the progress of the submitted batches to the ledger, and return all that are not done."""
         refused: list[tuple[Batch, Progress]] = []
         running = False
         for batch in self._live(ledger, "submitted"):
-            progress = self.service.retrieve(batch.batch_id)
+            progress = self._progress(batch.batch_id)
             if progress.queue_full:
                 refused.append((batch, progress))
                 continue
@@ -111,8 +122,10 @@ class BatchBackend:
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""
         for batch in self._live(ledger, "ended"):
-            progress = self.service.retrieve(batch.batch_id)
-            if progress.failed:
+            progress = self._progress(batch.batch_id)
+            if progress.running:  # it was not visible before
+                ledger.update_batch(batch.shard, state="submitted", detail=str(progress))
+            elif progress.failed:
                 refused = self._refuse(batch.shard, progress, recorder, ledger) or refused
             else:
                 refused = self._collect(batch, progress, recorder, ledger) or refused
@@ -150,6 +163,12 @@ class BatchBackend:
             if not live or not _sleep(interval, recorder.stopping):
                 return
 
+    def _progress(self, batch_id: str) -> Progress:
+        try:
+            return self.service.retrieve(batch_id)
+        except Gone as error:
+            return Progress("gone", 0, 0, "", gone=str(error))
+
     def _live(self, ledger: Ledger, state: str = "") -> list[Batch]:
         live = ledger.batches(self.judge_id, live=True)
         return [batch for batch in live if state in ("", batch.state)]
@@ -164,12 +183,17 @@ class BatchBackend:
             if path.name not in live:
                 path.unlink()
 
-    def _send(self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True) -> bool:
-        """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more."""
+    def _send(
+        self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True, anew: bool = False
+    ) -> bool:
+        """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more.
+
+        ``anew`` states that the file was uploaded before, and is no longer there.
+        """
         path, service = self._path(shard), self.service
         name = f"conjury-{shard}.jsonl"
         if not file_id:
-            file_id = (service.find_file(name) or "") if known else ""
+            file_id = (service.find_file(name) or "") if known and not anew else ""
             if not file_id and not path.exists():
                 return self._lose(shard, ledger)
             file_id = file_id or service.upload(path, name)
@@ -181,12 +205,24 @@ class BatchBackend:
             if batch_id is None and not (service.keeps_files or path.exists()):
                 return self._lose(shard, ledger)
             batch_id = batch_id or service.create(sending)
-        except Busy as error:
-            mark = {} if service.keeps_files else {"file_id": ""}
-            ledger.update_batch(shard, detail=f"{WAITING}{error}", **mark)
+        except FileGone:
+            if anew:
+                raise
+            ledger.update_batch(shard, file_id="")
+            return self._send(shard, "", ledger, anew=True)
+        except Full as error:
+            split = service.full_at_creation and self._is_smallest(sending, ledger)
+            if not (split and self._split(shard, str(error), ledger)):
+                mark = {} if service.keeps_files else {"file_id": ""}
+                ledger.update_batch(shard, detail=f"{WAITING}{error}", **mark)
             return False
         ledger.update_batch(shard, state="submitted", batch_id=batch_id, detail="")
         return True
+
+    def _is_smallest(self, sending: Sending, ledger: Ledger) -> bool:
+        """Whether no batch of ours is running and no smaller one is waiting, so that it must be too large."""
+        others = [batch for batch in ledger.batches(live=True) if batch.shard != sending.shard]
+        return all(batch.state != "submitted" and batch.n >= sending.n for batch in others)
 
     def _lose(self, shard: str, ledger: Ledger) -> bool:
         """Give up a shard whose file is gone, so that its requests are sent anew."""
@@ -194,10 +230,10 @@ class BatchBackend:
         return True
 
     def _go_on(self, ledger: Ledger, *, room: bool) -> None:
-        """Send shards that are not yet submitted; of those that wait for room one, if there may be some."""
+        """Send shards that are not yet submitted; of those that wait for room the smallest, if any."""
         live = self._live(ledger)
         room = room or not any(batch.state == "submitted" for batch in live)
-        for batch in live:
+        for batch in sorted(live, key=lambda batch: (batch.detail.startswith(WAITING), batch.n)):
             if batch.state not in ("planned", "uploaded"):
                 continue
             waiting = batch.detail.startswith(WAITING)
@@ -231,34 +267,46 @@ class BatchBackend:
             self.folder / f"{shard}.error.jsonl.gz": progress.error_file_id,
         }
         present, gone = self._download(files, batch.batch_id)
+        gone = progress.gone or gone
         secrets = self.endpoint.secrets
         lines = (mask_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
         for outcome in outcomes_of(lines, set(keys), tally, self.service.lines, shard):
-            if not again or not ledger.is_settled(outcome):
+            if not ledger.is_recorded(outcome):
                 recorder.record(outcome)
         missing = [key for key in keys if key not in tally.answered and key not in tally.failed]
-        kind = MISSING.get(progress.status, "invalid_response" if tally.unreadable else "server")
+        kind = MISSING.get(progress.status, "invalid_response" if tally.unassigned else "server")
         error = "the results have no line for it"
         if gone:
             kind, error = "rejected", f"the results of batch {batch.batch_id} are not there"
-        executed = progress.status not in MISSING or tally.unreadable > 0
+        executed = progress.status not in MISSING or tally.unassigned > 0
         lost = (Attempt(0, error, 0.0, billed=executed),)
         unanswered = [Outcome(key, kind=kind, error=error, attempts=lost, batch=shard) for key in missing]
         if gone and again and not all(map(ledger.is_settled, unanswered)):
-            ledger.update_batch(shard, state="failed", detail="its requests were put up for asking again")
+            ledger.update_batch(shard, state="failed", detail="its requests were marked by conjury retry")
             return ""
         for outcome in unanswered:
-            if not again or not ledger.is_settled(outcome):
+            if not ledger.is_recorded(outcome):
                 recorder.record(outcome)
         ledger.flush()
         if gone:
             ledger.update_batch(shard, detail=f"{GONE}{gone}")
             return gone
-        told = f"{progress.status}: {tally}" + f", {len(missing):,} missing" * bool(missing)
-        ledger.update_batch(shard, state="collected", detail=told)
+        detail = f"{progress.status}: {tally}" + f", {len(missing):,} missing" * bool(missing)
+        if tally.odd:
+            self._keep(present)
+            detail += f"; all lines are kept in {self.folder / KEPT}"
+        ledger.update_batch(shard, state="collected", detail=detail)
         for path in (*files, self._path(shard)):
             path.unlink(missing_ok=True)
         return ""
+
+    def _keep(self, results: list[Path]) -> None:
+        """Move files of results to a folder where they stay."""
+        folder = self.folder / KEPT
+        with writable(folder):
+            folder.mkdir(exist_ok=True)
+            for path in results:
+                path.replace(folder / path.name)
 
     def _download(self, files: dict[Path, str], batch_id: str) -> tuple[list[Path], str]:
         """Store files of results by their ids; return those that came, and a sentence if one is not there."""
@@ -273,7 +321,10 @@ class BatchBackend:
         return present, gone
 
     def _refuse(self, shard: str, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
-        """Record the requests that made a batch fail; return a sentence if it failed for another reason."""
+        """Record the requests of a batch without results; return a sentence if no line of it is the reason.
+
+        Requests that may have been executed all the same are recorded as possibly billed.
+        """
         keys = ledger.batch_keys(shard)
         faults = {
             keys[each.line - 1]: f"{each.code}: {each.message}"
@@ -285,14 +336,22 @@ class BatchBackend:
             for key, error in faults.items():
                 recorder.record(Outcome(key, kind="rejected", error=error, batch=shard))
             ledger.flush()
+        if progress.executed:
+            error = f"the batch failed without results ({progress})"
+            billed = (Attempt(0, error, 0.0, billed=True),)
+            for key in keys:
+                outcome = Outcome(key, kind="server", error=error, attempts=billed, batch=shard)
+                if not ledger.is_recorded(outcome):
+                    recorder.record(outcome)
+            ledger.flush()
         ledger.update_batch(shard, state="failed", detail=str(progress))
         self._path(shard).unlink(missing_ok=True)
         if not whole:
             return ""
-        told = progress.complaints[0].message if progress.complaints else "no reason given"
+        reason = progress.complaints[0].message if progress.complaints else "no reason given"
         return (
             f"{self.endpoint.shown_url} refused the batch of {len(keys):,} requests in shard {shard} "
-            f"({told}); correct that, then run the same command again."
+            f"({reason}); correct that, then run the same command again."
         )
 
 

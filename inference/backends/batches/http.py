@@ -48,7 +48,7 @@ class Exchanges:
         again: bool = True,
         **options: Any,
     ) -> Any:
-        """Return the response to a request; ``content`` is made anew for each attempt.
+        """Return the response to a request; ``content`` is called for each attempt.
 
         Raises
         ------
@@ -59,8 +59,8 @@ class Exchanges:
         """
         attempts = 1 + self.max_retries * again
         for attempt in range(attempts):
-            made = options if content is None else {**options, "content": content()}
-            problem, wait = self._attempt(method, url, what, made)
+            body = {} if content is None else {"content": content()}
+            problem, wait = self._attempt(method, url, what, {**options, **body})
             if not isinstance(problem, InputError):
                 return problem
             if not isinstance(problem, Unreachable) or attempt == attempts - 1:

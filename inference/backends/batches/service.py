@@ -26,8 +26,20 @@ class Busy(Unreachable):
     """The provider takes no more for now."""
 
 
+class Full(Busy):
+    """The provider takes no more batches for now, and this one was certainly not created."""
+
+
 class Gone(InputError):
     """The provider does not have, or does not show to this key, what it named itself."""
+
+
+class FileGone(InputError):
+    """The provider no longer has the uploaded file of requests."""
+
+
+class NotThere(InputError):
+    """The provider has nothing under an address."""
 
 
 class Unsure(InputError):
@@ -45,9 +57,11 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How a batch stands: its status, requests done and in all, its result files (empty for none).
+    """Status of a batch, requests done and in all, and its result files (empty for none).
 
-    ``failed`` states that it was refused as a whole, ``queue_full`` that this was only for want of room.
+    ``failed`` states that it has no results, ``queue_full`` that this was only because of a full queue, and
+    ``executed`` that requests may have been executed all the same. ``gone`` is a sentence where the provider
+    no longer has the batch.
     """
 
     status: str
@@ -59,6 +73,8 @@ class Progress:
     running: bool = False
     failed: bool = False
     queue_full: bool = False
+    executed: bool = False
+    gone: str = ""
 
     def __str__(self) -> str:
         """Return the status and the requests done, or the first complaint."""
@@ -95,13 +111,15 @@ class BatchService(Protocol):
     """The batches of one account; what it raises is one of the errors above, or InputError.
 
     ``keeps_files`` states whether uploaded files stay with the provider. Where they do not, ``upload`` sends
-    nothing and returns a mark by which ``find_batch`` recognises what was created later.
+    nothing and returns a mark by which ``find_batch`` recognises what was created later. ``full_at_creation``
+    states whether a batch over the quota of the account is refused when it is created.
     """
 
     endpoint: Endpoint
     lines: LineFormat
     limits: Limits
     keeps_files: bool
+    full_at_creation: bool
 
     def settings(self) -> dict[str, Any]:
         """Description of the interface, without secrets; kept with the run."""
@@ -116,27 +134,33 @@ class BatchService(Protocol):
         """Return the id of the batch of a shard, None if there is none; ``Unsure`` if that is not known."""
 
     def create(self, sending: Sending) -> str:
-        """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
+        """Create the batch of a shard and return its id; if no answer comes, look before doing it again.
+
+        ``Full`` where it was refused for now, ``FileGone`` where the uploaded file no longer exists.
+        """
 
     def retrieve(self, batch_id: str) -> Progress:
-        """Ask how a batch stands."""
+        """Return the progress of a batch; ``Gone`` where it is not there."""
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
         """Store a file of a batch compressed; ``Gone`` where it is not there."""
 
 
 def create_once(send: Callable[[], str], find: Callable[[], str | None], pause: float) -> str:
-    """Create a batch; where no answer comes, look whether it was created before doing it again."""
+    """Create a batch; where no answer comes, look whether it was created before doing it again.
+
+    ``Full`` is raised only if no attempt before went unanswered.
+    """
     for attempt in range(TRIES):
         try:
             return send()
-        except Busy:
-            raise
+        except Busy as error:
+            raise (error if attempt else Full(str(error))) from None
         except Unreachable:
             time.sleep(pause * 2**attempt)
-            found = find()
-            if found is not None:
-                return found
+            batch_id = find()
+            if batch_id is not None:
+                return batch_id
             if attempt == TRIES - 1:
                 raise
     raise AssertionError
@@ -161,7 +185,8 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
         return Busy(f"{url} takes no more for now ({failure}); run the same command later.")
     if status >= 500 or status in (408, 409):
         return Unreachable(f"{url} cannot serve {what} now ({failure}); run the same command later.")
-    return InputError(
+    kind = NotThere if status == 404 else InputError
+    return kind(
         f"{url} refused {what} ({failure}); check base_url, and that {endpoint.key_variable} is the "
         "key of the project that sent it."
     )
@@ -177,17 +202,26 @@ def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
 
 def gone(endpoint: Endpoint, file_id: str, batch_id: str) -> Gone:
     """Return the error of results that are not there."""
+    return _gone(endpoint, f"file {file_id} with the results of batch {batch_id}")
+
+
+def batch_gone(endpoint: Endpoint, batch_id: str) -> Gone:
+    """Return the error of a batch that is not there."""
+    return _gone(endpoint, f"batch {batch_id}")
+
+
+def _gone(endpoint: Endpoint, what: str) -> Gone:
     return Gone(
-        f"{endpoint.shown_url} has no file {file_id} with the results of batch {batch_id}; check that "
-        f"{endpoint.key_variable} is the key of the project that sent it and run again, or let "
-        "`conjury retry --status error` ask these requests again."
+        f"{endpoint.shown_url} has no {what}; check base_url, and that {endpoint.key_variable} is the key of "
+        "the project that sent it, and run again, or let `conjury retry --status error` ask these requests "
+        "again."
     )
 
 
 def download_whole(
     endpoint: Endpoint, store: Callable[[], tuple[int, int]], what: str, is_whole: Callable[[int, int], bool]
 ) -> None:
-    """Store a file; what was cut off is asked for again.
+    """Store a file; what was cut off is downloaded again.
 
     ``store`` returns the bytes and lines that came. A file is taken to be whole if ``is_whole`` says so, or
     if it comes with the same size twice.

@@ -80,28 +80,35 @@ class Tally:
     failed : dict
         Outcome by key, of requests that came back without an answer.
     unknown : list of str
-        The ``custom_id`` of lines that belong to no request; nothing is made of them.
-    unreadable, repeated : int
-        Lines that are no JSON, and further lines for a key that has its answer.
+        The ``custom_id`` of lines that belong to no request, which are not recorded.
+    unreadable, unassigned, repeated : int
+        Lines that are no JSON, those of them in which no key can be recognised, and further lines for a key
+        that has its answer.
     """
 
     answered: set[str] = field(default_factory=set)
     failed: dict[str, Outcome] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     unreadable: int = 0
+    unassigned: int = 0
     repeated: int = 0
+
+    @property
+    def odd(self) -> bool:
+        """Whether there were lines other than one for each request."""
+        return bool(self.unreadable or self.repeated or self.unknown)
 
     def __str__(self) -> str:
         """List all that is not zero."""
         named = f" (first: {self.unknown[0]!r:.60})" if self.unknown else ""
-        told = [
+        counts = [
             f"{len(self.answered):,} answered",
             f"{len(self.failed):,} failed" * bool(self.failed),
             f"{self.unreadable:,} unreadable lines" * bool(self.unreadable),
             f"{self.repeated:,} repeated lines" * bool(self.repeated),
             f"{len(self.unknown):,} lines of unknown requests{named}" * bool(self.unknown),
         ]
-        return ", ".join(part for part in told if part)
+        return ", ".join(part for part in counts if part)
 
 
 def write_shards(
@@ -160,27 +167,49 @@ def outcomes_of(
 ) -> Iterator[Outcome]:
     """Return the outcomes in the lines of result files, in any order.
 
-    The first answer to a request counts. Failures come after all lines, for requests without an answer.
+    The first answer to a request counts; others follow it where they differ. Failures come after all lines,
+    for requests without an answer; what cannot be read as an answer comes in any case.
     """
-    for line in lines:
+    first: dict[str, bytes] = {}  # digest of the first answer by key
+    for line in filter(bytes.strip, lines):
         parsed = parse(line)
-        if not isinstance(parsed, dict):
-            tally.unreadable += bool(line.strip())
-            continue
-        key = form.key(parsed)
-        if not isinstance(key, str) or key not in known:
-            tally.unknown.append(str(key))
-        elif key in tally.answered:
-            tally.repeated += 1
-        else:
+        if isinstance(parsed, dict):
+            key = form.key(parsed)
+            if not isinstance(key, str) or key not in known:
+                tally.unknown.append(str(key))
+                continue
             outcome = form.outcome(key, parsed, shard)
-            if outcome.body is None:
-                tally.failed[key] = outcome
-            else:
-                tally.answered.add(key)
-                tally.failed.pop(key, None)
+        else:
+            tally.unreadable += 1
+            recognised = _key_in(line, known, form)
+            if recognised is None:
+                tally.unassigned += 1
+                continue
+            key, outcome = recognised, unreadable(recognised, line.strip(), shard)
+        tally.repeated += key in first
+        if outcome.body is not None:
+            digest = hashlib.sha256(outcome.body).digest()
+            if first.setdefault(key, digest) != digest or key not in tally.answered:
                 yield outcome
+            tally.answered.add(key)
+            before = tally.failed.pop(key, None)
+        elif key in tally.answered:
+            before = outcome
+        else:
+            before = tally.failed.get(key)
+            tally.failed[key] = outcome
+        if before is not None and before.refused_body is not None:
+            yield before
     yield from tally.failed.values()
+
+
+def _key_in(line: bytes, known: Container[str], form: LineFormat) -> str | None:
+    """Return the key of a request in a line that is no JSON; None where there is none."""
+    for match in re.finditer(rb'"%s"\s*:\s*"([\w.-]+)"' % form.id_field.encode(), line):
+        key = form.key({form.id_field: match[1].decode()})
+        if isinstance(key, str) and key in known:
+            return key
+    return None
 
 
 def open_lines(path: Path) -> Iterator[bytes]:
@@ -233,15 +262,22 @@ def _lines_within(
         if len(line) <= largest:
             yield request.key, line
         else:
-            told = f"the request has {len(line):,} bytes, a batch takes {largest:,}"
-            refuse(Outcome(request.key, kind="too_large", error=told))
+            error = f"the request has {len(line):,} bytes, a batch takes {largest:,}"
+            refuse(Outcome(request.key, kind="too_large", error=error))
 
 
 def answered(key: str, content: bytes, shard: str) -> Outcome:
     """Return the outcome of a chat completion that came in a batch, or of what cannot be read as one."""
     fault = fault_of_answer(content)
-    if not fault:
-        return Outcome(key, body=content, batch=shard)
+    return _refused(key, content, fault, shard) if fault else Outcome(key, body=content, batch=shard)
+
+
+def unreadable(key: str, line: bytes, shard: str) -> Outcome:
+    """Return the outcome of a request whose line of results is no JSON."""
+    return _refused(key, line, "its line in the results is no complete JSON", shard)
+
+
+def _refused(key: str, content: bytes, fault: str, shard: str) -> Outcome:
     attempts = (Attempt(200, fault, 0.0, billed=True),)
     return Outcome(
         key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard

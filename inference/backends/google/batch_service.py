@@ -1,4 +1,4 @@
-"""Files and batches of the Gemini API: found again by their display names after a crash.
+"""Files and batches of the Gemini API: recognised by their display names after a crash.
 
 References
 ----------
@@ -12,8 +12,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...errors import InputError
 from ..batches.http import Exchanges
-from ..batches.service import Complaint, Progress, Sending, Unreachable, create_once, created, gone
+from ..batches.service import (
+    Complaint,
+    FileGone,
+    NotThere,
+    Progress,
+    Sending,
+    Unreachable,
+    batch_gone,
+    create_once,
+    created,
+    gone,
+)
 from ..batches.shards import Limits
 from ..openai.client import Account, Endpoint
 from ..openai.failures import redact
@@ -26,14 +38,16 @@ CHUNK = 1 << 20
 UNNAMED = "without a name"  # in place of the file of results where a batch has succeeded and names none
 ENDED = ("succeeded", "partially_succeeded", "failed", "cancelled", "expired")
 PREFIXES = ("BATCH_STATE_", "JOB_STATE_")
+REFUSED = (3, 5, 7, 9, 16)  # codes of gRPC with which a batch is refused before any request is executed
 
 
 class GoogleBatches:
     """The files and batches of one project; see `conjury.inference.backends.batches.service.BatchService`."""
 
     lines = LINES
-    limits = Limits(requests=45_000, bytes=1_000_000_000)
+    limits = Limits(requests=2_500, bytes=1_000_000_000)  # accounts begin with a quota of 3 million tokens
     keeps_files = True
+    full_at_creation = True
 
     def __init__(
         self,
@@ -111,32 +125,46 @@ class GoogleBatches:
         what = f"the batch of shard {sending.shard}"
 
         def send() -> str:
-            made = self.exchanges.read("POST", url, what, again=False, json={"batch": batch})
-            return created(self.endpoint, made.get("name"), what)
+            answer = self.exchanges.read("POST", url, what, again=False, json={"batch": batch})
+            return created(self.endpoint, answer.get("name"), what)
 
-        return create_once(send, lambda: self.find_batch(sending), self.pause)
+        try:
+            return create_once(send, lambda: self.find_batch(sending), self.pause)
+        except Unreachable:
+            raise
+        except InputError as error:
+            if self._has_file(sending.file_id):
+                raise
+            raise FileGone(str(error)) from None
 
     def retrieve(self, batch_id: str) -> Progress:
-        """Ask how a batch stands."""
+        """Return the progress of a batch; ``Gone`` where it is not there.
+
+        A batch that has failed may have answered some requests; its results are then those of any other.
+        """
         batch = self._batch(batch_id)
         state, stats = _state(batch), _metadata(batch).get("batchStats")
         counts = stats if isinstance(stats, dict) else {}
-        done = _number(counts, "successfulRequestCount") + _number(counts, "failedRequestCount")
+        answered = _number(counts, "successfulRequestCount")
         file_id = _responses_file(batch)
+        failed = state == "failed" and not file_id and not answered
         error = batch.get("error")
+        fault = error if isinstance(error, dict) else {}
         complaints: tuple[Complaint, ...] = ()
-        if isinstance(error, dict) and state == "failed":
-            told = redact(" ".join(str(error.get("message") or "").split()), self.endpoint.secrets)[:300]
-            complaints = (Complaint(str(error.get("code") or ""), 0, told or "no reason given"),)
+        if fault and failed:
+            message = redact(" ".join(str(fault.get("message") or "").split()), self.endpoint.secrets)[:300]
+            complaints = (Complaint(str(fault.get("code") or ""), 0, message or "no reason given"),)
         over = state in ENDED and (bool(file_id) or bool(batch.get("done")) or "succeeded" not in state)
+        unnamed = over and ("succeeded" in state or answered > 0)
         return Progress(
             redact(state, self.endpoint.secrets),
-            done,
+            answered + _number(counts, "failedRequestCount"),
             _number(counts, "requestCount"),
-            file_id or (UNNAMED if over and "succeeded" in state else ""),
+            file_id or (UNNAMED if unnamed else ""),
             complaints=complaints,
             running=not over,
-            failed=state == "failed",
+            failed=failed,
+            executed=failed and fault.get("code") not in REFUSED,
         )
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
@@ -149,9 +177,22 @@ class GoogleBatches:
         self.exchanges.download(url, path, file_id, batch_id, total)
 
     def _batch(self, batch_id: str) -> dict[str, Any]:
-        return self.exchanges.read(
-            "GET", f"{self.root}/{VERSION}/{batch_id}", f"the state of batch {batch_id}"
-        )
+        try:
+            return self.exchanges.read(
+                "GET", f"{self.root}/{VERSION}/{batch_id}", f"the state of batch {batch_id}"
+            )
+        except NotThere:
+            raise batch_gone(self.endpoint, batch_id) from None
+
+    def _has_file(self, file_id: str) -> bool:
+        """Whether an uploaded file exists; Google deletes files after 48 hours, and answers 403 from then."""
+        try:
+            self.exchanges.read("GET", f"{self.root}/{VERSION}/{file_id}", f"the file {file_id}")
+        except Unreachable:
+            return True
+        except InputError:
+            return False
+        return True
 
     def _listed(self, what: str, field: str, about: str) -> Iterator[dict[str, Any]]:
         """Yield all entries of a list that comes in pages."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
-from ..base import LogProbs, translated
+from ..base import LogProbs, text_of, translated
 from ..batches.shards import LineFormat, Media, answered, failed
 from ..openai.failures import Failure, kind_of, read_failure
 
@@ -92,30 +92,31 @@ def content_request(body: Body) -> dict[str, Any]:
 
 def content_completion(response: Any) -> bytes:
     """Translate generated content, whatever it contains, into the JSON of one chat completion."""
-    found = _mapping(response)
-    candidates = found.get("candidates")
+    fields = _mapping(response)
+    candidates = fields.get("candidates")
     first = _mapping(candidates[0]) if isinstance(candidates, list) and candidates else None
-    blocked = _mapping(found.get("promptFeedback")).get("blockReason")
+    blocked = _mapping(fields.get("promptFeedback")).get("blockReason")
     choices: list[tuple[str | None, str]] = []
     if first is not None:
-        reason = _string(first.get("finishReason"))
+        reason = text_of(first.get("finishReason"))
         choices = [(_written(first), FINISHED.get(reason, reason.lower()))]
     elif isinstance(blocked, str):
         choices = [(None, "content_filter")]
     return translated(
         response,
-        name=_string(found.get("responseId")),
-        model=_string(found.get("modelVersion")),
+        name=text_of(fields.get("responseId")),
+        model=text_of(fields.get("modelVersion")),
         choices=choices,
         tokens=[] if first is None else _tokens(_mapping(first.get("logprobsResult"))),
-        usage=_usage(_mapping(found.get("usageMetadata"))),
+        usage=_usage(_mapping(fields.get("usageMetadata"))),
+        sound=_sound(_mapping(fields.get("usageMetadata"))),
     )
 
 
 def _written(candidate: dict[str, Any]) -> str:
     """Return the text of a candidate without its thoughts."""
     parts = [_mapping(part) for part in _list(_mapping(candidate.get("content")).get("parts"))]
-    return "".join(_string(part.get("text")) for part in parts if not part.get("thought"))
+    return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
 
 
 def _tokens(result: dict[str, Any]) -> list[tuple[str, float, LogProbs]]:
@@ -131,8 +132,8 @@ def _tokens(result: dict[str, Any]) -> list[tuple[str, float, LogProbs]]:
 
 
 def _token(value: Any) -> tuple[str, float] | None:
-    found = _mapping(value)
-    token, number = found.get("token"), found.get("logProbability", 0.0)  # zeros are left out of JSON
+    fields = _mapping(value)
+    token, number = fields.get("token"), fields.get("logProbability", 0.0)  # zeros are left out of JSON
     if not isinstance(token, str) or not isinstance(number, int | float):
         return None
     return token, float(number)
@@ -145,6 +146,12 @@ def _usage(usage: dict[str, Any]) -> tuple[int, int] | None:
         return None
     out = [usage.get(name) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
     return into + _count(usage.get("toolUsePromptTokenCount")), sum(map(_count, out))
+
+
+def _sound(usage: dict[str, Any]) -> int:
+    """Return the tokens of the prompt that are sound."""
+    details = map(_mapping, _list(usage.get("promptTokensDetails")))
+    return sum(_count(one.get("tokenCount")) for one in details if one.get("modality") == "AUDIO")
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:
@@ -174,10 +181,6 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _count(value: Any) -> int:

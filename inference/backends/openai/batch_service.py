@@ -7,10 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...errors import InputError
 from ..batches.service import (
     Complaint,
+    FileGone,
+    NotThere,
     Progress,
     Sending,
+    Unreachable,
+    batch_gone,
     create_once,
     download_whole,
     gone,
@@ -38,6 +43,7 @@ class OpenAIBatches:
     lines = LINES
     limits = Limits()
     keeps_files = True
+    full_at_creation = False
 
     def __init__(
         self,
@@ -108,14 +114,26 @@ class OpenAIBatches:
             return str(batch.id)
 
         what = f"the batch of shard {sending.shard}"
-        return create_once(lambda: self._ask(send, what), lambda: self.find_batch(sending), self.pause)
+        try:
+            return create_once(lambda: self._ask(send, what), lambda: self.find_batch(sending), self.pause)
+        except Unreachable:
+            raise
+        except InputError as error:
+            size = self._ask(lambda: _size(self.client, sending.file_id), f"the file {sending.file_id}")
+            if size is not None:
+                raise
+            raise FileGone(str(error)) from None
 
     def retrieve(self, batch_id: str) -> Progress:
-        """Ask how a batch stands."""
-        batch = self._ask(lambda: self.client.batches.retrieve(batch_id), f"the state of batch {batch_id}")
+        """Return the progress of a batch; ``Gone`` where it is not there."""
+        try:
+            batch = self._ask(
+                lambda: self.client.batches.retrieve(batch_id), f"the state of batch {batch_id}"
+            )
+        except NotThere:
+            raise batch_gone(self.endpoint, batch_id) from None
         counts = batch.request_counts
-        complaints = (batch.errors.data if batch.errors else None) or ()
-        told = tuple(self._complaint(each) for each in complaints)
+        complaints = tuple(map(self._complaint, (batch.errors.data if batch.errors else None) or ()))
         failed = batch.status == "failed"
         return Progress(
             redact(str(batch.status), self.endpoint.secrets),
@@ -123,10 +141,10 @@ class OpenAIBatches:
             counts.total if counts else 0,
             batch.output_file_id or "",
             batch.error_file_id or "",
-            told,
+            complaints,
             running=batch.status in RUNNING,
             failed=failed,
-            queue_full=failed and any(each.code in QUEUE_FULL for each in told),
+            queue_full=failed and any(each.code in QUEUE_FULL for each in complaints),
         )
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
@@ -149,16 +167,15 @@ class OpenAIBatches:
             return exchange()
         except StatusError as error:
             response = error.response
-            told = refusal(self.endpoint, self.model, response.status_code, response.content, what)
+            problem = refusal(self.endpoint, self.model, response.status_code, response.content, what)
         except (NoAnswer, http.HTTPError) as error:
-            told = no_answer(
-                self.endpoint, what, redact(str(error.__cause__ or error), self.endpoint.secrets)
-            )
-        raise told
+            reason = redact(str(error.__cause__ or error), self.endpoint.secrets)
+            problem = no_answer(self.endpoint, what, reason)
+        raise problem
 
     def _complaint(self, error: Any) -> Complaint:
-        told = redact(" ".join(str(error.message or error.code or "").split()), self.endpoint.secrets)
-        return Complaint(redact(str(error.code or ""), self.endpoint.secrets), error.line or 0, told[:300])
+        message = redact(" ".join(str(error.message or error.code or "").split()), self.endpoint.secrets)
+        return Complaint(redact(str(error.code or ""), self.endpoint.secrets), error.line or 0, message[:300])
 
 
 def _size(client: Any, file_id: str) -> int | None:

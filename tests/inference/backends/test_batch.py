@@ -21,7 +21,7 @@ from conjury.inference.backends.base import export
 from conjury.inference.backends.batches import backend as batch_backend
 from conjury.inference.backends.batches.backend import BatchBackend
 from conjury.inference.backends.batches.service import Sending, Unreachable
-from conjury.inference.backends.batches.shards import Limits
+from conjury.inference.backends.batches.shards import Limits, open_lines
 from conjury.inference.backends.openai import batch_service
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -158,15 +158,18 @@ ODD = {
 }
 
 
-def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(backend, ledger):
+def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(backend, tmp_path, ledger):
     batches = backend({"lines": ODD, "reverse": True, "strange": 2}, {}, of={"requests": 12})
     answered = dict.fromkeys((0, 6, 8, 9, 10, 11), "")
     failed = {1: "server", 2: "rate_limit", 3: "rejected", 4: "invalid_response", 5: "server", 7: "timeout"}
     assert one_round(batches, ledger, 12) == answered | failed
     assert details(ledger) == [
         "completed: 6 answered, 5 failed, 1 repeated lines, "
-        "2 lines of unknown requests (first: 'strange-1'), 1 missing"
+        "2 lines of unknown requests (first: 'strange-1'), 1 missing; "
+        f"all lines are kept in {tmp_path / 'batches' / 'kept'}"
     ]
+    (kept, _) = sorted((tmp_path / "batches" / "kept").iterdir(), key=lambda path: "error" in path.name)
+    assert sum(b"strange-" in line for line in open_lines(kept)) == 2
     assert one_round(batches, ledger, 12) == dict.fromkeys((1, 2, 4, 5, 7), "")
     assert submit(batches, ledger, 12) == 0
 
@@ -400,8 +403,9 @@ def test_a_server_that_is_not_there_and_an_unknown_batch_are_told_in_one_sentenc
     ledger.update_batch(ledger.batches()[0].shard, state="failed")
     submit(batches, ledger, 4)
     backend()
-    with pytest.raises(InputError, match=r"refused the state of batch batch_1 .*No such batch.*project"):
-        batches.poll(ledger)
+    batches.poll(ledger)
+    with pytest.raises(InputError, match=r"has no batch batch_1; .*key of the project.*conjury retry"):
+        batches.fetch(LedgerRecorder(ledger), ledger)
 
 
 def test_a_wrong_key_is_told_and_never_shown(server, tmp_path, ledger, monkeypatch):

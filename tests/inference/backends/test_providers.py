@@ -12,7 +12,7 @@ pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
 from fakes.answers import content_hash
-from fakes.batch_run import crash, make_backend, make_requests
+from fakes.batch_run import LIMITED, crash, left_files, make_backend, make_requests
 from fakes.gemini import generated
 from fakes.messages import message
 from fakes.recorder import LedgerRecorder
@@ -314,6 +314,8 @@ def crashed(server: FakeServer, folder: Path, provider: str, runs: list[list[str
     codes = crash(server.root, folder, n, runs, provider)
     assert [each[-1] for each in codes] == [0] * len(runs)
     assert all(each[0] == 9 for each in codes)
+    for steps, each in zip(runs, codes, strict=True):
+        assert all(code == 1 for step, code in zip(steps, each, strict=False) if step == LIMITED)
     answered = server.counts()["answered"]
     for steps in runs:
         name = " ".join(steps)
@@ -321,7 +323,7 @@ def crashed(server: FakeServer, folder: Path, provider: str, runs: list[list[str
             assert_all_answered(ledger, n, provider, name)
             for request in make_requests(n, name):
                 assert answered[content_hash(REQUEST[provider](request.body))] == 1, name
-        assert list((folder / name / "batches").iterdir()) == []
+        assert left_files(folder / name) == []
 
 
 def test_a_process_that_dies_after_it_sent_loses_nothing_and_pays_once(server, tmp_path):
@@ -335,3 +337,10 @@ def test_death_at_each_step_loses_nothing_and_pays_once(server, tmp_path, provid
     crashed(server, tmp_path, provider, [[step] for step in STEPS])
     runs = [[step, second] for step, second in zip(STEPS, STEPS[4:] + STEPS[:4], strict=True)]
     crashed(server, tmp_path, provider, [run for run in runs if run[1] != "unlink+1"])
+
+
+@pytest.mark.long
+def test_death_before_the_list_of_batches_is_refused_pays_once(server, tmp_path):
+    configure(server, {})
+    runs = [["create+1", LIMITED], ["update_batch-2", LIMITED, "create+1"], ["create-1", LIMITED, "create+1"]]
+    crashed(server, tmp_path, "anthropic", runs)

@@ -192,8 +192,11 @@ def test_compressed_and_plain_files_are_read_alike(tmp_path):
 
 
 def test_the_first_answer_counts_and_more_than_any_error():
-    told, tally = outcomes(result("a"), result("a", {"choices": [{"message": {"content": "B"}}]}))
-    assert (json.loads(told["a"].body or b""), tally.repeated) == (ANSWER, 1)
+    other = {"choices": [{"message": {"content": "B"}}]}
+    tally = Tally()
+    lines = [result("a"), result("a", other), result("a")]
+    bodies = [json.loads(one.body or b"") for one in outcomes_of(lines, {"a"}, tally, LINES)]
+    assert (bodies, tally.repeated, str(tally)) == ([ANSWER, other], 2, "1 answered, 2 repeated lines")
     for order in (1, -1):
         lines = [result("a"), result("a", {"error": {"message": "No."}}, 500)]
         told, tally = outcomes(*lines[::order])
@@ -204,8 +207,20 @@ def test_lines_that_are_no_json_or_of_unknown_requests_are_counted_and_left():
     told, tally = outcomes(result("x"), result("a"), b'{"response": null}\n', b'{"custom_id": ["a"]}\n')
     assert (list(told), tally.unknown) == (["a"], ["x", "None", "['a']"])
     assert "3 lines of unknown requests (first: 'x')" in str(tally)
-    told, tally = outcomes(result("a")[:30], b"\n", b"\xff\xfe\n", b"[1]\n", result("b"))
-    assert (list(told), tally.unreadable) == (["b"], 3)
+    told, tally = outcomes(result("z")[:30], b"\n", b"\xff\xfe\n", b"[1]\n", result("b"))
+    assert (list(told), tally.unreadable, tally.unassigned) == (["b"], 3, 3)
+
+
+def test_a_broken_line_is_kept_as_a_billed_failure_of_its_request():
+    broken = result("a")[:-9]
+    told, tally = outcomes(broken, result("b"))
+    assert (told["a"].refused_body, told["a"].kind) == (broken, "invalid_response")
+    assert [attempt.billed for attempt in told["a"].attempts] == [True]
+    assert (tally.unreadable, tally.unassigned, list(tally.failed)) == (1, 0, ["a"])
+    for lines in ([broken, result("a")], [result("a"), broken]):
+        both = list(outcomes_of(lines, {"a"}, Tally(), LINES))
+        assert [outcome.kind for outcome in both] == ["", "invalid_response"]
+        assert both[1].refused_body == broken
 
 
 def test_odd_answers_are_kept():

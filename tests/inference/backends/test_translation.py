@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from conjury.inference.backends.anthropic.lines import LINES as ANTHROPIC
 from conjury.inference.backends.anthropic.lines import (
-    LONGEST,
     listed_schema,
     message_completion,
     message_params,
@@ -29,7 +28,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import FINAL, TRANSIENT, Request, request_key
 from conjury.inference.parsing.spec import read_completion
 from conjury.inference.requests.building import answer_schema
-from conjury.inference.study.asking import Choice, Ratings, Scale
+from conjury.inference.study.asking import MAX_TOKENS, Choice, Ratings, Scale
 
 SCHEMA = answer_schema(
     Ratings(form="ratings", scales=[Scale(id="hate", label="Hate", minimum=1, maximum=3)]), ["hate"]
@@ -77,7 +76,11 @@ def test_a_body_becomes_parameters_of_a_message():
         "thinking": {"type": "disabled"},
     }
     plain = message_params({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
-    assert plain == {"model": "m", "max_tokens": LONGEST, "messages": [{"role": "user", "content": "Hi"}]}
+    assert plain == {
+        "model": "m",
+        "max_tokens": MAX_TOKENS["anthropic"],
+        "messages": [{"role": "user", "content": "Hi"}],
+    }
     linked = {"type": "image_url", "image_url": {"url": "https://a.example/x.png"}}
     shown = message_params({"model": "m", "messages": [{"role": "user", "content": [linked]}]})
     assert shown["messages"][0]["content"][0]["source"] == {"type": "url", "url": "https://a.example/x.png"}
@@ -195,7 +198,7 @@ def test_every_text_and_setting_arrives_and_nothing_that_is_not_accepted(body):
     assert params.get("temperature") == body.get("temperature")
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     assert config.get("maxOutputTokens") == limit
-    assert params["max_tokens"] == (LONGEST if limit is None else limit)
+    assert params["max_tokens"] == (MAX_TOKENS["anthropic"] if limit is None else limit)
 
 
 @settings(max_examples=40)
@@ -324,3 +327,23 @@ def test_limits_of_a_schema_are_listed_where_they_are_few():
     assert listed == {"type": "array", "items": {"type": "integer", "enum": [1, 2]}}
     choice = answer_schema(Choice(form="choice"), ["B", "A"])
     assert listed_schema(choice) == choice
+
+
+@pytest.mark.parametrize("code", ["billing_error", "permission_error", "authentication_error"])
+def test_a_fault_of_the_account_does_not_end_a_request_for_good(code):
+    error = {"type": "error", "error": {"type": code, "message": "Your credit balance is too low."}}
+    line = {"custom_id": "k-a", "result": {"type": "errored", "error": error}}
+    outcome = ANTHROPIC.outcome("k", line, "s")
+    assert outcome.kind in TRANSIENT
+    assert "credit balance" in outcome.error
+
+
+def test_tokens_of_sound_are_kept_in_the_usage():
+    details = [{"modality": "TEXT", "tokenCount": 7}, {"modality": "AUDIO", "tokenCount": 40}]
+    usage = {"promptTokenCount": 47, "candidatesTokenCount": 1, "promptTokensDetails": details}
+    answer = json.loads(content_completion({"candidates": [], "usageMetadata": usage}))
+    assert answer["usage"]["prompt_tokens_details"] == {"audio_tokens": 40}
+    assert (
+        "prompt_tokens_details"
+        not in json.loads(content_completion({"usageMetadata": {"promptTokenCount": 1}}))["usage"]
+    )

@@ -27,6 +27,8 @@ from conjury.cli.commands.runs import parse, retry, status
 from conjury.inference.collecting.prices import read_prices
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.study.asking import Choice, Sampling, with_answer
+from conjury.inference.study.checks_items import unfit_asking
 
 MODELS = {"anthropic": "claude-haiku-4-5", "google": "gemini-2.5-flash"}
 
@@ -48,7 +50,8 @@ def ask(study: Path, run: Path, server: Any, **options: Any) -> int:
 
 
 def test_choices_are_collected_priced_and_parsed_as_those_of_openai(tmp_path, server, provider, capsys):
-    study = write_study(tmp_path / "towns", judge(towns(), provider))
+    unthinking = {"settings": {"thinkingConfig": {"thinkingBudget": 0}}} if provider == "google" else {}
+    study = write_study(tmp_path / "towns", judge(towns(), provider, **unthinking))
     run = tmp_path / "run"
     assert ask(study, run, server, pairs=3, dry_run=True) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -129,6 +132,9 @@ def test_a_limit_on_costs_holds_for_batches_of_each_provider(tmp_path, server, p
             "--answer token: Anthropic returns no log-probabilities; use json or",
         ),
         ("anthropic", {"answer": "choice"}, "no log-probabilities"),
+        ("google", {"answer": "token"}, "--answer token: gemini-2.5-flash thinks before .*thinkingBudget: 0"),
+        ("anthropic", {"batch": False, "export": Path("x")}, "--export is for lines of OpenAI's protocol"),
+        ("google", {"batch": False, "results": Path("x")}, "--results is for lines of OpenAI's protocol"),
     ],
 )
 def test_what_a_provider_does_not_offer_is_refused_before_anything_is_sent(
@@ -138,6 +144,24 @@ def test_what_a_provider_does_not_offer_is_refused_before_anything_is_sent(
     with pytest.raises(InputError, match=told):
         collect(study, tmp_path / "run", **{"base_url": server.root, "batch": True, **options})
     assert server.counts()["keys"] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "form"),
+    [
+        ("gemini-2.5-flash", {}, "json"),
+        ("models/gemini-3-pro-preview", {}, "json"),
+        ("gemini-2.5-flash", {"thinkingConfig": {"thinkingBudget": 512}}, "json"),
+        ("gemini-2.5-flash", {"thinkingConfig": {"thinkingBudget": 0}}, "token"),
+        ("gemini-2.5-flash-lite", {}, "token"),
+        ("gemini-2.0-flash", {}, "token"),
+    ],
+)
+def test_choices_are_one_token_only_where_the_model_does_not_think(model, settings, form):
+    sampling = Sampling(model=model, backend="google", settings=settings)
+    assert with_answer(sampling, Choice(form="choice")).answer == form
+    unfit = unfit_asking(sampling.model_copy(update={"answer": "token"}), ["choice"])
+    assert (unfit is None) == (form == "token")
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,10 @@ from conjury.inference.collecting.prices import (
     Budget,
     Price,
     Spending,
+    guess_tokens,
     most_tokens,
     read_prices,
+    stated_sound,
     stated_tokens,
 )
 from conjury.inference.collecting.runs import RunFolder
@@ -33,6 +35,7 @@ from conjury.inference.design.drawn import draw_design
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.study import Study, load_study
+from conjury.inference.study.asking import MAX_TOKENS
 
 PER_TOKEN = 0.05  # of what the price table below asks
 LIMIT = 1000  # tokens of an answer
@@ -245,6 +248,46 @@ def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several
     budget, body = Budget(PRICE, per=1), {"messages": [], "max_tokens": 10}
     assert budget.most(body) >= 20
     assert budget.most(body, {"usage": {"prompt_tokens": 5, "completion_tokens": 5}}) == 0
+
+
+def test_the_limit_that_a_backend_sends_is_reserved_where_the_judge_states_none():
+    body = {"messages": [], "response_format": {}}
+    price = read_prices().of("claude-haiku-4-5")
+    assert price is not None
+    assert price.longest == 64_000
+    assert most_tokens(body, price, MAX_TOKENS["anthropic"]).completion == 4096
+    assert most_tokens(body | {"max_tokens": 9}, price, MAX_TOKENS["anthropic"]).completion == 9
+    most = Budget(price, 1e6, batch=True, max_tokens=4096).most(body)
+    assert most == pytest.approx(4096 * 5 / 1e6 / 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "tokens"),
+    [
+        ({}, 1030),
+        ({"thinkingConfig": {"thinkingBudget": 0}}, 30),
+        ({"thinkingConfig": {"thinkingBudget": 512}}, 542),
+        ({"thinkingConfig": {"thinkingBudget": -1}}, 1030),
+        ({"thinking": {"type": "enabled", "budget_tokens": 200}}, 230),
+        ({"max_tokens": 50}, 50),
+    ],
+)
+def test_thoughts_are_part_of_what_an_answer_is_expected_to_cost(settings, tokens):
+    assert guess_tokens({"messages": [], **settings}, "json", thinking=1000).completion == tokens
+
+
+def test_sound_is_priced_as_sound():
+    price = read_prices().of("gemini-2.5-flash")
+    assert price is not None
+    assert price.cost(1000, 0, 1e6, sound=400) == pytest.approx((600 * 0.30 + 400 * 1.00) / 1e6)
+    clip = {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "media:x"}}]}
+    guess = guess_tokens({"messages": [clip]}, "json")
+    assert guess.sound == 480
+    silent = price.model_copy(update={"audio": None})
+    body = {"messages": [clip], "max_tokens": 1}
+    assert Budget(price).most(body) - Budget(silent).most(body) == pytest.approx(2 * 480 * 0.70 / 1e6)
+    assert stated_sound({"usage": {"prompt_tokens_details": {"audio_tokens": 400}}}) == 400
+    assert [stated_sound(one) for one in (None, {}, {"usage": {"prompt_tokens_details": [1]}})] == [0, 0, 0]
 
 
 def spending(

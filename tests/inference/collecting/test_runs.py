@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -17,11 +18,14 @@ from fakes.server import FakeServer
 from fakes.studies import PAIRS, change_study, collect, table, towns, verdicts, write_study
 from pandas.testing import assert_frame_equal
 
+from conjury.cli.commands.collect import show_end
 from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse, retry, status, verify
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting.options import engines
 from conjury.inference.collecting.people import PeoplePlan, add_people
+from conjury.inference.collecting.recorder import Tally
+from conjury.inference.collecting.run import Collected
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 from conjury.inference.simulation import simulate
@@ -368,6 +372,27 @@ def test_status_shows_requests_by_state_and_judgments(recorded, capsys):
     assert ["judge", "plain", "rejected", str(statuses["error"]), "0", "0"] in words
     assert any(row[:4] == ["judge", "plain", "answered", str(answered)] for row in words)
     assert any(row[:4] == ["judge", "plain", "ok:", f"{statuses['ok']}"] for row in words)
+
+
+def test_texts_of_a_provider_cannot_change_the_terminal(begun, tmp_path, capsys):
+    with sqlite3.connect(begun / "run" / "ledger.sqlite") as db:
+        db.execute(
+            "INSERT INTO batches (shard, judge_id, state, n, sha256, detail, created, updated) "
+            "VALUES ('s', 'judge', 'failed', 1, '', ?, 1, 1)",
+            ("failed: \x1b[2Jgone\r",),
+        )
+    db.close()
+    status(str(begun / "towns"), begun / "run")
+    prepared: Any = SimpleNamespace(
+        plan=SimpleNamespace(spent=0.0, remaining=0),
+        folder=SimpleNamespace(path=tmp_path),
+        running=SimpleNamespace(max_cost=None),
+    )
+    tally = Tally(failed=Counter(server=1), errors=Counter({"HTTP 500: \x1b[2Jgone": 1}))
+    show_end(Collected(prepared, tally), "towns")
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert shown.count("\\x1b[2Jgone") == 2
 
 
 def test_verify_finds_no_damage_in_a_good_run_and_names_it_in_a_bad_one(begun, capsys):
