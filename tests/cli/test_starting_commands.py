@@ -86,7 +86,7 @@ def test_the_next_steps_of_a_readme_run_after_its_commands_and_an_edit_of_questi
         done(command, cwd=tmp_path)
     study = tmp_path / "study.yaml"
     edited = re.sub(r"^question: .*$", "question: Which one?", study.read_text(encoding="utf-8"), flags=re.M)
-    edited = re.sub(r"(\{id: \w+, label: )([^,}]+)", r"\1The \2", edited)
+    edited = re.sub(r'(\{id: \w+, label: "?)', r"\1The ", edited)
     study.write_text(edited, encoding="utf-8")
     assert edited.count("label: The ") > 3
     done("validate study.yaml", cwd=tmp_path)
