@@ -129,7 +129,7 @@ class Confusions:
         drawn.supylabel(self.axes_labels[0], fontsize=8.5)
         if bar:
             legend = drawn.colorbar(
-                image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=45, shrink=0.6
+                image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=32, shrink=0.6
             )
             legend.set_label(self.axes_labels[1], fontsize=8.5)
             legend.outline.set_visible(False)
