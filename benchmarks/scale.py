@@ -53,7 +53,7 @@ def simulate(rows: int) -> Path:
     import duckdb
 
     folder = SCRATCH / f"scale-{rows}"
-    if (folder / "done").is_file():
+    if (folder / "_done").is_file():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     levels = ", ".join(
@@ -68,12 +68,12 @@ def simulate(rows: int) -> Path:
         engine.execute(
             f"""COPY (
               SELECT i // {TASKS} AS respondent, i // 2 AS pair, hash(i // 2) % 2000 AS text, {levels},
-                     (u > lead(u) OVER (PARTITION BY i // 2 ORDER BY i) OR
-                      u > lag(u) OVER (PARTITION BY i // 2 ORDER BY i))::TINYINT AS chosen
+                     coalesce(u > lead(u) OVER (PARTITION BY i // 2 ORDER BY i),
+                              u >= lag(u) OVER (PARTITION BY i // 2 ORDER BY i))::TINYINT AS chosen
               FROM (SELECT i, {utility} + {noise} AS u FROM range({first}, {last}) t(i))
             ) TO '{folder / f"part{number:03d}.parquet"}' (FORMAT parquet)"""
         )
-    (folder / "done").touch()
+    (folder / "_done").touch()
     return folder
 
 
@@ -163,8 +163,10 @@ def measure(rows: int, stopped: set[str]) -> list[Line]:
             found = in_a_process([__file__, "--fit", str(number), str(folder)], LIMIT)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             stopped.add(name)
-            last = "after 10 minutes" if isinstance(error, subprocess.TimeoutExpired) else "memory"
-            lines.append(Line(rows, name, None, None, f"stopped: {last}"))
+            why = f"stopped after {LIMIT:.0f} s"
+            if isinstance(error, RuntimeError):
+                why = f"failed: {(str(error).strip().splitlines() or ['killed'])[-1][:100]}"
+            lines.append(Line(rows, name, None, None, why))
             continue
         note = found.get("how", "")
         if number == 0:
