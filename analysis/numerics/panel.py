@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
@@ -55,9 +55,16 @@ def crossed(first: Clusters, second: Clusters) -> Clusters:
 
 def intersections(clusterings: Mapping[str, Clusters]) -> Iterator[tuple[int, Clusters]]:
     """Yield intersections of clusterings with the signs of inclusion and exclusion (Cameron et al. 2011)."""
-    for size in range(1, len(clusterings) + 1):
-        for chosen in combinations(clusterings.values(), size):
-            yield (-1) ** (size + 1), reduce(crossed, chosen)
+    for sign, names in signed_subsets(clusterings):
+        yield sign, reduce(crossed, [clusterings[name] for name in names])
+
+
+def signed_subsets(names: Iterable[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the subsets of names, without the empty one, with the signs of inclusion and exclusion."""
+    every = list(names)
+    for size in range(1, len(every) + 1):
+        for chosen in combinations(every, size):
+            yield (-1) ** (size + 1), chosen
 
 
 @dataclass(frozen=True)

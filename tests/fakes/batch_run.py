@@ -25,7 +25,7 @@ from fakes.server import TESTS, FakeServer
 
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches.backend import KEPT, BatchBackend
-from conjury.inference.backends.batches.service import Busy
+from conjury.inference.backends.batches.service import Busy, Waits
 from conjury.inference.backends.batches.shards import Limits
 from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.openai.batch_service import OpenAIBatches
@@ -59,10 +59,11 @@ SERVICES: dict[str, Any] = {
 
 
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
-    settings = {"pause": 0.01, "timeout": 10.0, **settings}
+    given = {name: settings.pop(name) for name in ("pause", "timeout", "max_retries") if name in settings}
+    waits = Waits(**{"pause": 0.01, "timeout": 10.0, **given})
     limits = settings.pop("limits", Limits(requests=requests))
     endpoint = find_endpoint(url, settings.pop("key_variable", OPENAI.key_variable))
-    service = SERVICES[settings.pop("provider", "openai")](endpoint, "m", **settings)
+    service = SERVICES[settings.pop("provider", "openai")](endpoint, "m", waits, **settings)
     return BatchBackend("judge", "m", folder / "batches", service, limits=limits)
 
 

@@ -64,14 +64,25 @@ def _remedy(request: Request) -> str:
 
 def few_clusters(cells: Cells, block: Block, clusters: Clusters, enough: int) -> Iterator[Level]:
     """Yield clusters, feature and level where a level in use in a regression is seen in few clusters."""
-    largest = np.bincount(clusters.code, minlength=1).max()
-    rows_in = np.bincount(cells.cell, cells.weight > 0, cells.n_cells)
+    largest = int(np.bincount(clusters.code, minlength=1).max())
+    answered = np.bincount(cells.cell, cells.weight > 0, cells.n_cells)
+    for feature, level, seen in rare_levels(cells, block, answered, enough * largest):
+        rows = seen[cells.cell] & (cells.weight > 0)
+        count = len(np.unique(clusters.code[rows]))
+        if count < enough:
+            yield count, feature, level
+
+
+def rare_levels(
+    cells: Cells, block: Block, answered: np.ndarray, enough: float
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield feature, level and its cells (C,) where fewer than ``enough`` rows answer, of ``answered`` (C,).
+
+    So many rows lie in clusters enough, as none has more than the largest.
+    """
     for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
         codes = cells.code(feature)
         for number, level in enumerate(cells.levels[feature]):
             seen = block.inside & (codes == number)
-            if 0 < rows_in[seen].sum() < enough * largest:
-                rows = seen[cells.cell] & (cells.weight > 0)
-                count = len(np.unique(clusters.code[rows]))
-                if count < enough:
-                    yield count, feature, str(level)
+            if 0 < answered[seen].sum() < enough:
+                yield feature, str(level), seen

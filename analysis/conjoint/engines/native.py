@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -25,6 +26,7 @@ from ...numerics.sandwich import (
 )
 from ..estimates import Solution
 from ..plan import Block, Plan
+from ..request import Request
 
 Df = Callable[[np.ndarray], np.ndarray]
 MOST_NESTED = 1_000  # clusters of a crossing column that are decomposed for its degrees of freedom
@@ -228,20 +230,26 @@ def _least_df(plan: Plan, fits: list[Regression]) -> Df:
     Satterthwaite's degrees of freedom each, since stimuli are most often nested in levels and few
     of them bear on a contrast; columns of very many clusters, and fits with weights, keep the former.
     """
-    clusterings = list(plan.cells.clusterings.values())
-    counts = [plan.cluster_counts(clusters, answered=True) for clusters in clusterings]
-    nested = len(clusterings) > 1 and not plan.request.weights and plan.request.family == "gaussian"
+    clusterings = plan.cells.clusterings
+    counts = [plan.cluster_counts(clusters, answered=True) for clusters in clusterings.values()]
+    nested = nested_columns(plan.request, {name: clusters.n for name, clusters in clusterings.items()})
+    return least_df(counts, [partial(satterthwaite, plan, fits, clusterings[name]) for name in nested])
+
+
+def nested_columns(request: Request, n_clusters: Mapping[str, int]) -> list[str]:
+    """Cluster columns whose degrees of freedom are Satterthwaite's, of all with their numbers of clusters."""
+    if len(n_clusters) < 2 or request.weights or request.family != "gaussian":
+        return []
+    return [name for name, n in n_clusters.items() if n <= MOST_NESTED]
+
+
+def least_df(counts: Sequence[np.ndarray], further: Sequence[Df]) -> Df:
+    """The least of clusters less one, from the clusters of each coefficient (K,), and of further ones."""
 
     def df(contrasts: np.ndarray) -> np.ndarray:
         touched = np.nan_to_num(contrasts) != 0
-        found = [np.where(touched, count - 1, np.inf).min(axis=1) for count in counts]
-        if nested:
-            found += [
-                satterthwaite(plan, fits, clusters, contrasts)
-                for clusters in clusterings
-                if clusters.n <= MOST_NESTED
-            ]
-        return np.asarray(np.fmin.reduce(found))
+        each = [np.where(touched, count - 1, np.inf).min(axis=1) for count in counts]
+        return np.asarray(np.fmin.reduce([*each, *(one(contrasts) for one in further)]))
 
     return df
 

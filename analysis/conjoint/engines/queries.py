@@ -8,10 +8,9 @@ over clusters of the products of these scores, so that no score of a single clus
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import combinations
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -25,13 +24,14 @@ from conjury.inference.errors import InputError
 from ...frames.cells import Cells
 from ...frames.stored import Stored, fetched
 from ...numerics.linear import Regression, one_thread
+from ...numerics.panel import signed_subsets
 from ...numerics.sandwich import sandwich
 from ..estimands import PLANS
 from ..estimates import Estimates, Solution
 from ..plan import Plan
 from ..request import Request
 from . import native
-from .few_clusters import FEW_CLUSTERS, Level, warn_of_few_clusters, warn_of_levels
+from .few_clusters import FEW_CLUSTERS, Level, rare_levels, warn_of_few_clusters, warn_of_levels
 from .solution import assemble
 from .stored_rows import (
     OUTCOME,
@@ -80,15 +80,7 @@ def _computed(made: Estimates, how: str) -> Estimates:
 
 
 def _by_scores(request: Request, rows: StoredRows) -> Estimates:
-    what = (
-        "strata"
-        if request.strata is not None
-        else "weights without clusters"
-        if request.weights is not None and not request.clusters
-        else f"vcov={request.vcov!r}"
-        if request.clusters and request.vcov not in SUMMED
-        else None
-    )
+    what = _not_summed(request)
     if what is not None:
         raise InputError(
             f"Errors with {what} need all combinations of cell, outcome, weight and cluster in memory, and "
@@ -106,23 +98,32 @@ def _by_scores(request: Request, rows: StoredRows) -> Estimates:
         fits = native.fits_of(plan)
     solution = _solution(plan, fits, rows)
     made = assemble(plan, solution)
-    counts = dict(rows.n_clusters or {})
+    counts = dict(rows.n_clusters)
     record = made.provenance
     record = replace(record, n_clusters=min(counts.values()), extra=record.extra | {"clusters": counts})
     return _computed(replace(made, provenance=record), BY_SCORES)
+
+
+def _not_summed(request: Request) -> str | None:
+    """What of a request sums over clusters do not give; None if they give all."""
+    if request.strata is not None:
+        return "strata"
+    if not request.clusters:
+        return None if request.weights is None else "weights without clusters"
+    return None if request.vcov in SUMMED else f"vcov={request.vcov!r}"
 
 
 def _solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
     """Coefficients with their covariance by clusters, crossed columns by inclusion and exclusion."""
     request, scores = plan.request, _Scores(plan, fits, rows)
     bread = block_diag(*[fit.bread for fit in fits])
-    total, df = np.zeros_like(bread), np.full(len(bread), np.inf)
-    for sign, names in _intersections(request.clusters):
+    total, counts_by_column = np.zeros_like(bread), []
+    for sign, names in signed_subsets(request.clusters):
         sums = scores.by_clusters(names)
         counts = sums.with_rows if request.vcov == "survey" else sums.with_answers
         total += sign * sandwich(bread, sums.meat, native.scale_of(plan, fits, request.vcov, counts))
         if len(names) == 1:
-            df = np.minimum(df, sums.with_answers - 1)
+            counts_by_column.append(sums.with_answers)
             few = scores.levels_in_few(names[0], sums.largest)
             warn_of_levels(request, names[0], few, FEW_CLUSTERS)
     if len(request.clusters) > 1:
@@ -130,29 +131,12 @@ def _solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
     coef = np.concatenate([fit.coef for fit in fits])
     if request.vcov == "survey":
         return Solution(coef, total)
-    nested = [cells_by_cluster(request, rows, name, MOST_NESTED_ROWS) for name in _nested(request, rows)]
-
-    def of_contrasts(contrasts: np.ndarray) -> np.ndarray:
-        found = [np.where(np.nan_to_num(contrasts) != 0, df, np.inf).min(axis=1)]
-        for cells in nested:
-            found.append(native.satterthwaite(replace(plan, cells=cells), fits, cells.clusters, contrasts))
-        return np.asarray(np.fmin.reduce(found))
-
-    return Solution(coef, total, of_contrasts)
-
-
-def _nested(request: Request, rows: StoredRows) -> list[str]:
-    """Crossing cluster columns of so few clusters that their degrees of freedom are Satterthwaite's."""
-    if len(request.clusters) == 1 or request.weights or request.family != "gaussian":
-        return []
-    return [name for name, n in (rows.n_clusters or {}).items() if n <= native.MOST_NESTED]
-
-
-def _intersections(columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Sets of cluster columns with the signs of inclusion and exclusion."""
-    for size in range(1, len(columns) + 1):
-        for chosen in combinations(columns, size):
-            yield (-1) ** (size + 1), chosen
+    nested = native.nested_columns(request, rows.n_clusters)
+    further = [
+        partial(native.satterthwaite, replace(plan, cells=cells), fits, cells.clusters)
+        for cells in (cells_by_cluster(request, rows, name, MOST_NESTED_ROWS) for name in nested)
+    ]
+    return Solution(coef, total, native.least_df(counts_by_column, further))
 
 
 @dataclass(frozen=True)
@@ -238,15 +222,13 @@ class _Scores:
     def levels_in_few(self, column: str, largest: int) -> set[Level]:
         """Clusters, feature and level where a level in use is seen in few clusters, the fewest first."""
         cells = self._plan.cells
-        few: list[tuple[str, str, np.ndarray]] = []
         rows = np.ones(len(cells.cell)) if cells.counts is None else cells.counts
         answered = np.bincount(cells.cell, rows * (cells.weight > 0), cells.n_cells)
-        for block in self._plan.blocks:
-            for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
-                for code, level in enumerate(cells.levels[feature]):
-                    seen = block.inside & (cells.code(feature) == code)
-                    if 0 < answered[seen].sum() < FEW_CLUSTERS * largest:
-                        few.append((feature, str(level), seen))
+        few = [
+            one
+            for block in self._plan.blocks
+            for one in rare_levels(cells, block, answered, FEW_CLUSTERS * largest)
+        ]
         if not few:
             return set()
         counts = self._clusters_that_answer(column, [seen for _, _, seen in few])

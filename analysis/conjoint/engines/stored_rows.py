@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ class StoredRows:
     names: Mapping[str, str]  # name in ``table`` of each column of attributes, groups and units
     levels: Mapping[str, pd.CategoricalDtype]
     n_rows: int = 0
-    n_clusters: Mapping[str, int] | None = None
+    n_clusters: Mapping[str, int] = field(default_factory=dict)
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """Names in ``table``."""

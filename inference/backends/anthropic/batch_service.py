@@ -18,11 +18,13 @@ from typing import Any
 
 from ..batches.http import Exchanges
 from ..batches.service import (
+    DEFAULT,
     Gone,
     NotThere,
     Progress,
     Sending,
     Unsure,
+    Waits,
     batch_gone,
     create_once,
     created,
@@ -48,22 +50,12 @@ class AnthropicBatches:
     keeps_files = False
     full_at_creation = False
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        model: str,
-        *,
-        timeout: float = 600.0,
-        max_retries: int = 5,
-        pause: float = 3.0,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, waits: Waits = DEFAULT) -> None:
         self.endpoint = endpoint
-        self.pause = pause
+        self.waits = waits
         self.url = f"{endpoint.base_url.rstrip('/').removesuffix('/v1')}/v1/messages/batches"
         headers = {"anthropic-version": VERSION, **({"x-api-key": endpoint.key} if endpoint.key else {})}
-        self.exchanges = Exchanges(
-            endpoint, model, headers, timeout=timeout, max_retries=max_retries, pause=pause
-        )
+        self.exchanges = Exchanges(endpoint, model, headers, waits)
 
     def settings(self) -> dict[str, Any]:
         """Return the version of the interface."""
@@ -118,7 +110,7 @@ class AnthropicBatches:
             )
             return created(self.endpoint, batch.get("id"), what)
 
-        return create_once(send, lambda: self.find_batch(sending), self.pause)
+        return create_once(send, lambda: self.find_batch(sending), self.waits.pause)
 
     def retrieve(self, batch_id: str) -> Progress:
         """Return the progress of a batch; ``Gone`` where it is not there."""

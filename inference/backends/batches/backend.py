@@ -211,7 +211,7 @@ class BatchBackend:
             ledger.update_batch(shard, file_id="")
             return self._send(shard, "", ledger, anew=True)
         except Full as error:
-            split = service.full_at_creation and self._is_smallest(sending, ledger)
+            split = service.full_at_creation and self._is_too_large(sending, ledger)
             if not (split and self._split(shard, str(error), ledger)):
                 mark = {} if service.keeps_files else {"file_id": ""}
                 ledger.update_batch(shard, detail=f"{WAITING}{error}", **mark)
@@ -219,7 +219,7 @@ class BatchBackend:
         ledger.update_batch(shard, state="submitted", batch_id=batch_id, detail="")
         return True
 
-    def _is_smallest(self, sending: Sending, ledger: Ledger) -> bool:
+    def _is_too_large(self, sending: Sending, ledger: Ledger) -> bool:
         """Whether no batch of ours is running and no smaller one is waiting, so that it must be too large."""
         others = [batch for batch in ledger.batches(live=True) if batch.shard != sending.shard]
         return all(batch.state != "submitted" and batch.n >= sending.n for batch in others)

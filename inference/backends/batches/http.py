@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import InputError
 from ..openai.client import CONNECT, PATIENT, Endpoint, asked_wait, http
 from ..openai.failures import parse, redact
-from .service import Unreachable, download_whole, gone, no_answer, refusal, store_lines
+from .service import Unreachable, Waits, download_whole, gone, no_answer, refusal, store_lines
 
 Content = Callable[[], Iterable[bytes]]
 
@@ -22,21 +22,10 @@ class Exchanges:
     nowhere else.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        model: str,
-        headers: Mapping[str, str],
-        *,
-        timeout: float,
-        max_retries: int,
-        pause: float,
-    ) -> None:
-        self.endpoint, self.model = endpoint, model
-        self.max_retries, self.pause = max_retries, pause
-        self.client = http.Client(
-            headers=dict(headers), timeout=http.Timeout(timeout, connect=min(timeout, CONNECT))
-        )
+    def __init__(self, endpoint: Endpoint, model: str, headers: Mapping[str, str], waits: Waits) -> None:
+        self.endpoint, self.model, self.waits = endpoint, model, waits
+        timeout = http.Timeout(waits.timeout, connect=min(waits.timeout, CONNECT))
+        self.client = http.Client(headers=dict(headers), timeout=timeout)
 
     def ask(
         self,
@@ -57,7 +46,7 @@ class Exchanges:
         InputError
             Where the provider refuses.
         """
-        attempts = 1 + self.max_retries * again
+        attempts = 1 + self.waits.max_retries * again
         for attempt in range(attempts):
             body = {} if content is None else {"content": content()}
             problem, wait = self._attempt(method, url, what, {**options, **body})
@@ -65,7 +54,7 @@ class Exchanges:
                 return problem
             if not isinstance(problem, Unreachable) or attempt == attempts - 1:
                 raise problem
-            time.sleep(min(max(wait, self.pause * 2**attempt), PATIENT))
+            time.sleep(min(max(wait, self.waits.pause * 2**attempt), PATIENT))
         raise AssertionError
 
     def read(self, method: str, url: str, what: str, **options: Any) -> dict[str, Any]:

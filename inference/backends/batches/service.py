@@ -47,6 +47,18 @@ class Unsure(InputError):
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds of an exchange, how often it is repeated, and seconds before the first repetition."""
+
+    timeout: float = 600.0
+    max_retries: int = 5
+    pause: float = 3.0
+
+
+DEFAULT = Waits()
+
+
+@dataclass(frozen=True, slots=True)
 class Complaint:
     """Why a batch was refused as a whole; ``line`` counts from 1, 0 if it is about no line."""
 
@@ -146,10 +158,16 @@ class BatchService(Protocol):
         """Store a file of a batch compressed; ``Gone`` where it is not there."""
 
 
-def create_once(send: Callable[[], str], find: Callable[[], str | None], pause: float) -> str:
+def create_once(
+    send: Callable[[], str],
+    find: Callable[[], str | None],
+    pause: float,
+    has_file: Callable[[], bool] = lambda: True,
+) -> str:
     """Create a batch; where no answer comes, look whether it was created before doing it again.
 
-    ``Full`` is raised only if no attempt before went unanswered.
+    ``Full`` is raised only if no attempt before went unanswered, and ``FileGone`` where the provider refuses
+    and no longer has the uploaded file.
     """
     for attempt in range(TRIES):
         try:
@@ -163,6 +181,10 @@ def create_once(send: Callable[[], str], find: Callable[[], str | None], pause: 
                 return batch_id
             if attempt == TRIES - 1:
                 raise
+        except InputError as error:
+            if has_file():
+                raise
+            raise FileGone(str(error)) from None
     raise AssertionError
 
 

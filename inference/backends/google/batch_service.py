@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 from ...errors import InputError
 from ..batches.http import Exchanges
 from ..batches.service import (
+    DEFAULT,
     Complaint,
-    FileGone,
     NotThere,
     Progress,
     Sending,
     Unreachable,
+    Waits,
     batch_gone,
     create_once,
     created,
@@ -49,27 +50,13 @@ class GoogleBatches:
     keeps_files = True
     full_at_creation = True
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        model: str,
-        *,
-        timeout: float = 600.0,
-        max_retries: int = 5,
-        pause: float = 3.0,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, waits: Waits = DEFAULT) -> None:
         self.endpoint = endpoint
         self.model = model.removeprefix("models/")
-        self.pause = pause
+        self.waits = waits
         self.root = endpoint.base_url.rstrip("/").removesuffix(f"/{VERSION}")
-        self.exchanges = Exchanges(
-            endpoint,
-            model,
-            {"x-goog-api-key": endpoint.key} if endpoint.key else {},
-            timeout=timeout,
-            max_retries=max_retries,
-            pause=pause,
-        )
+        headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
+        self.exchanges = Exchanges(endpoint, model, headers, waits)
 
     def settings(self) -> dict[str, Any]:
         """Return the version of the interface."""
@@ -128,14 +115,12 @@ class GoogleBatches:
             answer = self.exchanges.read("POST", url, what, again=False, json={"batch": batch})
             return created(self.endpoint, answer.get("name"), what)
 
-        try:
-            return create_once(send, lambda: self.find_batch(sending), self.pause)
-        except Unreachable:
-            raise
-        except InputError as error:
-            if self._has_file(sending.file_id):
-                raise
-            raise FileGone(str(error)) from None
+        return create_once(
+            send,
+            lambda: self.find_batch(sending),
+            self.waits.pause,
+            lambda: self._has_file(sending.file_id),
+        )
 
     def retrieve(self, batch_id: str) -> Progress:
         """Return the progress of a batch; ``Gone`` where it is not there.

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...errors import InputError
 from ..batches.service import (
+    DEFAULT,
     Complaint,
-    FileGone,
     NotThere,
     Progress,
     Sending,
-    Unreachable,
+    Waits,
     batch_gone,
     create_once,
     download_whole,
@@ -46,24 +45,17 @@ class OpenAIBatches:
     full_at_creation = False
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        model: str,
-        *,
-        window: str = "24h",
-        timeout: float = 600.0,
-        max_retries: int = 5,
-        pause: float = 3.0,
+        self, endpoint: Endpoint, model: str, waits: Waits = DEFAULT, *, window: str = "24h"
     ) -> None:
         self.endpoint = endpoint
         self.model = model
         self.window = window
-        self.pause = pause
+        self.waits = waits
         self.client = OpenAI(
             api_key=endpoint.key or NO_KEY,
             base_url=endpoint.base_url,
-            timeout=timeout,
-            max_retries=max_retries,
+            timeout=waits.timeout,
+            max_retries=waits.max_retries,
         )
 
     def settings(self) -> dict[str, Any]:
@@ -113,16 +105,14 @@ class OpenAIBatches:
             )
             return str(batch.id)
 
-        what = f"the batch of shard {sending.shard}"
-        try:
-            return create_once(lambda: self._ask(send, what), lambda: self.find_batch(sending), self.pause)
-        except Unreachable:
-            raise
-        except InputError as error:
-            size = self._ask(lambda: _size(self.client, sending.file_id), f"the file {sending.file_id}")
-            if size is not None:
-                raise
-            raise FileGone(str(error)) from None
+        what, file_id = f"the batch of shard {sending.shard}", sending.file_id
+
+        def has_file() -> bool:
+            return self._ask(lambda: _size(self.client, file_id), f"the file {file_id}") is not None
+
+        return create_once(
+            lambda: self._ask(send, what), lambda: self.find_batch(sending), self.waits.pause, has_file
+        )
 
     def retrieve(self, batch_id: str) -> Progress:
         """Return the progress of a batch; ``Gone`` where it is not there."""

@@ -19,7 +19,7 @@ from fakes.recorder import LedgerRecorder
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches import backend as batch_backend
 from conjury.inference.backends.batches.backend import BatchBackend
-from conjury.inference.backends.batches.service import Busy, Unsure
+from conjury.inference.backends.batches.service import Busy, Unsure, Waits
 from conjury.inference.backends.batches.shards import Limits, open_lines
 from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.openai.client import Endpoint, http
@@ -35,7 +35,7 @@ class Killed(BaseException):
 
 
 def make_backend(kind: type, folder: Path, handle: Handler, requests: int) -> BatchBackend:
-    service = kind(Endpoint("http://x", "http://x", "K", ""), "m", pause=0.0, max_retries=0)
+    service = kind(Endpoint("http://x", "http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
     service.exchanges.client = http.Client(transport=http.MockTransport(handle))
     return BatchBackend("judge", "m", folder / "batches", service, limits=Limits(requests=requests))
 
