@@ -208,8 +208,6 @@ def spark() -> Any:
 def test_spark_gives_the_numbers_of_rows_in_memory(
     spark: Any, options: dict[str, Any], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if most == 10 and options.get("weights") and not options.get("id"):
-        pytest.skip("weights without clusters are refused")
     data = made(800)
     data.to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setattr(queries, "MOST_ROWS", most)
