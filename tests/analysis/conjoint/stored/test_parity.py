@@ -204,7 +204,12 @@ def test_many_levels_have_a_key_that_does_not_overflow(way: str) -> None:
 
 
 CHEAP = ["taxes_amce_id_weights"]
-NAMES = [name for name in golden.NAMES if golden.CALLS[name][0] not in ("cj_tidy", "cj_table", "cj_anova")]
+WITH_A_NULL = "immigration_mm_diffs_ethno_h0_alpha10"  # of a difference, which `mm_diffs` refuses
+NAMES = [
+    name
+    for name in golden.NAMES
+    if golden.CALLS[name][0] not in ("cj_tidy", "cj_table", "cj_anova") and name != WITH_A_NULL
+]
 
 
 @pytest.mark.shared
