@@ -68,6 +68,9 @@ class RunningOptions:
     concurrency: Annotated[
         int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
     ] = 64
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that share them, for servers that are faster than one.")
+    ] = 1
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the batch interface of OpenAI, Anthropic or Google.")
     ] = False

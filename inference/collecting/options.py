@@ -88,6 +88,8 @@ class Running:
         Folder in which ``conjury render`` keeps pictures.
     concurrency : int
         Requests in flight, at most.
+    processes : int
+        Processes that share them, where one computes more slowly than the server answers.
     max_cost : float, optional
         Limit on costs in the currency of the price table; the run stops before it is exceeded.
     prices : Path, optional
@@ -118,6 +120,7 @@ class Running:
     links: bool = False
     pictures: Path = Path("stimuli")
     concurrency: int = 64
+    processes: int = 1
     max_cost: float | None = None
     prices: Path | None = None
     batch: bool = False
@@ -195,6 +198,8 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         raise InputError("--wait is about batches; add --batch, or omit it.")
     if running.export is not None and (running.batch or running.results is not None):
         raise InputError("--export writes requests and sends none; omit --batch and --results.")
+    if running.processes > 1 and (ask.backend != "openai" or running.batch or elsewhere):
+        raise InputError("--processes share the requests of --backend openai that are sent live; omit it.")
     if running.weights is not None and ask.backend not in ("vllm", "ray"):
         raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; omit it.")
     if running.recorded is not None and ask.backend != "replay":

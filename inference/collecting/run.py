@@ -35,12 +35,17 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
     if ask.backend == "openai":
         from ..backends.openai.live import OpenAIBackend
 
-        return OpenAIBackend(
+        live = OpenAIBackend(
             ask.model,
             base_url=ask.base_url,
             key_variable=ask.key_variable,
             concurrency=running.concurrency,
         )
+        if running.processes == 1:
+            return live
+        from ..backends.openai.processes import OpenAIProcesses
+
+        return OpenAIProcesses(live, running.processes)
     if ask.backend == "vllm":
         from ..backends.vllm import VLLMBackend
 

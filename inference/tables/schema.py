@@ -22,6 +22,7 @@ which a task was sampled, above 0 and up to 1; it is missing where tasks were dr
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from .columns import coerce, refuse
 from .frames import any_frame
+
+# pandera imports PySpark where that is installed, of which no table here is one
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
 
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema

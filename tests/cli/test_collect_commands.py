@@ -84,12 +84,13 @@ def wait_for_answers(server: FakeServer, n: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize("further", [(), pytest.param(("--processes", 2), marks=pytest.mark.long)])
 def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
-    study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str]
+    study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str], further: tuple[Any, ...]
 ) -> None:
     server.configure(latency=0.2)
     run = tmp_path / "run"
-    options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3)
+    options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3, *further)
     process = start("from conjury.cli.main import main; main()", "collect", study, *options)
     wait_for_answers(server, 6)
     told = refused("collect", study, *options, writes=True)
@@ -231,6 +232,8 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         (f"{ASK} --rule guess", "no rule 'guess'"),
         (f"{ASK} --wait", "add --batch"),
         (f"{ASK} --batch --backend simulated", "not to simulated"),
+        (f"{ASK} --backend simulated --processes 2", "--processes share the requests of --backend openai"),
+        (f"{ASK} --base-url {NOBODY_THERE} --concurrency 2 --processes 3", "give 1 to 2 processes"),
         (f"{ASK} --backend replay", "name it with --recorded"),
         (f"{ASK} --backend replay --recorded gone.parquet", r"gone\.parquet"),
         (f"{ASK} --backend replay --recorded towns/truth.csv", "column 'study' is missing"),

@@ -108,6 +108,7 @@ class OpenAIBackend:
     ) -> None:
         self.model = model
         self.endpoint = find_endpoint(base_url, key_variable)
+        self._base_url = base_url
         self.concurrency = concurrency
         self.timeout = timeout
         self.max_retries = max_retries
@@ -129,6 +130,20 @@ class OpenAIBackend:
             "requests_per_minute": self.requests_per_minute,
             "client": VERSION,
             **server_version(self.endpoint),
+        }
+
+    def arguments(self, concurrency: int) -> dict[str, Any]:
+        """What makes a backend that asks a share of the requests, with so many in flight; it has no key."""
+        pace = self.requests_per_minute
+        return {
+            "model": self.model,
+            "base_url": self._base_url,
+            "key_variable": self.endpoint.key_variable,
+            "concurrency": concurrency,
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+            "requests_per_minute": pace and pace * concurrency / self.concurrency,
+            "grace": self.grace,
         }
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:

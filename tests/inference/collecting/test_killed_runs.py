@@ -57,7 +57,7 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
     collect(study, folder / "undisturbed", base_url=server.url, concurrency=4)
     seconds = time.monotonic() - began
     server.configure(latency=0.02)
-    run = folder / "killed"
+    run, batch = folder / "killed", "--batch" in options
     arguments = ["collect", str(study), "--judge", "judge", "--base-url", server.url, "--out", str(run)]
     killer = Killer([*arguments, "--concurrency", "4", *options], 1.2 * seconds, n, run)
     before: dict[str, int] = {}
@@ -67,7 +67,7 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
         codes.append(code)
         print(code, len(answered), "answers on disk")
         # what had an answer on disk before this process was started was not asked by it
-        seen = server.counts()["seen"] if not options else server.counts()["answered"]
+        seen = server.counts()["seen"] if not batch else server.counts()["answered"]
         assert {name: seen[name] for name in before} == before
         before = {name: seen[name] for name in answered}
         killer.go_on()
@@ -75,9 +75,9 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
     killer.close()
     assert code == 0
     assert -9 in codes
-    seen = server.counts()["seen"] if not options else server.counts()["answered"]
+    seen = server.counts()["seen"] if not batch else server.counts()["answered"]
     assert {name: seen[name] for name in before} == before
-    assert not options or set(seen.values()) == {1}  # what is in a batch is paid for
+    assert not batch or set(seen.values()) == {1}  # what is in a batch is paid for
     for name in ("choices", "judgments"):
         assert_frame_equal(verdicts(run, name), verdicts(folder / "undisturbed", name))
     assert table(run, "choices")["status"].eq("ok").all()
@@ -90,6 +90,7 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
     ("options", "kills", "times"),
     [
         pytest.param((), 3, 1, marks=pytest.mark.long, id="synchronous"),
+        pytest.param(("--processes", "2"), 3, 1, marks=pytest.mark.long, id="processes"),
         pytest.param(("--batch", "--wait"), 5, 1, marks=pytest.mark.long, id="batch"),
         *(
             pytest.param(options, 5, 10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])
