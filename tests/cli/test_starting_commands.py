@@ -234,9 +234,16 @@ def run(command: str, bare: dict[str, str], folder: Path) -> str:
     return ran.stdout
 
 
-@pytest.mark.long
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=pytest.mark.long if name in ("minimal", "ratings", "labels") else pytest.mark.slow
+        )
+        for name in NAMES
+    ],
+)
 def test_every_template_runs_from_the_wheel_by_the_commands_of_its_readme(bare, tmp_path, name):
     before = os.times()
     run(f"conjury init {name} study", bare, tmp_path)

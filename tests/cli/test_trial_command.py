@@ -115,7 +115,7 @@ def processor_seconds() -> float:
     return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_small_trial_takes_less_than_a_minute_of_two_processors(
     ran: Callable[..., str], tmp_path: Path
 ) -> None:
