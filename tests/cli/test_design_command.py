@@ -221,6 +221,7 @@ def test_profiles_judged_one_at_a_time_have_a_card_without_power(told: Told, tmp
     assert {path.name for path in (DESIGN / "figures").iterdir()} == {"levels-light.svg", "levels-dark.svg"}
 
 
+@pytest.mark.long
 def test_the_same_design_has_the_same_card(told: Told, tmp_path: Path) -> None:
     made = study(tmp_path, design={"implausible": [COAST], "restrictions": [TINY]})
     first = told(made, "--pairs 60")

@@ -56,6 +56,7 @@ def judges(folder: Path, table: str) -> set[str]:
     return set(pd.read_parquet(folder / "tables" / f"{table}.parquet")["judge"])
 
 
+@pytest.mark.long
 def test_all_files_stand_in_the_manifest_with_checksums_and_rows(folder, short_study, done, tmp_path) -> None:
     found = manifest(folder / "results")
     for entry, name in zip(found["data"], ("choices.parquet", "run/choices.parquet"), strict=True):

@@ -30,12 +30,14 @@ def test_a_page_and_a_picture_are_left_in_the_folder_of_the_run(ran: Told) -> No
         assert sheet.width == GAP + 4 * (COLUMN + GAP)
 
 
+@pytest.mark.long
 def test_the_profiles_are_those_of_a_drawn_design(ran: Told) -> None:
     ran("design towns --pairs 2")
     ran("gallery towns --n 40")
     assert GALLERY.read_text(encoding="utf-8").count("<figure") <= 4
 
 
+@pytest.mark.long
 def test_kinds_of_cues_are_shown_side_by_side(fonts: Fonts, ran: Told) -> None:
     ran("gallery moderation --n 2 --cues both --cues name --cues face --cues none --out seen --theme dark")
     assert Path("seen/gallery.html").read_text(encoding="utf-8").count("<img") == 8

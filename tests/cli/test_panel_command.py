@@ -75,6 +75,7 @@ def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns) -> Non
     assert not Path("runs").exists()
 
 
+@pytest.mark.long
 def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_path: Path) -> None:
     moderation, towns = load_any_study("moderation"), load_any_study(str(write_towns(tmp_path / "study")))
     assert moderation.design.respondents > command.DEMO
@@ -86,6 +87,7 @@ def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_p
     assert command._places(moderation, command.Served(demo=True), tmp_path) is None
 
 
+@pytest.mark.long
 def test_a_demonstration_with_fewer_places_than_the_study_goes_on(ran, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(command, "DEMO", 2)
     study = str(write_towns(tmp_path / "study", {"people": 5}))

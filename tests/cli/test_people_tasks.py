@@ -51,6 +51,7 @@ def test_five_people_and_a_model_judge_the_same_tasks(ran: Callable[..., str], s
     assert people["judge_id"].nunique() == 5
 
 
+@pytest.mark.long
 def test_tasks_are_sampled_from_the_pairs_of_a_run(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:

@@ -147,6 +147,7 @@ def both_judged(study: Study, people: int) -> None:
     write_table(both, Path("choices.parquet"))
 
 
+@pytest.mark.long
 def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     ran: Told, refused: Told, study: Study
 ) -> None:

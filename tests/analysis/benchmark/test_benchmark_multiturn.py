@@ -87,6 +87,7 @@ def test_without_the_shift_the_published_rules_give_the_corrected_values(printed
     np.testing.assert_allclose(ours["estimate"], ours["shift_fixed"], rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_macro_f1_of_answered_jokes_is_a_mean_over_the_types_among_them() -> None:
     found = scores(
         scored("aligned").of(sample=1, task="joke_type"),
@@ -180,6 +181,7 @@ def test_majority_baseline_is_the_recomputed_one_and_above_most_models() -> None
     assert (models < baseline.reindex(models.index)).mean() > 0.5
 
 
+@pytest.mark.long
 def test_runs_that_are_copies_of_each_other_are_found() -> None:
     made = scored("lenient")
     alike = passes(made, by=["language"], k=[1], draws=0, strata=()).extra["samples"]

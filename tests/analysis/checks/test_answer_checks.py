@@ -289,6 +289,7 @@ def test_a_joint_test_is_hotellings() -> None:
     assert (found.statistic, found.df, found.df_residual) == (pytest.approx(t2 * 9 / 33), 3, 9)
 
 
+@pytest.mark.long
 def test_every_check_has_words_and_a_remedy_in_any_order_of_rows(
     study: Study, people: pd.DataFrame, model: pd.DataFrame
 ) -> None:

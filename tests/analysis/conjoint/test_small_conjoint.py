@@ -106,6 +106,7 @@ def test_forty_of_sixty_repeats_agree_wherever_it_is_reported(
     assert "0.667" in told
 
 
+@pytest.mark.long
 def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_refused(
     study: Study, choices: pd.DataFrame, always_a: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:

@@ -346,6 +346,7 @@ def test_accuracy_is_a_mean_of_hits() -> None:
         np.testing.assert_allclose(made.loc["model only", name], wanted.loc["gpt only", name], rtol=1e-7)
 
 
+@pytest.mark.long
 def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
     judgments, few, model, _ = labelled()
     names = [

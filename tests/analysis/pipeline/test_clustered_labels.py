@@ -51,6 +51,7 @@ def test_scores_are_clustered_by_what_the_study_names_and_their_standard_errors_
     assert together["std_error"] / alone["std_error"] == pytest.approx(2**0.5, rel=0.06)
 
 
+@pytest.mark.long
 def test_items_without_the_column_are_resampled_one_by_one(answered):
     study = answered.study.model_copy(update={"cluster": "pair"})
     assert answered.items is not None

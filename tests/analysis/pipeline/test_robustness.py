@@ -37,6 +37,7 @@ def found(study, choices, told):
     return robustness(study, choices, draws=19, progress=told.append)
 
 
+@pytest.mark.long
 def test_every_judge_is_estimated_under_the_first_prompt_by_its_own_clusters(found, told) -> None:
     for name in ("errors", "power"):
         keys = found.tables[name][["judge", "prompt"]].drop_duplicates()

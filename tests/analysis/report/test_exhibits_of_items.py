@@ -164,6 +164,7 @@ def test_published_numbers_of_a_study_are_checked_or_a_comparison_is_offered(tex
     assert "--parser published" in text_of(labels.scores(), "published_scores", study="multiturn")
 
 
+@pytest.mark.long
 def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, monkeypatch, capsys) -> None:
     table = ratings.table().rename(columns={"response_type": "kind"})
     table = table.assign(item_id=table["item_id"] + table["kind"].astype(str))
@@ -199,6 +200,7 @@ def test_methods_name_columns_as_code_and_rules_in_words() -> None:
     assert settings_text({}) == ""
 
 
+@pytest.mark.long
 def test_tables_of_labels_name_judges_by_label(text_of) -> None:
     kinds = ("scores", "harm", "passes", "confusion", "by_label", "robustness", "differences", "readings")
     for kind in kinds:

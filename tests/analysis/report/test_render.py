@@ -222,6 +222,7 @@ def test_both_reports_on_effects_share_their_sections() -> None:
     assert sections[0] == sections[1]
 
 
+@pytest.mark.long
 def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, no_quarto) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     write_manifest(copy, compared=COMPARED | {"data": 3})

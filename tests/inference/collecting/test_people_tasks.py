@@ -61,6 +61,7 @@ def people_answer(study: Path, run: Path) -> pd.DataFrame:
     return simulate(load_study(study), 5, raters=RATERS, truth=False, design=design).choices
 
 
+@pytest.mark.long
 def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study: Path, run: Path) -> None:
     design = with_people(study, run)
     assert design.panel is not None

@@ -93,6 +93,7 @@ def recorded(tmp_path_factory, running_server):
     return folder / "run"
 
 
+@pytest.mark.long
 def test_simulated_answers_are_the_choices_of_a_simulation(study, run):
     draw_card(str(study), run, 30, 0.2, 5)
     draw_card(str(study), run, 30, 0.2, 5)
@@ -227,6 +228,7 @@ def test_a_study_that_changed_since_is_refused_with_what_changed(begun, server, 
     assert table(run, "choices").equals(before)
 
 
+@pytest.mark.long
 def test_a_design_that_shows_other_labels_than_the_study_is_refused_by_design_and_collect(study, run, server):
     draw_card(str(study), run, 5, 0.2, 5)
     change_study(study, set_at("attributes", 0, "levels", 0, "label", value="Tiny"))
@@ -254,6 +256,7 @@ def test_a_design_that_shows_other_labels_than_the_study_is_refused_by_design_an
     draw_card(str(study), run, 5, 0.2, 5)
 
 
+@pytest.mark.long
 def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(study, run, server):
     assert collect(study, run, prompts=["plain"], base_url=server.url, pairs=5) == 0
     first = verdicts(run)
@@ -301,6 +304,7 @@ def test_a_dry_run_sends_and_writes_nothing(begun, run, server, capsys):
     assert requests_seen(server) == 0
 
 
+@pytest.mark.long
 def test_only_what_failed_or_was_refused_is_asked_again(study, run, server, capsys):
     server.configure(faults={"refusal": 0.2, "rejected": 0.2})
     assert collect(study, run, base_url=server.url) == 0

@@ -42,6 +42,7 @@ def answers(folder: Path, judge: str = "judge") -> pd.DataFrame:
     return found[found["judge_id"] == judge]
 
 
+@pytest.mark.long
 def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, run, capsys):
     assert collect(study, run, until="ci(size) < 0.9", **SIMULATED) == 0
     asked = set(answers(run)["task_id"])
@@ -158,6 +159,7 @@ def test_a_rule_is_checked_when_there_are_five_per_cent_more_outcomes(study, run
     assert all(late >= 1.05 * early for early, late in pairwise(checked))
 
 
+@pytest.mark.long
 def test_live_answers_stop_soon_after_the_rule_is_met(study, run):
     with FakeServer() as server:
         server.configure()

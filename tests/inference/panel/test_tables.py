@@ -48,6 +48,7 @@ def moderation(tmp_path_factory: pytest.TempPathFactory):
     return plan, tables, figures
 
 
+@pytest.mark.long
 def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(moderation) -> None:
     plan, tables, _ = moderation
     simulated = simulated_choices(plan, 1)

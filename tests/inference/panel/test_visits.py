@@ -209,6 +209,7 @@ def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
     visits.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("people", [200])
 def test_every_slot_is_filled_exactly_once_with_200_people_at_once(tmp_path, people) -> None:
     visits = Visits.open(plan_of(tmp_path, people))

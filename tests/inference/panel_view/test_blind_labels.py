@@ -188,6 +188,7 @@ def label_until_killed(study, folder, accepted) -> None:
     os._exit(0)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
 def test_kills_lose_no_accepted_label_and_count_none_twice(run) -> None:
     study, folder = run

@@ -52,6 +52,7 @@ def user_text(request: Request) -> str:
     return str(request.body["messages"][-1]["content"])
 
 
+@pytest.mark.long
 def test_keys_are_alike_in_another_process_and_change_with_whatever_can_change_an_answer(study):
     here = requests_of(study)
     assert len(set(keys(here))) == len(here) == 44 * 2

@@ -79,6 +79,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_every_profile_has_its_picture_and_its_row_whatever_the_number_of_processes(
     renderer, everything, folder, reference
 ):
@@ -169,6 +170,7 @@ def test_a_killed_run_leaves_no_process_and_is_resumed(renderer, towns, everythi
     assert files(folder.root) == reference
 
 
+@pytest.mark.long
 def test_a_second_process_is_refused_while_one_writes(renderer, towns, everything, folder):
     with folder.writing():
         code, _, error = ended(start(towns, folder.root, "--workers", 1))

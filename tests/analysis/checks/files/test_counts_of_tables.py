@@ -125,6 +125,7 @@ def test_samples_lines_and_conditions_are_no_repetitions() -> None:
     assert repeated_keys().verdict == "not_applicable"
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_the_public_jokes_have_173_items_with_other_numbers_of_labels_than_lines_and_two_repeated_texts() -> (
     None

@@ -260,6 +260,7 @@ def test_errors_of_effects_are_those_of_leaving_out_each_respondent(lean: float)
     np.testing.assert_allclose(made["std_error"].dropna(), expected, rtol=0.02)
 
 
+@pytest.mark.long
 def test_errors_of_means_are_those_of_leaving_out_each_respondent() -> None:
     table = panel(5, respondents=600, tasks=3)
     first, pairs = first_answers(table), reliability(table, seed=1, draws=2).pairs

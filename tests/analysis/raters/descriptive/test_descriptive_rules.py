@@ -56,6 +56,7 @@ def test_names_of_dimensions_and_columns_may_be_given_singly_be_rating_or_lack(t
         assert set(result.frame["dimension"]) == {""}, result.kind
 
 
+@pytest.mark.long
 def test_without_draws_there_are_estimates_and_no_errors(tables: Tables) -> None:
     verbs = (means, correlations, rating_lines, AUTHORS, TIERS, dimension_correlations)
     with warnings.catch_warnings():
