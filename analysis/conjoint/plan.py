@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from ..frames.cells import Cells
 from ..frames.variables import warn_caller
@@ -24,7 +24,6 @@ from ..numerics.panel import Clusters
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]
-_CELLS_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,9 @@ class Block:
     @cached_property
     def products(self) -> csr_array:
         """Products of pairs of columns, upper triangle, shape (k (k + 1) / 2, cells inside)."""
-        return csr_array(pair_products(self.design[self.inside]).T)
+        design = self.design[self.inside]
+        first, second = np.triu_indices(design.shape[1])
+        return csr_array((design[:, first] * design[:, second]).T)
 
     def row(self, profile: dict[str, int]) -> np.ndarray:
         """Design row, shape (k,), of a profile with the given levels and all other features at their base."""
@@ -176,13 +177,6 @@ def make_block(
     for column, term in enumerate(terms):
         design[:, column] = np.logical_and.reduce([inside, *(codes[name] == level for name, level in term)])
     return Block(design, tuple(terms), inside, everywhere if counted is None else counted, joint)
-
-
-def pair_products(design: np.ndarray) -> csr_array:
-    """Products of pairs of columns of a design (C, k), upper triangle, shape (C, k (k + 1) / 2)."""
-    first, second = np.triu_indices(design.shape[1])
-    parts = np.array_split(design, max(1, len(design) // _CELLS_AT_A_TIME))
-    return csr_array(vstack([csr_array(part[:, first] * part[:, second]) for part in parts]))
 
 
 def clusters_in(cells: Cells, clusters: Clusters, counted: np.ndarray, answered: bool = False) -> int:

@@ -86,9 +86,8 @@ def _batches(query: Table) -> Iterator[pa.RecordBatch]:
         yield from query.to_pyarrow_batches(chunk_size=ROWS_AT_A_TIME)
         return
     # Ibis reads batches of DuckDB by a method that DuckDB 2 does not have.
-    engine._run_pre_execute_hooks(query)
-    cursor = engine.raw_sql(engine.compile(query))
-    reader = getattr(cursor, "to_arrow_reader", None) or cursor.fetch_record_batch
+    relation = engine._to_duckdb_relation(query)
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
     yield from reader(ROWS_AT_A_TIME)
 
 

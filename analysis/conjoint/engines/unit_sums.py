@@ -27,7 +27,7 @@ from ...numerics.intervals import Moments
 from ...numerics.linear import one_thread
 from ...numerics.poisson import States, crossed_weights
 from ..estimands import PLANS
-from ..plan import CountPlan, Plan, pair_products
+from ..plan import CountPlan, Plan
 from ..request import MEANS, Request, with_chance
 from .queries import KEY, _key_of, _keys
 from .replicates import Drawn, Products, directions, processors, replicate, replicate_products
@@ -45,12 +45,14 @@ from .stored_rows import (
 
 MOST_DENSE = 2_000  # sums of a unit up to which most of them are not zero
 MOST_SUMS = 20_000_000  # cells times draws whose sums are kept
-MOST_PRODUCTS = 150_000_000  # products of design columns that are not zero, of all cells
+ENTRIES_AT_A_TIME = 50_000
+MOST_KEYS = 1 << 24  # that are looked up in a table
 BY_CELLS, BY_PRODUCTS, BY_COUNTS = (
     "sums of units by cell",
     "products of design columns, summed by unit",
     "counts of units",
 )
+OfUnits = Callable[[csr_array, csr_array], np.ndarray | csr_array]
 MakeCounts = Callable[[Request, Any], CountPlan]
 
 
@@ -79,15 +81,16 @@ def draw_stored(
         prepared, rows = open_rows(drawn_by, stored)
         request = replace(prepared, clusters=request.clusters)
         plan = PLANS[request.verb](request, summed_cells(request, rows))
-    sums = _Sums.of(plan, draws, acceleration)
-    total = _all_units(_rows_of_units(plan, rows, units, seed), sums)
+    with one_thread():
+        sums = _sums_of(plan, draws, acceleration)
+        total = _all_units(_rows_of_units(plan, rows, units, seed), sums)
+        replicates = sums.replicates(total.sums)
     whole = float(plan.cells.cell_weight.sum())
     if abs(total.weight - whole) > 1e-9 * whole:
         raise InputError(
             "Two queries of one table gave different rows; if it is a sample or changes, store it first "
             "(`.cache()` of Ibis)."
         )
-    replicates = sums.replicates(total)
     if isinstance(plan, CountPlan) and plan.whole is None:
         replicates *= relative_sizes(rows.table, rows.columns(units), draws, seed)[:, None]
     clusters = {name: rows.n_clusters[name] for name in request.clusters}
@@ -126,8 +129,7 @@ def _rows_of_units(
     plan: Plan | CountPlan, rows: StoredRows, units: Sequence[str], seed: int
 ) -> Iterator[UnitRows]:
     """Read the rows of all units; those that agree in cell are summed in the engine where they are many."""
-    keys, n_cells, columns = _keys(plan.cells), plan.cells.n_cells, rows.columns(units)
-    order = np.argsort(keys)
+    n_cells, columns, cell_of = plan.cells.n_cells, rows.columns(units), _lookup(_keys(plan.cells))
     table = rows.table.filter(rows.table[OUTCOME].notnull() & (rows.table[WEIGHT] > 0))
     key, total = _key_of(table, plan.cells, rows), table[WEIGHT] * table[OUTCOME]
     keyed = table.mutate(**{KEY: key, TOTAL: total}).select(*columns, KEY, WEIGHT, TOTAL)
@@ -135,8 +137,7 @@ def _rows_of_units(
         sums = {name: keyed[name].sum() for name in (WEIGHT, TOTAL)}
         keyed = keyed.group_by([*columns, KEY]).agg(**sums)
     for batch in unit_batches(keyed, columns, seed):
-        place = np.searchsorted(keys, batch.column(KEY), sorter=order)
-        cells = order[np.minimum(place, n_cells - 1)].astype(np.int32)
+        cells = cell_of(batch.column(KEY))
         weight, total = (
             csr_array(
                 (batch.column(name).astype(float), cells, batch.starts), shape=(len(batch.states), n_cells)
@@ -146,11 +147,23 @@ def _rows_of_units(
         yield UnitRows(weight, total, batch.states)
 
 
+def _lookup(keys: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The position of numbers among keys (C,); any for those that are none of them."""
+    most = int(keys.max())
+    if most < MOST_KEYS:
+        place = np.zeros(most + 1, dtype=np.int32)
+        place[keys] = np.arange(len(keys))
+        return lambda numbers: place[np.minimum(numbers, most)]
+    order = np.argsort(keys).astype(np.int32)
+    known = keys[order]
+    return lambda numbers: order[np.minimum(np.searchsorted(known, numbers), len(keys) - 1)]
+
+
 @dataclass(frozen=True)
 class Total:
     """What units sum up to in B draws."""
 
-    sums: np.ndarray  # (B, S), or (2 C, B) where they are sums by many cells
+    sums: np.ndarray  # (B, S)
     squares: np.ndarray  # (m,): sum of squared influence of units; empty where it is not needed
     cubes: np.ndarray  # (m,)
     weight: float  # of all rows
@@ -166,98 +179,121 @@ class Total:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Which sums of units a plan needs."""
+    """Which S sums of units a plan needs, and what follows from them."""
 
-    plan: Plan | CountPlan
-    draws: int
     how: str
-    of_weight: csr_array | None  # (C, P): of the weights of a unit by cell; None for these themselves
-    of_total: csr_array | None  # (C, Q): of its totals
+    of_units: OfUnits  # from the weights and totals of U units by cell, (U, C) each: shape (U, S)
+    replicates: Callable[[np.ndarray], np.ndarray]  # from sums (B, S): estimates (B, m)
+    draws: int
     influence: tuple[np.ndarray, np.ndarray] | None  # (C, m) each: see `directions`
-
-    @classmethod
-    def of(cls, plan: Plan | CountPlan, draws: int, acceleration: bool) -> _Sums:
-        """Choose the fewer: sums by cell or products of design columns."""
-        n_cells = plan.cells.n_cells
-        if isinstance(plan, CountPlan):
-            parts = [plan.part] if plan.whole is None else [plan.part, plan.whole]
-            counts = csr_array(np.vstack(parts).T)
-            return cls(plan, draws, BY_COUNTS, counts, csr_array((n_cells, 0)), None)
-        influence = None
-        if acceleration:
-            influence = directions(plan, plan.cells.cell_weight, plan.cells.cell_total)
-        sizes = np.array([block.design.shape[1] for block in plan.blocks])
-        logits = plan.request.family == "quasibinomial"
-        if not logits and (sizes * (sizes + 3) // 2).sum() < 2 * n_cells:
-            return cls(plan, draws, BY_PRODUCTS, *_products(plan), influence)
-        if n_cells * draws > MOST_SUMS:
-            raise InputError(
-                f"{draws:,} draws of logits need sums of {n_cells:,} combinations of attributes in memory; "
-                f"give draws={max(2, MOST_SUMS // n_cells):,} at most, or name fewer features in one formula."
-            )
-        return cls(plan, draws, BY_CELLS, None, None, influence)
 
     def __call__(self, rows: UnitRows) -> Total:
         """Sum some units."""
-        n_units, sums, moments = rows.weight.shape[0], None, (np.zeros(0), np.zeros(0))
-        for first in range(0, n_units, UNITS_AT_A_TIME):
-            part = slice(first, first + UNITS_AT_A_TIME)
-            weight, total = rows.weight[part], rows.total[part]
+        sums: Any = 0.0
+        moments = (np.zeros(0), np.zeros(0))
+        for part in _slices(rows.weight.indptr):
+            features = self.of_units(rows.weight[part], rows.total[part])
             counts = crossed_weights(rows.states[part], self.draws)
-            if self.of_weight is not None:
-                features = hstack([weight @ self.of_weight, total @ self.of_total])
-            else:
-                features = hstack([weight, total])
-            if features.shape[1] <= MOST_DENSE:
-                found = counts.T @ features.toarray()
-            else:
-                found = np.asarray(csr_array(features.T) @ counts)
-            sums = found if sums is None else np.add(sums, found, out=sums)
+            sums = sums + (features.T @ counts).T
         if self.influence is not None:
             of_weight, of_total = self.influence
             influence = rows.total @ of_total - rows.weight @ of_weight
             moments = ((influence**2).sum(axis=0), (influence**3).sum(axis=0))
-        assert sums is not None
         return Total(sums, *moments, float(rows.weight.sum()))
 
-    def replicates(self, total: Total) -> np.ndarray:
-        """Estimates of each draw, shape (B, m)."""
-        plan, sums = self.plan, total.sums
-        sums = sums if sums.shape[0] == self.draws else sums.T
-        if isinstance(plan, CountPlan):
-            part, *whole = np.split(
-                sums, len(plan.part) * np.arange(1, 1 if plan.whole is None else 2), axis=1
-            )
-            with np.errstate(invalid="ignore"):
-                return part / whole[0] if whole else part
-        if self.of_weight is None:
-            weight, of_outcome = np.split(sums.T, 2)
-            return replicate(plan, weight, of_outcome)
-        assert self.of_total is not None
-        sizes = np.array([block.design.shape[1] for block in plan.blocks])
-        ends = np.cumsum([*(sizes * (sizes + 1) // 2), *sizes])[:-1]
-        parts = np.split(sums, ends, axis=1)
-        products = [Products(*own) for own in zip(parts[: len(sizes)], parts[len(sizes) :], strict=True)]
-        return replicate_products(plan, products)
 
-
-def _products(plan: Plan) -> tuple[csr_array, csr_array]:
-    """Products of the design columns of all blocks, shape (C, P), and these columns, shape (C, K)."""
-    filled = sum(int(((block.design != 0).sum(axis=1) ** 2).sum()) for block in plan.blocks) // 2
-    if filled > MOST_PRODUCTS:
+def _sums_of(plan: Plan | CountPlan, draws: int, acceleration: bool) -> _Sums:
+    """Choose the fewer sums: by cell, or of products of design columns."""
+    if isinstance(plan, CountPlan):
+        return _sums_of_counts(plan, draws)
+    influence = directions(plan, plan.cells.cell_weight, plan.cells.cell_total) if acceleration else None
+    sizes = np.array([block.design.shape[1] for block in plan.blocks])
+    n_cells = plan.cells.n_cells
+    if plan.request.family != "quasibinomial" and (sizes * (sizes + 3) // 2).sum() < 2 * n_cells:
+        of_units, replicates = _by_products(plan)
+        return _Sums(BY_PRODUCTS, of_units, replicates, draws, influence)
+    if n_cells * draws > MOST_SUMS:
         raise InputError(
-            f"{plan.cells.n_cells:,} combinations of attributes that occur are too many for the products of "
-            f"{plan.contrasts.shape[1]} coefficients; name fewer features in one formula."
+            f"{draws:,} draws of logits need sums of {n_cells:,} combinations of attributes in memory; "
+            f"give draws={max(2, MOST_SUMS // n_cells):,} at most, or name fewer features in one formula."
         )
-    pairs = hstack([pair_products(block.design) for block in plan.blocks])
-    return csr_array(pairs), csr_array(hstack([csr_array(block.design) for block in plan.blocks]))
+    return _Sums(BY_CELLS, _by_cell, lambda sums: replicate(plan, *np.split(sums.T, 2)), draws, influence)
+
+
+def _sums_of_counts(plan: CountPlan, draws: int) -> _Sums:
+    counted = csr_array(np.vstack([plan.part] if plan.whole is None else [plan.part, plan.whole]).T)
+
+    def shares(sums: np.ndarray) -> np.ndarray:
+        part, whole = np.hsplit(sums, 2)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(part / whole)
+
+    replicates = np.asarray if plan.whole is None else shares
+    return _Sums(BY_COUNTS, lambda weight, _: (weight @ counted).toarray(), replicates, draws, None)
+
+
+def _by_cell(weight: csr_array, total: csr_array) -> np.ndarray | csr_array:
+    sums = csr_array(hstack([weight, total]))
+    return sums.toarray() if sums.shape[1] <= MOST_DENSE else sums
+
+
+def _by_products(plan: Plan) -> tuple[OfUnits, Callable[[np.ndarray], np.ndarray]]:
+    # Columns of a design are dummies, of a byte each.
+    designs = [block.design.astype(np.int8) for block in plan.blocks]
+    sizes = np.array([design.shape[1] for design in designs])
+    ends = np.cumsum(np.stack([sizes * (sizes + 1) // 2, sizes], axis=1))[:-1]
+
+    def of_units(weight: csr_array, total: csr_array) -> np.ndarray:
+        return np.hstack([part for design in designs for part in unit_products(design, weight, total)])
+
+    def replicates(sums: np.ndarray) -> np.ndarray:
+        parts = np.split(sums, ends, axis=1)
+        return replicate_products(plan, [Products(*own) for own in zip(parts[::2], parts[1::2], strict=True)])
+
+    return of_units, replicates
+
+
+def unit_products(design: np.ndarray, weight: csr_array, total: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Products of the columns of a design (C, k) in the rows of each of U units, and of these with outcomes.
+
+    ``weight`` and ``total``, (U, C), have the same entries. Shapes (U, k (k + 1) / 2) and (U, k).
+    """
+    k, sizes = design.shape[1], np.diff(weight.indptr)
+    pairs, moments = np.zeros((len(sizes), k * (k + 1) // 2)), np.zeros((len(sizes), k))
+    first, second = np.triu_indices(k)
+    padded = _padded(sizes)
+    for size in np.unique(padded[sizes > 0]):
+        units = np.flatnonzero(padded == size)
+        place = np.minimum(weight.indptr[units, None] + np.arange(size), len(weight.data) - 1)
+        inside = np.arange(size) < sizes[units, None]
+        columns = design[weight.indices[place]].astype(float)
+        weighted = (columns * (weight.data[place] * inside)[..., None]).transpose(0, 2, 1)
+        pairs[units] = (weighted @ columns)[:, first, second]
+        moments[units] = ((total.data[place] * inside)[:, None, :] @ columns)[:, 0]
+    return pairs, moments
+
+
+def _padded(sizes: np.ndarray) -> np.ndarray:
+    """Sizes rounded up by an eighth at most, so that few of them differ."""
+    step = 2 ** np.maximum(np.ceil(np.log2(np.maximum(sizes, 1))).astype(int) - 4, 0)
+    return np.asarray(-(-sizes // step) * step)
+
+
+def _slices(starts: np.ndarray) -> Iterator[slice]:
+    """Units some thousand rows at a time, one at least."""
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + ENTRIES_AT_A_TIME, side="right")) - 1
+        last = min(max(last, first + 1), first + UNITS_AT_A_TIME, len(starts) - 1)
+        yield slice(first, last)
+        first = last
 
 
 def _all_units(batches: Iterator[UnitRows], sums: _Sums) -> Total:
     """Sum all units, some batches at once; their order is kept, so that equal calls give equal numbers."""
     found: Total | None = None
     waiting: deque[Future[Total]] = deque()
-    with one_thread(), ThreadPoolExecutor(max_workers=processors()) as pool:
+    with ThreadPoolExecutor(max_workers=processors()) as pool:
         for rows in batches:
             waiting.append(pool.submit(sums, rows))
             if len(waiting) > processors():
