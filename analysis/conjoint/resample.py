@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -210,6 +211,7 @@ def _draw_stored(
     request: Request, data: Data, names: Sequence[str], draws: int, seed: int | None, method: Method
 ) -> Drawn:
     """Draw units of a table that stays in its engine."""
+    from ..frames.unit_batches import limit_memory
     from .engines.unit_sums import check_stored_pairs, draw_stored
 
     if method == "studentized":
@@ -223,6 +225,8 @@ def _draw_stored(
             "Rows of a table in an engine have no names to draw by; give a column that numbers them."
         )
     stored = open_stored(data)
+    if isinstance(data, str | Path):
+        limit_memory(stored.table)
     units = [_unit_column(stored.table.columns, name) for name in names]
     for name in set(units) & set(UNIT_COLUMNS["pair"]):
         check_stored_pairs(stored, name)

@@ -6,8 +6,10 @@ engine, so that a unit has the same draws wherever its table lies.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 ROWS_AT_A_TIME = 500_000
+MOST_MEMORY = "1500MB"
 UNITS_AT_A_TIME = 2_000
 
 
@@ -33,6 +36,13 @@ class UnitBatch:
     def column(self, name: str) -> np.ndarray:
         """Values of a column, shape (n,)."""
         return np.asarray(self.rows[name].to_numpy())
+
+
+def limit_memory(table: Table) -> None:
+    """Let DuckDB, where it was opened for this table alone, sort on disk what does not fit."""
+    engine: Any = table.get_backend()
+    engine.raw_sql(f"SET memory_limit = '{MOST_MEMORY}'")
+    engine.raw_sql(f"SET temp_directory = '{gettempdir()}/duckdb-{os.getpid()}'")
 
 
 def unit_batches(query: Table, units: Sequence[str], seed: int) -> Iterator[UnitBatch]:

@@ -44,7 +44,7 @@ from .stored_rows import (
 )
 
 MOST_DENSE = 2_000  # sums of a unit up to which most of them are not zero
-MOST_SUMS = 20_000_000  # cells times draws whose sums are kept
+MOST_SUMS = 20_000_000  # of all draws
 ENTRIES_AT_A_TIME = 50_000
 MOST_KEYS = 1 << 24  # that are looked up in a table
 BY_CELLS, BY_PRODUCTS, BY_COUNTS = (
@@ -208,16 +208,18 @@ def _sums_of(plan: Plan | CountPlan, draws: int, acceleration: bool) -> _Sums:
         return _sums_of_counts(plan, draws)
     influence = directions(plan, plan.cells.cell_weight, plan.cells.cell_total) if acceleration else None
     sizes = np.array([block.design.shape[1] for block in plan.blocks])
-    n_cells = plan.cells.n_cells
-    if plan.request.family != "quasibinomial" and (sizes * (sizes + 3) // 2).sum() < 2 * n_cells:
-        of_units, replicates = _by_products(plan)
-        return _Sums(BY_PRODUCTS, of_units, replicates, draws, influence)
-    if n_cells * draws > MOST_SUMS:
+    by_cells, by_products = 2 * plan.cells.n_cells, int((sizes * (sizes + 3) // 2).sum())
+    logits = plan.request.family == "quasibinomial"
+    fewest = by_cells if logits else min(by_cells, by_products)
+    if fewest * draws > MOST_SUMS:
         raise InputError(
-            f"{draws:,} draws of logits need sums of {n_cells:,} combinations of attributes in memory; "
-            f"give draws={max(2, MOST_SUMS // n_cells):,} at most, or name fewer features in one formula."
+            f"{draws:,} draws of {fewest:,} sums each are too many for memory; give "
+            f"draws={max(2, MOST_SUMS // fewest):,} at most, or name fewer features in one formula."
         )
-    return _Sums(BY_CELLS, _by_cell, lambda sums: replicate(plan, *np.split(sums.T, 2)), draws, influence)
+    if fewest == by_cells:
+        return _Sums(BY_CELLS, _by_cell, lambda sums: replicate(plan, *np.split(sums.T, 2)), draws, influence)
+    of_units, replicates = _by_products(plan)
+    return _Sums(BY_PRODUCTS, of_units, replicates, draws, influence)
 
 
 def _sums_of_counts(plan: CountPlan, draws: int) -> _Sums:
