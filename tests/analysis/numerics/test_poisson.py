@@ -15,9 +15,8 @@ NAMES = [str(number) for number in range(20_000)]
 def test_numbers_are_those_of_splitmix64() -> None:
     # The first number of the generator whose state is 0: 0xE220A8397B1DCDAF, its low half first.
     first = np.array([0x7B1DCDAF, 0xE220A839])
-    assert poisson_weights(np.zeros(1, np.uint64), 2).tolist() == [
-        [int((half >= STEPS).sum()) for half in first]
-    ]
+    expected = [int((half >= STEPS).sum()) for half in first]
+    assert poisson_weights(np.zeros(1, np.uint64), 2).tolist() == [expected]
 
 
 def test_weights_of_a_name_never_change() -> None:
