@@ -15,7 +15,9 @@ from ..numerics.intervals import inference
 from ..numerics.types import Codes
 from ..results import Result, Step, analysis
 from .data.answered import task_in_words
-from .data.scoring import Scored
+from .data.scoring import Cell, Scored
+from .data.stored import StoredScored
+from .data.stored_scores import confusion_of_stored
 from .intervals import (
     Bounds,
     Plan,
@@ -27,7 +29,6 @@ from .intervals import (
     with_adjusted,
 )
 from .metrics import class_f1, class_precision, class_recall
-from .parse_status import NO_ANSWER
 from .scores import drawn_margins
 
 if TYPE_CHECKING:
@@ -65,12 +66,8 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     [['safe', 'safe', 0.5], ['safe', 'other label', 0.0], ['safe', 'no answer', 0.5]]
     """
     tables = []
-    for cell in scored.cells(by):
+    for cell, n in _counted(scored, by):
         answers = (*cell.classes, OTHER_LABEL, NONE_GIVEN)
-        predicted = cell.codes("predicted")
-        given = np.where(predicted == NO_ANSWER, len(answers) - 1, predicted)
-        n = np.zeros((len(cell.levels), len(answers)), dtype=np.int64)
-        np.add.at(n, (cell.codes("level"), given), 1)
         total = n.sum(axis=1, keepdims=True)
         share = np.divide(n, total, out=np.full(n.shape, np.nan), where=total > 0)
         tables.append(
@@ -86,6 +83,18 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
         )
     notes = (*scored.notes, *pooled_notes(scored, by))
     return Result(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
+
+
+def _counted(scored: Scored, by: Sequence[str]) -> Iterator[tuple[Cell, Codes]]:
+    """Answers of each cell by gold label and answer, shape (L, K + 2): the classes, another label, none."""
+    if isinstance(scored, StoredScored):
+        yield from confusion_of_stored(scored, by)
+        return
+    for cell in scored.cells(by):
+        n = np.zeros((len(cell.levels), len(cell.classes) + 2), dtype=np.int64)
+        # The code of no answer, -1, is the last column.
+        np.add.at(n, (cell.codes("level"), cell.codes("predicted")), 1)
+        yield cell, n
 
 
 def by_label(
