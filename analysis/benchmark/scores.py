@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .data.answered import Answered
 
 ACCURACY = "accuracy"
+BY_COUNTS = "counts of labels by cluster"
 
 
 def scores(
@@ -143,6 +144,7 @@ def scores(
         )
     rows: list[dict[str, Any]] = []
     over: list[dict[str, Any]] = []
+    computed_from = {"computed_from": BY_COUNTS} if isinstance(scored, StoredScored) else {}
     if isinstance(scored, StoredScored):
         rows, over = scores_of_stored(scored, by, asked_of, policies, plan)
     for cell in () if isinstance(scored, StoredScored) else _cells(scored, by):
@@ -159,7 +161,7 @@ def scores(
         frame,
         "scores",
         (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
-        {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan)},
+        {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan), **computed_from},
         {"over_baseline": pd.DataFrame(over)} if over else {},
     )
 

@@ -41,6 +41,9 @@ class StoredScored(Scored):
         for name, value in {"answers": answers, **parts}.items():
             object.__setattr__(self, name, value)
 
+    def __repr__(self) -> str:
+        return f"StoredScored(tasks={self.tasks})"
+
     @property
     def frame(self) -> pd.DataFrame:  # type: ignore[override]
         """Rows are not at hand."""
@@ -67,6 +70,7 @@ def score_stored(
     _refuse_copies(stored, strata)
     answers = _answers(stored)
     _refuse_gaps(answers)
+    answers = answers.filter(~answers["task"].re_search(LINES))
     covered = covered_labels(covers)
     given = fetched(answers.group_by(["task", "value"]).agg(n=lambda t: t.count()))
     tasks = [task for task in sorted(given["task"].unique()) if (gold["task"] == task).any()]
@@ -144,8 +148,7 @@ def _answers(stored: Stored) -> Table:
         "status": status,
     }
     carried = [name for name in KEPT if name in table.columns and name not in (CONDITION, BASE)]
-    answers = table.select(**columns, **{name: table[name] for name in carried})
-    return answers.filter(~answers["task"].re_search(LINES).fill_null(False))
+    return table.select(**columns, **{name: table[name] for name in carried})
 
 
 def _refuse_gaps(answers: Table) -> None:

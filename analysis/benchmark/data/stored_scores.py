@@ -90,6 +90,15 @@ class Drawn:
         return int(self.clusters[width + code + (n_classes if kind == "specificity" else 0)])
 
 
+@dataclass(frozen=True)
+class OfClasses:
+    """How much the numbers of K classes rest on; every array has shape (K,)."""
+
+    units: Codes  # units whose gold label it is
+    gold: Codes  # clusters with such units
+    given: Codes  # clusters with an answer that gives it
+
+
 @dataclass
 class _Judge:
     """One cell, with what its policies for missing answers count."""
@@ -256,10 +265,13 @@ def _blocks(table: Table, names: Sequence[str], plan: Plan) -> Iterator[tuple[pd
 
 def _of_judge(one: _Judge, asked: Sequence[str], policies: Sequence[str], alpha: float) -> Rows:
     rows, everything = [], one.drawn[WRONG]
+    margins_of_all = everything.margins(one.cell)
     for policy in policies:
+        under = one.drawn_under(policy)
+        margins = under.margins(one.cell)
         for name in asked:
-            drawn = everything if name == "missing_rate" else one.drawn_under(policy)
-            values = metric(name, drawn.margins(one.cell), one.cell.classes, one.cell.levels)
+            drawn, own = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
+            values = metric(name, own, one.cell.classes, one.cell.levels)
             n = drawn.rests_on(name, one.cell)
             bounds = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
             rows.append(as_row(one.cell.keys, policy, name, bounds, one.counts[policy]))
@@ -314,6 +326,24 @@ def _of_baselines(one: _Judge, asked: Sequence[str], alpha: float) -> Rows:
             keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
             rows.append(as_row(keys, WRONG, name, found, one.counts[WRONG]))
     return rows
+
+
+def labels_of_stored(
+    scored: StoredScored, by: Sequence[str], plan: Plan
+) -> Iterator[tuple[Cell, Margins, OfClasses]]:
+    """Margins of each cell in the sample and in draws, and the units and clusters of each class."""
+    table = _prepared(scored, by, plan.cluster)
+    names = ["judge", "judge_kind", "prompt", "task", *by]
+    judges = _judges(scored, table, names, (WRONG,), plan.draws)
+    _draw(table, names, judges, plan)
+    counts = fetched(table.group_by([*names, "level"]).agg(**{N: table["item_id"].nunique()}))
+    for key, at in counts.groupby(list(names), sort=True).indices.items():
+        one, own = judges[tuple(map(str, key))], counts.iloc[at]
+        cell, drawn = one.cell, one.drawn[WRONG]
+        n_levels, n_classes, width = len(cell.levels), len(cell.classes), drawn.sums.shape[1]
+        units = np.bincount(cell.class_of[own["level"].to_numpy()], own[N], n_classes).astype(np.int64)
+        given = drawn.clusters[3 * n_levels : 3 * n_levels + n_classes]
+        yield cell, drawn.margins(cell), OfClasses(units, drawn.clusters[width : width + n_classes], given)
 
 
 def confusion_of_stored(scored: StoredScored, by: Sequence[str]) -> list[tuple[Cell, Codes]]:
