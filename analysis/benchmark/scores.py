@@ -75,6 +75,9 @@ def scores(
     Parameters
     ----------
     scored : Scored
+        From `score`. Of judgments that stay in their engine, counts of labels by cluster are queried there,
+        and the bootstrap weighs each cluster by a Poisson number with mean one, from a hash of its name and
+        the seed; rows are in alphabetical order, and ``strata`` and ``correct`` are refused.
     by : sequence of str
         Columns of ``scored.frame`` to score by, such as language or modality.
     metrics : sequence of str, optional

@@ -70,15 +70,14 @@ def score_stored(
     _refuse_copies(stored, strata)
     answers = _answers(stored)
     _refuse_gaps(answers)
-    answers = answers.filter(~answers["task"].re_search(LINES))
+    answers = _whole_items(answers, gold)
     covered = covered_labels(covers)
     given = fetched(answers.group_by(["task", "value"]).agg(n=lambda t: t.count()))
     tasks = [task for task in sorted(given["task"].unique()) if (gold["task"] == task).any()]
     if not tasks:
-        lines = " (labels of lines need rows in memory)" if (gold["task"] == LINE).any() else ""
         raise InputError(
             f"labels: no label_set is a dimension of the judgments ({listed(sorted(given['task'].unique()))}"
-            f"); labels are of {listed(gold['task'].unique())}{lines}."
+            f"); labels are of {listed(gold['task'].unique())}."
         )
     beside = _beside(answers, gold[gold["task"].isin(tasks)])
     judged = fetched(beside.group_by(["task", "label"]).agg(n=lambda t: t.count()))
@@ -171,6 +170,17 @@ def _refuse_gaps(answers: Table) -> None:
             f"judgments: '{first['judge']}' judges item '{first['item_id']}' on '{first['task']}' "
             f"{first['n']} times in one sample; keep one row for each sample."
         )
+
+
+def _whole_items(answers: Table, gold: pd.DataFrame) -> Table:
+    """Answers to whole items; those to lines are refused where they have gold labels."""
+    of_lines = answers["task"].re_search(LINES)
+    if (gold["task"] == LINE).any() and (n := int(of_lines.cast("int64").sum().to_pyarrow().as_py())):
+        raise InputError(
+            f"{n:,} judgments are of lines, which need rows in memory; filter the table to other dimensions, "
+            "or read it."
+        )
+    return answers.filter(~of_lines)
 
 
 def _refuse_copies(stored: Stored, items: pd.DataFrame | None) -> None:

@@ -191,7 +191,10 @@ def test_what_cannot_be_scored_is_refused_in_one_sentence() -> None:
     refused(lambda t: t.iloc[:0], "there are no rows")
     refused(lambda t: t.assign(judge_id=None), "'judge_id' is empty in 240 rows; fill it in")
     refused(lambda t: pd.concat([t, t.iloc[:1]]), "'gpt' judges item 'i0' on 'about' 2 times in one sample")
-    refused(lambda t: t[t["dimension"] == "tone"].assign(dimension="line_1"), "labels are of about and tone")
+    refused(lambda t: t[t["dimension"] == "tone"].assign(dimension="line_1"), "no label_set is")
+    lines = pd.DataFrame({"item_id": ["i0"], "label_set": ["line_1"], "label": ["odd"]})
+    with pytest.raises(InputError, match="2 judgments are of lines, which need rows in memory; filter"):
+        score(in_duckdb(made()[0].iloc[:2].assign(dimension="line_1")), lines)
     refused(lambda t: t.assign(dimension="mood"), "no label_set is a dimension of the judgments")
     refused(lambda t: t.assign(item_id="nowhere" + t.index.astype(str)), "nothing can be scored")
     refused(lambda t: t.assign(condition="typos"), "240 rows are of perturbed items, .* filter the table")
