@@ -18,7 +18,7 @@ from conjury.inference.tables.parquet import read_parquet
 from ...frames.stored import NEEDS_MEMORY, Stored, fetched, is_stored, known, open_stored
 from ..parse_status import NO_ANSWER, check_policy
 from .scoring import Scored, classes_of, covered_labels, levels_of, outside
-from .units import BASE, CONDITION, KEPT, LINE, gold_table, strata_table
+from .units import BASE, CONDITION, KEPT, LINE, filled_text, gold_table, strata_table
 
 if TYPE_CHECKING:
     from ibis.expr.types import Column, Table
@@ -45,7 +45,7 @@ class StoredScored(Scored):
         return f"StoredScored(tasks={self.tasks})"
 
     @property
-    def frame(self) -> pd.DataFrame:  # type: ignore[override]
+    def frame(self) -> pd.DataFrame:
         """Rows are not at hand."""
         raise InputError(NEEDS_MEMORY)
 
@@ -192,7 +192,7 @@ def _refuse_copies(stored: Stored, items: pd.DataFrame | None) -> None:
             expected = text(table["item_id"]) if usual is None else usual
             n += int(((filled != "") & (filled != expected)).fill_null(False).sum().to_pyarrow().as_py() or 0)
         if items is not None and name in items:
-            own = items[name].astype("string").str.strip().replace("", pd.NA).dropna()
+            own = filled_text(items[name]).dropna()
             n += int((own != (items["item_id"][own.index] if usual is None else usual)).sum())
     if n:
         raise InputError(
