@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,8 @@ def limit_memory(table: Table) -> None:
     """Let DuckDB, where it was opened for this table alone, sort on disk what does not fit."""
     engine: Any = table.get_backend()
     engine.raw_sql(f"SET memory_limit = '{MOST_MEMORY}'")
-    engine.raw_sql(f"SET temp_directory = '{gettempdir()}/duckdb-{os.getpid()}'")
+    folder = str(Path(gettempdir()) / f"duckdb-{os.getpid()}").replace("'", "''")
+    engine.raw_sql(f"SET temp_directory = '{folder}'")
 
 
 def unit_batches(query: Table, units: Sequence[str], seed: int) -> Iterator[UnitBatch]:

@@ -196,6 +196,15 @@ def test_what_is_recorded_is_what_memory_records() -> None:
     assert adjust(found, "romano_wolf", seed=1).frame["p_adjusted"].notna().any()
 
 
+def test_one_parquet_file_is_read(tmp_path: Path) -> None:
+    data = made(200)
+    data.to_parquet(tmp_path / "rows.parquet")
+    found, expected = (
+        bootstrap(amce, rows, F, unit="text", draws=20, seed=1) for rows in (tmp_path / "rows.parquet", data)
+    )
+    np.testing.assert_array_equal(found.replicates, expected.replicates)
+
+
 def test_means_of_forced_choices_keep_their_null_and_pairs_are_the_default_unit() -> None:
     rng = np.random.default_rng(2)
     first = rng.integers(0, 2, 200)
