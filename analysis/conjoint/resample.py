@@ -81,11 +81,11 @@ def bootstrap(
     estimator : function
         `amce`, `mm`, `amce_diffs`, `mm_diffs`, `amce_by_reference`, `cj`, `cj_freqs` or `cj_props`.
     data, formula, **options
-        As for the estimator; of a Parquet file all columns are read. The native engine computes all draws. Of a table of Ibis, and of a folder,
-        glob or address of Parquet files, the engine sends rows in the order of units, and only sums over
-        them are kept. A draw then weighs each unit by a Poisson number with mean one, from a hash of its
-        name and the seed: the draws are the same in every engine, for every order of rows. Such tables have
-        no studentized intervals, and no unit "row".
+        As for the estimator; of a Parquet file all columns are read. The native engine computes all draws. Of
+        a table of Ibis, and of a folder, glob or address of Parquet files, the engine sends rows in the order
+        of units, and only sums over them are kept. A draw then weighs each unit by a Poisson number with mean
+        one, from a hash of its name and the seed: the draws are the same in every engine, for every order of
+        rows. Such tables have no studentized intervals, and no unit "row".
     unit : str or sequence of str
         What is drawn: "row", "pair" (column ``pair`` or ``pair_id``; the two profiles of a
         forced choice are one observation), "respondent" (``respondent``, ``respondent_id``
