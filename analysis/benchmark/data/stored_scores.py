@@ -20,6 +20,7 @@ from conjury.inference.errors import InputError, listed
 from ...frames.stored import fetched
 from ...frames.unit_batches import UNITS_AT_A_TIME, unit_batches
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
+from ...numerics.linear import one_thread
 from ...numerics.poisson import poisson_weights
 from ...numerics.types import Codes, Floats
 from ..intervals import Bounds, Plan, as_row, bounds_of
@@ -223,6 +224,7 @@ def _draw(
         for key, at in rows.groupby(list(names), sort=False).indices.items():
             one = judges[tuple(map(str, key))]
             present, code = np.unique(cluster[at], return_inverse=True)
+            own = weights if len(present) == len(weights) else weights[present]
             if always is not None:
                 predicted[at] = always[tuple(map(str, key))]
             for policy, drawn in one.drawn.items():
@@ -236,7 +238,8 @@ def _draw(
                     len(present),
                     n[at][kept].astype(float),
                 )
-                drawn.add(margins, weights[present], one.cell)
+                with one_thread():
+                    drawn.add(margins, own, one.cell)
 
 
 def _outcome(policy: str, predicted: Codes, study: Codes) -> tuple[Codes, NDArray[np.bool_]]:
