@@ -68,7 +68,8 @@ def draw_stored(
 ) -> Drawn:
     """Estimate from draws of units; of a request that counts, ``make_counts`` builds the plan."""
     stored.require([name for name in (*units, *cell_columns(request), request.formula.outcome) if name])
-    stored = without_stored_repeats(stored, [*units, *cell_columns(request), request.weights])
+    named = [request.formula.outcome, *cell_columns(request), *request.clusters, request.weights]
+    stored = without_stored_repeats(stored, named)
     if request.verb in MEANS and request.h0 is None:
         chance = stored_chance(stored, request.formula.outcome, request.clusters)
         request = with_chance(request, chance)
@@ -192,7 +193,11 @@ class _Sums:
         sums: Any = 0.0
         moments = (np.zeros(0), np.zeros(0))
         for part in _slices(rows.weight.indptr):
-            features = self.of_units(rows.weight[part], rows.total[part])
+            weight, total = rows.weight[part], rows.total[part]
+            if np.diff(weight.indptr).max() > weight.shape[1]:  # no more rows of a unit than cells
+                weight.sum_duplicates()
+                total.sum_duplicates()
+            features = self.of_units(weight, total)
             counts = crossed_weights(rows.states[part], self.draws)
             sums = sums + (features.T @ counts).T
         if self.influence is not None:

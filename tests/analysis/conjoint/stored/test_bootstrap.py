@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_stored import F, in_duckdb, made
+from scipy.sparse import csr_array
 
 from conjury.analysis.conjoint import (
     Bootstrap,
@@ -118,6 +119,31 @@ def test_replicates_are_those_of_rows_in_memory_with_the_same_weights(name: str,
     np.testing.assert_allclose(found.replicates, expected, rtol=1e-10, atol=1e-12)
     assert np.isnan(found.replicates).any() == (name not in ("frequencies", "shares"))
     assert found.settings["computed_from"] == WAYS.get(name, unit_sums.BY_PRODUCTS)
+
+
+def test_products_of_units_are_those_of_their_rows() -> None:
+    rng = np.random.default_rng(1)
+    sizes = np.array([0, 1, 2, 17, 33, 100, 0, 1])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    design = rng.integers(0, 2, (12, 4)).astype(np.int8)
+    cell, weight, total = rng.integers(0, 12, starts[-1]), rng.random(starts[-1]), rng.random(starts[-1])
+    rows = [csr_array((values, cell, starts), shape=(8, 12)) for values in (weight, total)]
+    pairs, moments = unit_sums.unit_products(design, *rows)
+    first, second = np.triu_indices(4)
+    for unit in range(8):
+        own = slice(starts[unit], starts[unit + 1])
+        columns = design[cell[own]].astype(float)
+        np.testing.assert_allclose(pairs[unit], (columns.T @ (columns * weight[own, None]))[first, second])
+        np.testing.assert_allclose(moments[unit], columns.T @ total[own])
+
+
+def test_a_unit_with_more_rows_than_cells_counts_with_all_of_them() -> None:
+    data = made(600)
+    data["respondent"] = np.where(np.arange(600) % 2, 0, data["respondent"])
+    found = bootstrap(amce, in_duckdb(data), F, unit="respondent", draws=DRAWS, seed=2)
+    weights, _ = weights_of(data, ["respondent"], 2)
+    copies = data.loc[np.repeat(data.index, weights[:, 0].astype(int))]
+    np.testing.assert_allclose(found.replicates[0], amce(copies, F).frame["estimate"], rtol=1e-10)
 
 
 def test_a_unit_that_is_drawn_twice_counts_twice() -> None:
