@@ -203,10 +203,17 @@ def _judges(
     return judges
 
 
-def _counts(row: Mapping[str, Any], policy: str) -> dict[str, int]:
+def _counts(row: Mapping[Any, Any], policy: str) -> dict[str, int]:
     n_items = int(row[f"n_items_{policy}"])
     n_answers, n_clusters = int(row[f"n_answers_{policy}"]), int(row[f"n_clusters_{policy}"])
     return {"n_answers": n_answers, "n_units": n_items, "n_items": n_items, "n_clusters": n_clusters}
+
+
+def _by_key(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Codes]]:
+    """Rows of each cell of a frame, by its keys."""
+    cells: Any = frame.groupby(list(names), sort=True)
+    for key, rows in cells.indices.items():
+        yield tuple(map(str, key)), rows
 
 
 def _draw(
@@ -221,12 +228,12 @@ def _draw(
         level, predicted, study, n = (
             rows[name].to_numpy(dtype=np.int64) for name in ("level", "predicted", AS_STUDY, N)
         )
-        for key, at in rows.groupby(list(names), sort=False).indices.items():
-            one = judges[tuple(map(str, key))]
+        for key, at in _by_key(rows, names):
+            one = judges[key]
             present, code = np.unique(cluster[at], return_inverse=True)
             own = weights if len(present) == len(weights) else weights[present]
             if always is not None:
-                predicted[at] = always[tuple(map(str, key))]
+                predicted[at] = always[key]
             for policy, drawn in one.drawn.items():
                 answers, kept = _outcome(policy, predicted[at], study[at])
                 margins = cluster_margins(
@@ -307,10 +314,10 @@ def _majority(
     """Most frequent class of the units of each cell; the first of several."""
     counts = fetched(units.group_by([*names, "level"]).agg(**{N: units.count()}))
     found = {}
-    for key, at in counts.groupby(list(names), sort=False).indices.items():
-        cell, own = tasks[tuple(map(str, key))].cell, counts.iloc[at]
+    for key, at in _by_key(counts, names):
+        cell, own = tasks[key].cell, counts.iloc[at]
         of_class = np.bincount(cell.class_of[own["level"].to_numpy()], own[N], len(cell.classes))
-        found[tuple(map(str, key))] = int(of_class.argmax())
+        found[key] = int(of_class.argmax())
     return found
 
 
@@ -340,8 +347,8 @@ def labels_of_stored(
     judges = _judges(scored, table, names, (WRONG,), plan.draws)
     _draw(table, names, judges, plan)
     counts = fetched(table.group_by([*names, "level"]).agg(**{N: table["item_id"].nunique()}))
-    for key, at in counts.groupby(list(names), sort=True).indices.items():
-        one, own = judges[tuple(map(str, key))], counts.iloc[at]
+    for key, at in _by_key(counts, names):
+        one, own = judges[key], counts.iloc[at]
         cell, drawn = one.cell, one.drawn[WRONG]
         n_levels, n_classes, width = len(cell.levels), len(cell.classes), drawn.sums.shape[1]
         units = np.bincount(cell.class_of[own["level"].to_numpy()], own[N], n_classes).astype(np.int64)
@@ -356,8 +363,8 @@ def confusion_of_stored(scored: StoredScored, by: Sequence[str]) -> list[tuple[C
     judges = _judges(scored, table, names, (WRONG,), 0)
     counts = fetched(table.group_by([*names, "level", "predicted"]).agg(**{N: table.count()}))
     found = []
-    for key, at in counts.groupby(list(names), sort=True).indices.items():
-        cell, own = judges[tuple(map(str, key))].cell, counts.iloc[at]
+    for key, at in _by_key(counts, names):
+        cell, own = judges[key].cell, counts.iloc[at]
         n = np.zeros((len(cell.levels), len(cell.classes) + 2), dtype=np.int64)
         # The code of no answer, -1, is the last column.
         n[own["level"], own["predicted"]] = own[N]
