@@ -275,7 +275,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(name: str, monkeypatch:
 
 def test_a_table_that_changes_between_queries_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = in_duckdb(made(2_000))
-    with pytest.raises(InputError, match="Two queries of one table gave different rows"):
+    with pytest.raises(InputError, match="Two queries of one table gave .* rows; if it is a sample"):
         bootstrap(amce, table.filter(ibis.random() < 0.5), "y ~ c", unit="text", draws=5)
 
 
