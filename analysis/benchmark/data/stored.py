@@ -85,12 +85,12 @@ def score_stored(
     all_classes: dict[str, tuple[str, ...]] = {}
     all_levels: dict[str, tuple[str, ...]] = {}
     for task in tasks:
-        own, values = judged[judged["task"] == task], given[given["task"] == task]
-        names = classes_of(task, values["value"], own["label"], classes, covered)
+        labelled, values = judged[judged["task"] == task], given[given["task"] == task]
+        names = classes_of(task, values["value"], labelled["label"], classes, covered)
         levels = levels_of(names, covered)
         labels_of_task = gold.loc[gold["task"] == task, "label"]
         notes += outside(task, labels_of_task[~labels_of_task.isin(levels)])
-        unknown = int(values["n"].sum() - own.loc[own["label"].isin(levels), "n"].sum())
+        unknown = int(values["n"].sum() - labelled.loc[labelled["label"].isin(levels), "n"].sum())
         if unknown:
             notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are excluded.")
         all_classes[task], all_levels[task] = names, levels
@@ -192,8 +192,8 @@ def _refuse_copies(stored: Stored, items: pd.DataFrame | None) -> None:
             expected = text(table["item_id"]) if usual is None else usual
             n += int(((filled != "") & (filled != expected)).fill_null(False).sum().to_pyarrow().as_py() or 0)
         if items is not None and name in items:
-            own = filled_text(items[name]).dropna()
-            n += int((own != (items["item_id"][own.index] if usual is None else usual)).sum())
+            filled = filled_text(items[name]).dropna()
+            n += int((filled != (items["item_id"][filled.index] if usual is None else usual)).sum())
     if n:
         raise InputError(
             f"{n:,} rows are of perturbed items, which need rows in memory to be drawn with their originals; "
@@ -218,11 +218,11 @@ def _coded(beside: Table, classes: Mapping[str, Sequence[str]], levels: Mapping[
     def codes(column: Column, names: Mapping[str, Sequence[str]]) -> list[tuple[Column, int]]:
         return [
             ((task == one) & (column == name), code)
-            for one, own in names.items()
-            for code, name in enumerate(own)
+            for one, labels in names.items()
+            for code, name in enumerate(labels)
         ]
 
-    others = [(task == one, len(own)) for one, own in classes.items()]
+    others = [(task == one, len(labels)) for one, labels in classes.items()]
     predicted = ibis.cases((value.isnull(), NO_ANSWER), *codes(value, classes), *others)
     level = ibis.cases(*codes(beside["label"], levels))
     coded = beside.mutate(predicted=predicted.cast("int64"), level=level.cast("int64"))
@@ -233,5 +233,5 @@ def _with_items(scored: Table, items: pd.DataFrame) -> Table:
     import ibis
 
     fresh = [str(name) for name in items if name == "item_id" or name not in scored.columns]
-    own = pa.Table.from_pandas(items[fresh].astype({"item_id": str}), preserve_index=False)
-    return scored.left_join(ibis.memtable(own), "item_id").drop("item_id_right")
+    columns = pa.Table.from_pandas(items[fresh].astype({"item_id": str}), preserve_index=False)
+    return scored.left_join(ibis.memtable(columns), "item_id").drop("item_id_right")

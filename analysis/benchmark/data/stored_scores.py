@@ -231,7 +231,7 @@ def _draw(
         for key, at in _by_key(rows, names):
             one = judges[key]
             present, code = np.unique(cluster[at], return_inverse=True)
-            own = weights if len(present) == len(weights) else weights[present]
+            weighed_by = weights if len(present) == len(weights) else weights[present]
             if always is not None:
                 predicted[at] = always[key]
             for policy, drawn in one.drawn.items():
@@ -246,7 +246,7 @@ def _draw(
                     n[at][kept].astype(float),
                 )
                 with one_thread():
-                    drawn.add(margins, own, one.cell)
+                    drawn.add(margins, weighed_by, one.cell)
 
 
 def _outcome(policy: str, predicted: Codes, study: Codes) -> tuple[Codes, NDArray[np.bool_]]:
@@ -280,8 +280,8 @@ def _of_judge(one: _Judge, asked: Sequence[str], policies: Sequence[str], alpha:
         under = one.drawn_under(policy)
         margins = under.margins(one.cell)
         for name in asked:
-            drawn, own = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
-            values = metric(name, own, one.cell.classes, one.cell.levels)
+            drawn, of = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
+            values = metric(name, of, one.cell.classes, one.cell.levels)
             n = drawn.rests_on(name, one.cell)
             bounds = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
             rows.append(as_row(one.cell.keys, policy, name, bounds, one.counts[policy]))
@@ -313,12 +313,12 @@ def _majority(
 ) -> dict[tuple[str, ...], int]:
     """Most frequent class of the units of each cell; the first of several."""
     counts = fetched(units.group_by([*names, "level"]).agg(**{N: units.count()}))
-    found = {}
+    majority = {}
     for key, at in _by_key(counts, names):
-        cell, own = tasks[key].cell, counts.iloc[at]
-        of_class = np.bincount(cell.class_of[own["level"].to_numpy()], own[N], len(cell.classes))
-        found[key] = int(of_class.argmax())
-    return found
+        cell, rows = tasks[key].cell, counts.iloc[at]
+        of_class = np.bincount(cell.class_of[rows["level"].to_numpy()], rows[N], len(cell.classes))
+        majority[key] = int(of_class.argmax())
+    return majority
 
 
 def _of_baselines(one: _Judge, asked: Sequence[str], alpha: float) -> Rows:
@@ -332,9 +332,9 @@ def _of_baselines(one: _Judge, asked: Sequence[str], alpha: float) -> Rows:
             MAJORITY: bounds_of(values, alpha, share=share, n_clusters=n),
             RANDOM: Bounds.none(expected),
         }
-        for judge, found in bounds.items():
+        for judge, limits in bounds.items():
             keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
-            rows.append(as_row(keys, WRONG, name, found, one.counts[WRONG]))
+            rows.append(as_row(keys, WRONG, name, limits, one.counts[WRONG]))
     return rows
 
 
@@ -348,10 +348,10 @@ def labels_of_stored(
     _draw(table, names, judges, plan)
     counts = fetched(table.group_by([*names, "level"]).agg(**{N: table["item_id"].nunique()}))
     for key, at in _by_key(counts, names):
-        one, own = judges[key], counts.iloc[at]
+        one, rows = judges[key], counts.iloc[at]
         cell, drawn = one.cell, one.drawn[WRONG]
         n_levels, n_classes, width = len(cell.levels), len(cell.classes), drawn.sums.shape[1]
-        units = np.bincount(cell.class_of[own["level"].to_numpy()], own[N], n_classes).astype(np.int64)
+        units = np.bincount(cell.class_of[rows["level"].to_numpy()], rows[N], n_classes).astype(np.int64)
         given = drawn.clusters[3 * n_levels : 3 * n_levels + n_classes]
         yield cell, drawn.margins(cell), OfClasses(units, drawn.clusters[width : width + n_classes], given)
 
@@ -362,11 +362,11 @@ def confusion_of_stored(scored: StoredScored, by: Sequence[str]) -> list[tuple[C
     names = ["judge", "judge_kind", "prompt", "task", *by]
     judges = _judges(scored, table, names, (WRONG,), 0)
     counts = fetched(table.group_by([*names, "level", "predicted"]).agg(**{N: table.count()}))
-    found = []
+    tables = []
     for key, at in _by_key(counts, names):
-        cell, own = judges[key].cell, counts.iloc[at]
+        cell, rows = judges[key].cell, counts.iloc[at]
         n = np.zeros((len(cell.levels), len(cell.classes) + 2), dtype=np.int64)
         # The code of no answer, -1, is the last column.
-        n[own["level"], own["predicted"]] = own[N]
-        found.append((cell, n))
-    return found
+        n[rows["level"], rows["predicted"]] = rows[N]
+        tables.append((cell, n))
+    return tables

@@ -75,10 +75,10 @@ class Products:
 def replicate_products(plan: Plan, products: Sequence[Products]) -> np.ndarray:
     """Estimate by least squares from each of B draws, by the products of each block."""
     parts = [
-        _least_squares_draws(block, plan.cells.cell_weight, own)
-        for block, own in zip(plan.blocks, products, strict=True)
+        _least_squares_draws(block, plan.cells.cell_weight, sums)
+        for block, sums in zip(plan.blocks, products, strict=True)
     ]
-    return _contrasts(plan, parts, lambda draw: plan.null_of([own.gram[draw] for own in products]))
+    return _contrasts(plan, parts, lambda draw: plan.null_of([sums.gram[draw] for sums in products]))
 
 
 def _products(block: Block, weight: np.ndarray, total: np.ndarray) -> Products:

@@ -255,7 +255,9 @@ def _by_products(plan: Plan) -> tuple[OfUnits, Callable[[np.ndarray], np.ndarray
 
     def replicates(sums: np.ndarray) -> np.ndarray:
         parts = np.split(sums, ends, axis=1)
-        return replicate_products(plan, [Products(*own) for own in zip(parts[::2], parts[1::2], strict=True)])
+        return replicate_products(
+            plan, [Products(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        )
 
     return of_units, replicates
 
@@ -298,18 +300,18 @@ def _slices(starts: np.ndarray) -> Iterator[slice]:
 
 def _all_units(batches: Iterator[UnitRows], sums: _Sums) -> Total:
     """Sum all units, some batches at once; their order is kept, so that equal calls give equal numbers."""
-    found: Total | None = None
+    total: Total | None = None
     waiting: deque[Future[Total]] = deque()
     with ThreadPoolExecutor(max_workers=processors()) as pool:
         for rows in batches:
             waiting.append(pool.submit(sums, rows))
             if len(waiting) > processors():
-                found = _plus(found, waiting.popleft().result())
+                total = _plus(total, waiting.popleft().result())
         while waiting:
-            found = _plus(found, waiting.popleft().result())
-    assert found is not None
-    return found
+            total = _plus(total, waiting.popleft().result())
+    assert total is not None
+    return total
 
 
-def _plus(found: Total | None, more: Total) -> Total:
-    return more if found is None else found + more
+def _plus(total: Total | None, more: Total) -> Total:
+    return more if total is None else total + more
