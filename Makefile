@@ -75,7 +75,7 @@ test-long: $(READY) ## run whole studies from the command line, and the coverage
 
 test-database: $(READY) ## compare tables in DuckDB, Delta and Spark with rows in memory (Spark needs Java)
 	@.ci/setup.sh database
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m database tests/analysis/conjoint/stored
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m database tests/analysis/conjoint/stored tests/analysis/benchmark/test_stored_scores.py
 
 test-docs: $(READY) ## run every block of docs/ in an empty folder, with the package as a wheel installs it
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m slow tests/test_docs_tour.py tests/test_docs_tour_later.py

@@ -92,6 +92,20 @@ def ours(folder: Path, ids: list[str]) -> dict[str, Any]:
     }
 
 
+def drawn(folder: Path, ids: list[str]) -> dict[str, Any]:
+    """Draw respondents a thousand times, in the folder."""
+    from conjury.analysis.conjoint import amce, bootstrap
+
+    kept: list[Any] = []
+    taken = seconds(lambda: kept.append(bootstrap(amce, str(folder), FORMULA, unit=ids, draws=1000, seed=1)))
+    return {
+        "seconds": taken,
+        "memory": peak_memory() / 1000,
+        "how": kept[0].settings["computed_from"],
+        "errors": kept[0].frame["std_error"].dropna().tolist(),
+    }
+
+
 def in_memory(folder: Path, ids: list[str]) -> dict[str, Any]:
     """Read all rows, then estimate."""
     import pandas as pd
@@ -146,6 +160,7 @@ def with_statsmodels(folder: Path, ids: list[str]) -> dict[str, Any]:
 CONTENDERS = {
     "conjury, in the files": (ours, ["respondent"]),
     "conjury, in the files, crossed with 2,000 texts": (ours, TWO_WAYS),
+    "conjury, in the files, 1,000 bootstrap draws": (drawn, ["respondent"]),
     "conjury, rows in memory": (in_memory, ["respondent"]),
     "pyfixest": (with_pyfixest, ["respondent"]),
     "statsmodels": (with_statsmodels, ["respondent"]),

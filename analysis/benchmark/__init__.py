@@ -3,7 +3,8 @@
 from ..results import Result
 from .bounds import bounds
 from .confusion import by_label, confusion
-from .data.scoring import Scored, score
+from .data.score import score
+from .data.scoring import Scored
 from .differences import differences
 from .mixed import mixed_logit
 from .parse_status import readings

@@ -15,7 +15,9 @@ from ..numerics.intervals import inference
 from ..numerics.types import Codes
 from ..results import Result, Step, analysis
 from .data.answered import task_in_words
-from .data.scoring import Scored
+from .data.scoring import Cell, Scored
+from .data.stored import StoredScored
+from .data.stored_scores import OfClasses, confusion_of_stored, labels_of_stored
 from .intervals import (
     Bounds,
     Plan,
@@ -26,8 +28,7 @@ from .intervals import (
     pooled_notes,
     with_adjusted,
 )
-from .metrics import class_f1, class_precision, class_recall
-from .parse_status import NO_ANSWER
+from .metrics import Margins, class_f1, class_precision, class_recall
 from .scores import drawn_margins
 
 if TYPE_CHECKING:
@@ -65,12 +66,8 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     [['safe', 'safe', 0.5], ['safe', 'other label', 0.0], ['safe', 'no answer', 0.5]]
     """
     tables = []
-    for cell in scored.cells(by):
+    for cell, n in _counted(scored, by):
         answers = (*cell.classes, OTHER_LABEL, NONE_GIVEN)
-        predicted = cell.codes("predicted")
-        given = np.where(predicted == NO_ANSWER, len(answers) - 1, predicted)
-        n = np.zeros((len(cell.levels), len(answers)), dtype=np.int64)
-        np.add.at(n, (cell.codes("level"), given), 1)
         total = n.sum(axis=1, keepdims=True)
         share = np.divide(n, total, out=np.full(n.shape, np.nan), where=total > 0)
         tables.append(
@@ -86,6 +83,18 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
         )
     notes = (*scored.notes, *pooled_notes(scored, by))
     return Result(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
+
+
+def _counted(scored: Scored, by: Sequence[str]) -> Iterator[tuple[Cell, Codes]]:
+    """Answers of each cell by gold label and answer, shape (L, K + 2): the classes, another label, none."""
+    if isinstance(scored, StoredScored):
+        yield from confusion_of_stored(scored, by)
+        return
+    for cell in scored.cells(by):
+        n = np.zeros((len(cell.levels), len(cell.classes) + 2), dtype=np.int64)
+        # The code of no answer, -1, is the last column.
+        np.add.at(n, (cell.codes("level"), cell.codes("predicted")), 1)
+        yield cell, n
 
 
 def by_label(
@@ -128,11 +137,7 @@ def by_label(
     """
     plan = Plan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
-    for cell in scored.cells(by):
-        codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
-        margins = drawn_margins(
-            cell.codes("level"), cell.codes("predicted"), cell, codes, plan.weights(n_clusters)
-        )
+    for cell, margins, counts in _labels(scored, by, plan):
         gold, given = margins.class_gold, margins.given[:, :-1]
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn = {
@@ -141,20 +146,18 @@ def by_label(
                 "f1": np.where(gold > 0, class_f1(margins), np.nan),
                 "ratio": np.where(gold > 0, given / gold, np.nan),
             }
-        of_gold, of_answers, units = cell.codes("gold"), cell.codes("predicted"), cell.codes("unit")
         surplus = given - gold
         spread = surplus[1:].std(axis=0, ddof=1) if draws > 1 else np.full(len(cell.classes), np.nan)
         p = inference(surplus[0], np.where(spread > 0, spread, np.nan), alpha).p
         for code, label in enumerate(cell.classes):
             row: dict[str, Any] = {
                 "label": label,
-                "n_gold": n_distinct(units[of_gold == code]),
+                "n_gold": int(counts.units[code]),
                 "n_answers": int(gold[0, code]),
                 "n_predicted": int(given[0, code]),
             }
             for name, values in drawn.items():
-                rests_on = of_answers == code if name == "precision" else of_gold == code
-                used = n_distinct(codes[rests_on])
+                used = int((counts.given if name == "precision" else counts.gold)[code])
                 bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=used)
                 row |= _named(name, bounds)
             rows.append({**cell.keys, **row, "p": float(p[code])})
@@ -162,6 +165,22 @@ def by_label(
     drawn_by = f"Intervals are percentiles of {draws_of(draws, cluster)}; shares of 0 and 1 have Wilson's."
     notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
     return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
+
+
+def _labels(scored: Scored, by: Sequence[str], plan: Plan) -> Iterator[tuple[Cell, Margins, OfClasses]]:
+    """Margins of each cell in the sample and in draws, and the units and clusters of each class."""
+    if isinstance(scored, StoredScored):
+        yield from labels_of_stored(scored, by, plan)
+        return
+    for cell in scored.cells(by):
+        codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+        gold, given, units = cell.codes("gold"), cell.codes("predicted"), cell.codes("unit")
+        margins = drawn_margins(cell.codes("level"), given, cell, codes, plan.weights(n_clusters))
+        counts = [
+            np.array([n_distinct(of[where == code]) for code in range(len(cell.classes))])
+            for of, where in ((units, gold), (codes, gold), (codes, given))
+        ]
+        yield cell, margins, OfClasses(*counts)
 
 
 def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:

@@ -206,6 +206,11 @@ def metric(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str])
     raise InputError(f"There is no metric '{name}'{did_you_mean(name, known)}; use {listed(known, 40)}.")
 
 
+def is_fixed(metric: str) -> bool:
+    """Whether the metric of a constant answer is known before any unit is seen."""
+    return metric != "accuracy" and not metric.startswith("precision_")
+
+
 def rests_on(
     name: str, level: Codes, predicted: Codes, class_of: Codes, classes: Sequence[str], levels: Sequence[str]
 ) -> NDArray[np.bool_]:
@@ -273,6 +278,7 @@ def contributions(
     return np.asarray(added)
 
 
+MOST_COUNTS = 50_000_000
 REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
 
 
@@ -316,6 +322,8 @@ def expected_f1(n_class: int, n: int, k: int) -> float:
     # Hits and false alarms are independent binomial counts; the expectation is summed over both.
     hits, p_hits = _counts(n_class, 1 / k)
     falsely, p_falsely = _counts(n - n_class, 1 / k)
+    if len(hits) * len(falsely) > MOST_COUNTS:  # of millions of units, whose F1 is near that of mean counts
+        return 2 * n_class / k / (n_class + n / k)
     whole = n_class + hits[:, None] + falsely[None, :]
     f1 = np.divide(2.0 * hits[:, None], whole, out=np.zeros(whole.shape), where=whole > 0)
     return float(p_hits @ f1 @ p_falsely)

@@ -17,6 +17,8 @@ from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
 from .data.scoring import Cell, Scored
+from .data.stored import StoredScored
+from .data.stored_scores import scores_of_stored
 from .intervals import (
     Bounds,
     Plan,
@@ -33,6 +35,7 @@ from .metrics import (
     OVERALL,
     Margins,
     cluster_margins,
+    is_fixed,
     is_share,
     majority_answers,
     margins_of,
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from .data.answered import Answered
 
 ACCURACY = "accuracy"
+BY_COUNTS = "counts of labels by cluster"
 
 
 def scores(
@@ -71,6 +75,9 @@ def scores(
     Parameters
     ----------
     scored : Scored
+        From `score`. Of judgments that stay in their engine, counts of labels by cluster are queried there,
+        and the bootstrap weighs each cluster by a Poisson number with mean one, from a hash of its name and
+        the seed; rows are in alphabetical order, and ``strata`` and ``correct`` are refused.
     by : sequence of str
         Columns of ``scored.frame`` to score by, such as language or modality.
     metrics : sequence of str, optional
@@ -125,18 +132,26 @@ def scores(
     """
     plan = Plan(Plan.draws if draws is None else draws, seed, alpha, cluster)
     policies = check_policies(missing)
+
+    def asked_of(cell: Cell) -> Sequence[str]:
+        return default_metrics(cell) if metrics is None else metrics
+
     if check_correct(correct, correction, LABELS):
         refuse_unused({"draws": draws, "strata": tuple(strata)})
-
-        def asked_of(cell: Cell) -> Sequence[str]:
-            return default_metrics(cell) if metrics is None else metrics
-
         return corrected_scores(scored, by, asked_of, policies, plan, correction)
-    require_columns(scored.frame, list(strata), "scored judgments")
+    if not isinstance(scored, StoredScored):
+        require_columns(scored.frame, list(strata), "scored judgments")
+    elif strata:
+        raise InputError(
+            "strata: baselines by stratum need rows in memory; name strata in by, or read the rows."
+        )
     rows: list[dict[str, Any]] = []
     over: list[dict[str, Any]] = []
-    for cell in [*scored.cells(by), *scored.cells(by, judges=False)]:
-        asked = default_metrics(cell) if metrics is None else metrics
+    computed_from = {"computed_from": BY_COUNTS} if isinstance(scored, StoredScored) else {}
+    if isinstance(scored, StoredScored):
+        rows, over = scores_of_stored(scored, by, asked_of, policies, plan)
+    for cell in () if isinstance(scored, StoredScored) else _cells(scored, by):
+        asked = asked_of(cell)
         if not cell.keys["judge"]:
             rows += _of_baselines(cell, asked, plan, strata) if WRONG in policies else []
             continue
@@ -149,9 +164,15 @@ def scores(
         frame,
         "scores",
         (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
-        {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan)},
+        {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan), **computed_from},
         {"over_baseline": pd.DataFrame(over)} if over else {},
     )
+
+
+def _cells(scored: Scored, by: Sequence[str]) -> Iterator[Cell]:
+    """Cells of judges, then those of their units, for baselines."""
+    yield from scored.cells(by)
+    yield from scored.cells(by, judges=False)
 
 
 def default_metrics(cell: Cell) -> list[str]:
@@ -237,7 +258,7 @@ def _of_baselines(
             judge: bounds_of(
                 metric(name, own, cell.classes, cell.levels),
                 plan.alpha,
-                share=is_share(name) and not (judge == MAJORITY and _fixed(name)),
+                share=is_share(name) and not (judge == MAJORITY and is_fixed(name)),
                 n_clusters=n_clusters,
             )
             for judge, own in margins.items()
@@ -253,11 +274,6 @@ def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
     of_row = frame.groupby(list(strata), sort=False, observed=True, dropna=False).ngroup()
     found: Codes = of_row.to_numpy(dtype=np.int64).astype(np.int64)
     return found
-
-
-def _fixed(name: str) -> bool:
-    """Whether the metric of a constant answer is known before any unit is seen."""
-    return name != "accuracy" and not name.startswith("precision_")
 
 
 @analysis("benchmark", order=20, when=lambda answered: answered.is_scored)

@@ -91,10 +91,12 @@ class Plan:
     def null_space(self, weight: np.ndarray) -> np.ndarray:
         """What cell weights (C,), or those of each block (blocks, C), leave undetermined, shape (K, A)."""
         weights = np.broadcast_to(weight, (len(self.blocks), self.cells.n_cells))
-        found = [
-            invert_in_order(block.design.T @ (block.design * own[:, None]))[1]
-            for block, own in zip(self.blocks, weights, strict=True)
-        ]
+        each = zip(self.blocks, weights, strict=True)
+        return self.null_of([block.design.T @ (block.design * own[:, None]) for block, own in each])
+
+    def null_of(self, grams: Iterable[np.ndarray]) -> np.ndarray:
+        """What the cross products (k, k) of each block leave undetermined, shape (K, A)."""
+        found = [invert_in_order(gram)[1] for gram in grams]
         null = np.zeros((self.contrasts.shape[1], sum(part.shape[1] for part in found)))
         start = 0
         for columns, part in zip(self.slices, found, strict=True):

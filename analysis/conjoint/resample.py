@@ -1,138 +1,38 @@
-"""Estimates of many draws at once, from the draws' sums by cell."""
+"""The bootstrap of units: the public function, its checks and its table."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ..frames.stored import is_stored, open_stored
 from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
-from ..numerics.intervals import Moments, check_draws, cut, vary
-from ..numerics.linear import independent_columns, invert_in_order, logistic, one_thread
+from ..numerics.intervals import check_draws, cut, vary
+from ..numerics.linear import one_thread
 from ..numerics.panel import Clusters, Entries
 from ..results import row_labels
-from .engines.native import coefficients, regress
-from .engines.solution import estimable, estimates, provenance, warn
+from .engines.native import coefficients
+from .engines.replicates import Drawn, influence_moments, processors, replicate, standard_errors
+from .engines.solution import estimates, provenance, warn
 from .estimands import PLANS
 from .estimates import Estimates
-from .plan import Block, CountPlan, Plan
-from .request import Request, make_request, require_frame
-from .run import frame_of, plan_for
+from .plan import CountPlan, Plan
+from .request import Request, make_request
+from .run import Data, frame_of, plan_for
 from .verbs.cj import verb_of
 from .verbs.frequencies import counted_cells, freqs_plan, props_plan
-
-_SINGULAR = 1e-10
-
-
-def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Estimate from each of B draws."""
-    if isinstance(plan, CountPlan):
-        return plan.estimate(weight).T
-    solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
-    parts = [solve(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
-    coef = np.hstack([coef for coef, _, _ in parts])
-    estimates = np.asarray(coef @ np.nan_to_num(plan.contrasts).T)
-    estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
-    used = np.stack([used for _, _, used in parts])
-    for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost, _ in parts])):
-        known = estimable(plan.contrasts, plan.null_space(weight[:, draw] * used[..., draw]))
-        estimates[draw, ~known] = np.nan
-    return estimates
-
-
-def influence_moments(plan: Plan, entries: Entries) -> Moments:
-    """Second and third moments of the units' influence on each estimate, by linearisation."""
-    influence = _influence(plan, entries, entries.matrices(), plan.cells.cell_weight, plan.cells.cell_total)
-    return Moments((influence**2).sum(axis=0), (influence**3).sum(axis=0))
-
-
-def standard_errors(plan: Plan, entries: Entries, counts: np.ndarray) -> np.ndarray:
-    """Linearised standard errors of each draw, units as clusters."""
-    matrices = entries.matrices()
-    errors = []
-    for count in counts:
-        weight, total = (count @ matrix for matrix in matrices)
-        influence = _influence(plan, entries, matrices, weight, total)
-        errors.append(np.sqrt(count @ influence**2))
-    return np.array(errors)
-
-
-def _influence(
-    plan: Plan,
-    entries: Entries,
-    matrices: tuple[csr_array, csr_array],
-    weight: np.ndarray,
-    total: np.ndarray,
-) -> np.ndarray:
-    """Influence of each unit on each estimate at given sums by cell, shape (U, m)."""
-    influence = np.zeros((entries.n_units, len(plan.contrasts)))
-    for block, columns in zip(plan.blocks, plan.slices, strict=True):
-        fit = regress(block, plan.request.family, weight, total)
-        direction = block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
-        influence += matrices[1] @ direction - matrices[0] @ (fit.fitted[:, None] * direction)
-    return influence
-
-
-def _least_squares_draws(
-    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
-    design = block.design[block.inside]
-    n_draws, k = weight.shape[1], design.shape[1]
-    first, second = np.triu_indices(k)
-    gram = np.empty((n_draws, k, k))
-    gram[:, first, second] = gram[:, second, first] = (block.products @ weight[block.inside]).T
-    kept = np.flatnonzero(independent_columns(design.T @ (design * full[block.inside, None])))
-    gram = gram[:, kept[:, None], kept]
-    moments = (design[:, kept].T @ total[block.inside]).T[..., None]
-    lost = _singular(gram)
-    coef = np.zeros((n_draws, k))
-    coef[np.ix_(~lost, kept)] = np.linalg.solve(gram[~lost], moments[~lost])[..., 0]
-    for draw in np.flatnonzero(lost):
-        inverse, _ = invert_in_order(gram[draw])
-        coef[draw, kept] = inverse @ moments[draw, :, 0]
-    return coef, lost, np.broadcast_to(block.inside[:, None], weight.shape)
-
-
-def _logistic_draws(
-    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
-    fits = [
-        logistic(block.design, np.where(block.inside, n, 0.0), np.where(block.inside, t, 0.0))
-        for n, t in zip(weight.T, total.T, strict=True)
-    ]
-    design = block.design[block.inside]
-    kept = independent_columns(design.T @ (design * full[block.inside, None]))
-    lost = np.array([fit.null.shape[1] > (~kept).sum() for fit in fits])
-    return np.array([fit.coef for fit in fits]), lost, np.stack([fit.used for fit in fits], axis=1)
-
-
-def _singular(gram: np.ndarray) -> np.ndarray:
-    """Flag the cross-product matrices, shape (B, k, k), that have dependent columns."""
-    scale = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
-    flags = np.asarray((scale == 0).any(axis=1))
-    whole = ~flags
-    unit = gram[whole] / scale[whole, :, None] / scale[whole, None, :]
-    try:
-        pivots = np.diagonal(np.linalg.cholesky(unit), axis1=1, axis2=2)
-        flags[whole] = (pivots**2).min(axis=1) < _SINGULAR
-    except np.linalg.LinAlgError:
-        flags[whole] = np.linalg.eigvalsh(unit)[:, 0] < _SINGULAR
-    return flags
-
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
@@ -163,7 +63,7 @@ class Bootstrap(Estimates):
 @any_frame
 def bootstrap(
     estimator: Callable[..., Estimates],
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     *,
     unit: str | Sequence[str] = "pair",
@@ -181,7 +81,11 @@ def bootstrap(
     estimator : function
         `amce`, `mm`, `amce_diffs`, `mm_diffs`, `amce_by_reference`, `cj`, `cj_freqs` or `cj_props`.
     data, formula, **options
-        As for the estimator. The native engine computes all draws.
+        As for the estimator; of a Parquet file all columns are read. The native engine computes all draws. Of
+        a table of Ibis, and of a folder, glob or address of Parquet files, the engine sends rows in the order
+        of units, and only sums over them are kept. A draw then weighs each unit by a Poisson number with mean
+        one, from a hash of its name and the seed: the draws are the same in every engine, for every order of
+        rows. Such tables have no studentized intervals, and no unit "row".
     unit : str or sequence of str
         What is drawn: "row", "pair" (column ``pair`` or ``pair_id``; the two profiles of a
         forced choice are one observation), "respondent" (``respondent``, ``respondent_id``
@@ -229,22 +133,16 @@ def bootstrap(
         raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
     check_draws(draws, seed, 2, "give at least 2, and 1000 or more for intervals")
     request = _request(estimator, formula, alpha, options)
-    data = frame_of(request, require_frame(data))
-    plan = (
-        _COUNTED[request.verb](request, counted_cells(request, data))
-        if request.verb in _COUNTED
-        else plan_for(request, data)
-    )
-    counting = isinstance(plan, CountPlan)
-    if counting and method in ("bca", "studentized"):
-        raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")
     names = names_of(unit)
-    units = cross([_factor(data, name) for name in names])
-    if units.fewest < 2:
-        raise InputError(f"Unit {unit!r} has a single value; there is nothing to draw from.")
-    check_method(method, units)
-    entries = plan.cells.entries(units.code, units.n)
-    replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
+    if request.verb in _COUNTED and method in ("bca", "studentized"):
+        raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")
+    if is_stored(data):
+        drawn = _draw_stored(request, data, names, draws, seed, method)
+        if progress is not None:
+            progress(draws)
+    else:
+        drawn = _draw_rows(request, frame_of(request, data, whole=True), names, draws, seed, method, progress)
+    plan, replicates = drawn.plan, drawn.replicates
     null = plan.request.h0 or 0.0
     if isinstance(plan, CountPlan):
         estimate = plan.estimate(plan.cells.cell_weight)
@@ -255,22 +153,89 @@ def bootstrap(
     replicates[:, np.isnan(estimate)] = np.nan
     if isinstance(plan, Plan):
         _warn_of_separated_draws(plan, np.isnan(replicates) & tested)
-    scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.outcome).max())
+    scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.span).max())
     varies = vary(replicates, scale)
     warn(plan, tested & ~varies, "interval", "it is the same in every draw that has it.")
     tested &= varies
     sample = intervals.Sample(estimate, replicates, tested, scale)
-    if method == "bca" and not isinstance(plan, CountPlan):
-        made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
-    elif method == "studentized" and not isinstance(plan, CountPlan):
-        own = standard_errors(plan, entries, np.ones((1, units.n)))[0]
-        made = intervals.studentized(sample, own, errors, alpha, null)
+    if drawn.moments is not None:
+        made = intervals.bca(sample, drawn.moments, alpha, null)
+    elif drawn.errors is not None:
+        made = intervals.studentized(sample, *drawn.errors, alpha, null)
     else:
         made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
     lower, upper = cut(made.lower, made.upper, estimate, plan.support)
     made = replace(made, lower=lower, upper=upper)
-    counts = {"unit": ", ".join(names), "n_units": units.fewest, "draws": draws}
-    return _assemble(plan, sample, made, counts | {"seed": seed, "method": method})
+    record = {
+        "unit": ", ".join(names),
+        "n_units": drawn.n_units,
+        "draws": draws,
+        "seed": seed,
+        "method": method,
+    }
+    if drawn.computed_from is not None:
+        record["computed_from"] = drawn.computed_from
+    return _assemble(drawn, sample, made, record)
+
+
+def _draw_rows(
+    request: Request,
+    data: pd.DataFrame,
+    names: Sequence[str],
+    draws: int,
+    seed: int | None,
+    method: Method,
+    progress: Callable[[int], None] | None,
+) -> Drawn:
+    """Draw units of rows in memory."""
+    plan = (
+        _COUNTED[request.verb](request, counted_cells(request, data))
+        if request.verb in _COUNTED
+        else plan_for(request, data)
+    )
+    units = cross([_factor(data, name) for name in names])
+    if units.fewest < 2:
+        raise InputError(f"Unit {', '.join(names)!r} has a single value; there is nothing to draw from.")
+    check_method(method, len(names))
+    entries = plan.cells.entries(units.code, units.n)
+    replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
+    drawn = Drawn(plan, replicates, units.fewest, None)
+    if method == "bca" and isinstance(plan, Plan):
+        return replace(drawn, moments=influence_moments(plan, entries))
+    if method == "studentized" and isinstance(plan, Plan):
+        return replace(drawn, errors=(standard_errors(plan, entries, np.ones((1, units.n)))[0], errors))
+    return drawn
+
+
+def _draw_stored(
+    request: Request, data: Data, names: Sequence[str], draws: int, seed: int | None, method: Method
+) -> Drawn:
+    """Draw units of a table that stays in its engine."""
+    from ..frames.unit_batches import limit_memory
+    from .engines.unit_sums import check_stored_pairs, draw_stored
+
+    if method == "studentized":
+        raise InputError(
+            "Studentized intervals need a standard error in every draw, and so rows in memory; give "
+            "method='percentile', 'basic' or 'bca'."
+        )
+    check_method(method, len(names))
+    if "row" in names:
+        raise InputError(
+            "Rows of a table in an engine have no names to draw by; give a column that numbers them."
+        )
+    stored = open_stored(data)
+    if isinstance(data, str | Path):
+        limit_memory(stored.table)
+    units = [_unit_column(stored.table.columns, name) for name in names]
+    for name in set(units) & set(UNIT_COLUMNS["pair"]):
+        check_stored_pairs(stored, name)
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    make_counts = _COUNTED.get(request.verb)
+    return draw_stored(
+        request, stored, units, draws, seed, acceleration=method == "bca", make_counts=make_counts
+    )
 
 
 def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
@@ -306,15 +271,9 @@ def _draw(
             progress(len(found))
         return found, errors
 
-    with one_thread(), ThreadPoolExecutor(max_workers=_processors()) as pool:
+    with one_thread(), ThreadPoolExecutor(max_workers=processors()) as pool:
         found = list(pool.map(block, blocks))
     return np.vstack([e for e, _ in found]), np.vstack([s for _, s in found])
-
-
-def _processors() -> int:
-    """Processors that this process may use, eight at most, since each has a block of draws."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, 8)
 
 
 def _request(
@@ -352,22 +311,27 @@ def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
 def _factor(data: pd.DataFrame, unit: str) -> Clusters:
     if unit == "row":
         return Clusters.of_rows(len(data))
-    candidates = (unit, *UNIT_COLUMNS.get(unit, ()))
-    column = next((name for name in candidates if name in data.columns), None)
+    column = _unit_column(data.columns, unit)
     if column in UNIT_COLUMNS["pair"]:
         check_pairs(data, column)
-    if column is None:
-        raise InputError(
-            f"unit={unit!r} needs a column {' or '.join(map(repr, dict.fromkeys(candidates)))}; "
-            "name the column that contains the units, or give unit='row'."
-        )
     return Clusters(*unit_codes(data, column))
 
 
+def _unit_column(columns: Collection[str], unit: str) -> str:
+    candidates = (unit, *UNIT_COLUMNS.get(unit, ()))
+    for name in candidates:
+        if name in columns:
+            return name
+    raise InputError(
+        f"unit={unit!r} needs a column {' or '.join(map(repr, dict.fromkeys(candidates)))}; "
+        "name the column that contains the units, or give unit='row'."
+    )
+
+
 def _assemble(
-    plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: dict[str, Any]
+    drawn: Drawn, sample: intervals.Sample, made: intervals.Interval, record: dict[str, Any]
 ) -> Bootstrap:
-    tested = sample.tested
+    plan, tested = drawn.plan, sample.tested
     std_error = made.std_error
     value, z, p = "estimate", np.full(len(tested), np.nan), np.full(len(tested), np.nan)
     if isinstance(plan, CountPlan):
@@ -378,5 +342,7 @@ def _assemble(
     numbers = {value: sample.estimate, "std_error": std_error, "z": z, "p": p}
     frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
     vcov = pd.DataFrame(sample.replicates[:, tested], columns=row_labels(plan.keys[tested])).cov()
-    made_by = replace(provenance(plan), interval=drawn["method"], extra=drawn)
+    made_by = replace(provenance(plan), interval=record["method"], extra=record)
+    if drawn.n_clusters is not None:
+        made_by = replace(made_by, n_clusters=drawn.n_clusters)
     return Bootstrap(frame, vcov, made_by, sample.replicates)

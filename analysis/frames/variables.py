@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -178,11 +178,15 @@ def check_pairs(data: pd.DataFrame, column: str) -> None:
     asked = data.loc[is_human, ["judge_id", column]].drop_duplicates()
     shared = asked.duplicated(column)
     if shared.any():
-        pair = asked.loc[shared, column].iloc[0]
-        raise InputError(
-            f"Pair {pair!r} in column {column!r} belongs to several respondents; number pairs across "
-            "respondents, for instance by joining judge_id and the task."
-        )
+        refuse_shared_pair(asked.loc[shared, column].iloc[0], column)
+
+
+def refuse_shared_pair(pair: Any, column: str) -> NoReturn:
+    """Raise InputError for a pair of several respondents."""
+    raise InputError(
+        f"Pair {pair!r} in column {column!r} belongs to several respondents; number pairs across "
+        "respondents, for instance by joining judge_id and the task."
+    )
 
 
 def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:

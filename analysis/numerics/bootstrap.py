@@ -229,9 +229,9 @@ def pigeonhole_weights(units: Units, draws: int, random: np.random.Generator) ->
     return np.asarray(reduce(np.multiply, drawn))
 
 
-def check_method(method: str, units: Units) -> None:
+def check_method(method: str, factors: int) -> None:
     """Raise InputError for an interval that crossed units do not have."""
-    if len(units.factors) > 1 and method in ("bca", "studentized"):
+    if factors > 1 and method in ("bca", "studentized"):
         raise InputError(
             f"The bootstrap of several crossed units has no {method} interval; "
             "give method='percentile' or 'basic'."

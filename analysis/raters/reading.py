@@ -16,6 +16,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.stored import NEEDS_MEMORY, is_stored
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .ratings import GIVEN, Judgments, Ratings, with_codes
@@ -78,6 +79,8 @@ def read_dimensions(
     >>> [ratings.dimension for ratings in read_dimensions(table)]
     ['wit', 'clarity']
     """
+    if is_stored(judgments):
+        raise InputError(NEEDS_MEMORY)
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
     if isinstance(coded, pd.DataFrame) or not all(isinstance(one, Ratings) for one in coded):
         table = with_items(cast(pd.DataFrame, judgments), items, columns)

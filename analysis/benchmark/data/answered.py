@@ -15,7 +15,8 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text
 from ...frames.vocabulary import HUMAN
 from ...results import Result
 from ..parse_status import MISSING, WRONG
-from .scoring import Scored, by_rule, rule_of, score
+from .score import score
+from .scoring import Scored, by_rule, rule_of
 from .units import conditions_of
 
 if TYPE_CHECKING:

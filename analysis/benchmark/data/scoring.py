@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import UNPERTURBED, as_text
-from conjury.inference.tables.frames import any_frame
-from conjury.inference.tables.schema import KEYS, SAMPLING, require_columns
+from conjury.inference.tables.schema import KEYS, require_columns
 
 from ...numerics.types import Codes
 from ..parse_status import NO_ANSWER, check_policy
@@ -159,64 +158,19 @@ class Scored:
             yield Cell(keys, rows, names_of, levels, class_codes(names_of, levels, self.covers))
 
 
-@any_frame
-def score(
+def score_rows(
     judgments: pd.DataFrame,
     labels: pd.DataFrame,
-    *,
-    classes: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-    covers: Mapping[str, Sequence[str]] | None = None,
-    items: pd.DataFrame | None = None,
-    policy: Mapping[str, str] | None = None,
+    classes: Sequence[str] | Mapping[str, Sequence[str]] | None,
+    covers: Mapping[str, Sequence[str]],
+    items: pd.DataFrame | None,
+    policy: Mapping[str, str],
 ) -> Scored:
-    """Put judgments beside gold labels.
-
-    A judge who answered for an item in a task is scored on every unit of it that has a gold label: lines
-    without an answer are rows of status missing. Items that a judge was not asked are none of its units.
-
-    Parameters
-    ----------
-    judgments : DataFrame
-        The judgments contract: ``judge_id, judge_kind, item_id, dimension, value, status`` and, where there
-        are any, ``prompt_id, sample, condition, base_item_id, position, rule, probability``. Without
-        ``status``, rows with a value are ok.
-    labels : DataFrame
-        ``item_id, label_set, label``: the gold labels; ``label_set`` is the dimension. Items without labels
-        of their own take those of their ``base_item_id``.
-    classes : sequence, or mapping of task to sequence, optional
-        Labels that answers may give; by default those that gold contains, then further ones that were given.
-    covers : mapping of class to sequence, optional
-        Gold labels that count as each class, such as ``{"harmful": ["implicit", "explicit"]}``.
-    items : DataFrame, optional
-        ``item_id`` and columns to score by: language, modality and the like.
-    policy : mapping of status to str, optional
-        See `Scored`.
-
-    Returns
-    -------
-    Scored
-
-    Raises
-    ------
-    InputError
-        For missing columns, sampling probabilities among the labels, a unit with two gold labels, a judgment
-        given twice, conditions of judgments that are not those of the items, or nothing to score.
-
-    Examples
-    --------
-    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
-    ...     "dimension": "harm", "value": ["harmful", "safe"]})
-    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["implicit", "implicit"]})
-    >>> scored = score(judged, gold, covers={"harmful": ["implicit", "explicit"], "safe": ["safe"]})
-    >>> scored.frame["correct"].tolist()
-    [True, False]
-    """
-    if SAMPLING in labels:
-        raise InputError(f"labels: {SAMPLING!r} is a column of the table of items; move it there (items=).")
+    """Put judgments in memory beside gold labels; see `score`."""
     strata = strata_table(items)
     answers = with_origins(answers_table(judgments), strata)
     gold = gold_table(labels, bases(answers, strata))
-    covered = _covered(covers or {})
+    covered = covered_labels(covers)
     tasks = [task for task in answers["task"].unique() if (gold["task"] == task).any()]
     if not tasks:
         raise InputError(
@@ -227,10 +181,11 @@ def score(
     frames, all_classes, all_levels = [], {}, {}
     for task in tasks:
         asked, units = answers[answers["task"] == task], gold[gold["task"] == task]
-        names = _classes(task, asked, units, classes, covered)
-        levels = _levels(names, covered)
+        judged = units["item_id"].isin(asked["item_id"].unique())
+        names = classes_of(task, asked["value"], units["label"][judged], classes, covered)
+        levels = levels_of(names, covered)
         kept = units["label"].isin(levels)
-        notes += _outside(task, units["label"][~kept])
+        notes += outside(task, units["label"][~kept])
         frame = joined(asked, units[kept], notes, task)
         frames.append(_coded(frame, names, levels, covered))
         all_classes[task], all_levels[task] = names, levels
@@ -242,14 +197,12 @@ def score(
         all_classes,
         all_levels,
         covered,
-        check_policy(
-            policy or {}, {**classes, **all_classes} if isinstance(classes, Mapping) else all_classes
-        ),
+        check_policy(policy, {**classes, **all_classes} if isinstance(classes, Mapping) else all_classes),
         tuple(notes),
     )
 
 
-def _covered(covers: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def covered_labels(covers: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Gold labels by class; InputError where two classes cover one."""
     owner: dict[str, str] = {}
     for name, labels in covers.items():
@@ -261,29 +214,28 @@ def _covered(covers: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(map(str, labels)) for name, labels in covers.items()}
 
 
-def _classes(
+def classes_of(
     task: str,
-    asked: pd.DataFrame,
-    units: pd.DataFrame,
+    values: pd.Series[str],
+    labels: pd.Series[str],
     classes: Sequence[str] | Mapping[str, Sequence[str]] | None,
     covers: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
+    """Labels that answers to a task may give, by the values that were given and the gold labels."""
     given = classes.get(task) if isinstance(classes, Mapping) else classes
     if given is not None:
         return tuple(dict.fromkeys(map(str, given)))
     if covers:
         return tuple(covers)
-    judged = units[units["item_id"].isin(asked["item_id"].unique())]
-    return tuple(
-        dict.fromkeys([*sorted(judged["label"].dropna().unique()), *sorted(asked["value"].dropna().unique())])
-    )
+    return tuple(dict.fromkeys([*sorted(labels.dropna().unique()), *sorted(values.dropna().unique())]))
 
 
-def _levels(names: tuple[str, ...], covers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def levels_of(names: tuple[str, ...], covers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Gold labels that the classes cover."""
     return tuple(dict.fromkeys(level for name in names for level in covers.get(name, (name,))))
 
 
-def _outside(task: str, left: pd.Series[str]) -> list[str]:
+def outside(task: str, left: pd.Series[str]) -> list[str]:
     """State which gold labels are none of the classes."""
     if left.empty:
         return []

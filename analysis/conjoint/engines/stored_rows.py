@@ -204,11 +204,22 @@ def _checked(request: Request, cells: Cells) -> Cells:
 
 def count_stored(request: Request, stored: Stored) -> Cells:
     """Cells of a request that counts rows, or adds their weights."""
-    names = cell_columns(request)
+    alone = replace(request, clusters=())
+    return count_cells(alone, open_counted(alone, stored))
+
+
+def open_counted(request: Request, stored: Stored) -> StoredRows:
+    """The rows that a request counts, without outcomes."""
+    names = [*cell_columns(request), *request.clusters]
     stored.require([*names, *([request.weights] if request.weights is not None else [])])
     stored = without_stored_repeats(stored, [*names, request.weights])
-    alone = replace(request, formula=replace(request.formula, outcome=""), clusters=())
-    rows = _counted_units(alone, _renamed(alone, stored))
+    alone = replace(request, formula=replace(request.formula, outcome=""))
+    return _counted_units(alone, _renamed(alone, stored))
+
+
+def count_cells(request: Request, rows: StoredRows) -> Cells:
+    """Count rows by cell, or add their weights."""
+    names = cell_columns(request)
     table = rows.table.mutate(**{ANSWERED: rows.table[WEIGHT] > 0})
     summed = table.group_by([*rows.columns(names), ANSWERED])
     frame = rows.fetch(summed.agg(**{ROWS: table.count(), WEIGHT: table[WEIGHT].sum()}), MOST_CELLS)

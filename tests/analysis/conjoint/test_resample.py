@@ -132,7 +132,7 @@ def test_a_seed_gives_the_same_numbers_with_any_number_of_processors(method: Any
     tables = []
     seen: list[int] = []
     for processors in (1, 2, 7):
-        monkeypatch.setattr(resample, "_processors", lambda found=processors: found)
+        monkeypatch.setattr(resample, "processors", lambda found=processors: found)
         tables.append(drawn(draws=120, method=method, progress=seen.append).frame)
     for other in tables[1:]:
         pd.testing.assert_frame_equal(other, tables[0], check_exact=True)

@@ -1,0 +1,183 @@
+"""Estimates of many draws at once, from the draws' sums by cell, or of products of design columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ...numerics.intervals import Moments
+from ...numerics.linear import independent_columns, invert_in_order, logistic
+from ...numerics.panel import Entries
+from ..plan import Block, CountPlan, Plan
+from .native import regress
+from .solution import estimable
+
+_SINGULAR = 1e-10
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Estimates of B draws of units, and what intervals need besides."""
+
+    plan: Plan | CountPlan
+    replicates: np.ndarray  # (B, m)
+    n_units: int
+    moments: Moments | None  # of the influence of units, for method "bca"
+    # (m,) and (B, m): standard errors of the estimates and of those of draws, for method "studentized"
+    errors: tuple[np.ndarray, np.ndarray] | None = None
+    n_clusters: int | None = None  # of a table that stays in its engine
+    computed_from: str | None = None
+
+
+def processors() -> int:
+    """Processors that this process may use, eight at most, since each has a block of draws."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, 8)
+
+
+def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Estimate from each of B draws."""
+    if isinstance(plan, CountPlan):
+        return plan.estimate(weight).T
+    if plan.request.family != "quasibinomial":
+        return replicate_products(plan, [_products(block, weight, total) for block in plan.blocks])
+    parts = [_logistic_draws(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
+    used = np.stack([used for _, _, used in parts])
+    return _contrasts(
+        plan,
+        [(coef, lost) for coef, lost, _ in parts],
+        lambda draw: plan.null_space(weight[:, draw] * used[..., draw]),
+    )
+
+
+@dataclass(frozen=True)
+class Products:
+    """Weighted products of a block's design columns, and of these with the outcome, in each of B draws."""
+
+    pairs: np.ndarray  # (B, k (k + 1) / 2): upper triangle
+    moments: np.ndarray  # (B, k)
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """All products, shape (B, k, k)."""
+        n_draws, k = self.moments.shape
+        first, second = np.triu_indices(k)
+        gram = np.empty((n_draws, k, k))
+        gram[:, first, second] = gram[:, second, first] = self.pairs
+        return gram
+
+
+def replicate_products(plan: Plan, products: Sequence[Products]) -> np.ndarray:
+    """Estimate by least squares from each of B draws, by the products of each block."""
+    parts = [
+        _least_squares_draws(block, plan.cells.cell_weight, sums)
+        for block, sums in zip(plan.blocks, products, strict=True)
+    ]
+    return _contrasts(plan, parts, lambda draw: plan.null_of([sums.gram[draw] for sums in products]))
+
+
+def _products(block: Block, weight: np.ndarray, total: np.ndarray) -> Products:
+    pairs = (block.products @ weight[block.inside]).T
+    return Products(pairs, (block.design[block.inside].T @ total[block.inside]).T)
+
+
+def _contrasts(
+    plan: Plan, parts: Sequence[tuple[np.ndarray, np.ndarray]], null_of: Callable[[int], np.ndarray]
+) -> np.ndarray:
+    """Contrasts of the coefficients (B, k) of each block, NaN where a draw lost (B,) what they need."""
+    coef = np.hstack([coef for coef, _ in parts])
+    estimates = np.asarray(coef @ np.nan_to_num(plan.contrasts).T)
+    estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
+    for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost in parts])):
+        estimates[draw, ~estimable(plan.contrasts, null_of(int(draw)))] = np.nan
+    return estimates
+
+
+def influence_moments(plan: Plan, entries: Entries) -> Moments:
+    """Second and third moments of the units' influence on each estimate, by linearisation."""
+    influence = _influence(plan, entries, entries.matrices(), plan.cells.cell_weight, plan.cells.cell_total)
+    return Moments((influence**2).sum(axis=0), (influence**3).sum(axis=0))
+
+
+def standard_errors(plan: Plan, entries: Entries, counts: np.ndarray) -> np.ndarray:
+    """Linearised standard errors of each draw, units as clusters."""
+    matrices = entries.matrices()
+    errors = []
+    for count in counts:
+        weight, total = (count @ matrix for matrix in matrices)
+        influence = _influence(plan, entries, matrices, weight, total)
+        errors.append(np.sqrt(count @ influence**2))
+    return np.array(errors)
+
+
+def _influence(
+    plan: Plan,
+    entries: Entries,
+    matrices: tuple[csr_array, csr_array],
+    weight: np.ndarray,
+    total: np.ndarray,
+) -> np.ndarray:
+    """Influence of each unit on each estimate at given sums by cell, shape (U, m)."""
+    of_weight, of_total = directions(plan, weight, total)
+    return np.asarray(matrices[1] @ of_total - matrices[0] @ of_weight)
+
+
+def directions(plan: Plan, weight: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Influence on each estimate of a weight in each cell, to be subtracted, and of a total: (C, m) each."""
+    of_weight = np.zeros((plan.cells.n_cells, len(plan.contrasts)))
+    of_total = np.zeros_like(of_weight)
+    for block, columns in zip(plan.blocks, plan.slices, strict=True):
+        fit = regress(block, plan.request.family, weight, total)
+        direction = block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
+        of_weight += fit.fitted[:, None] * direction
+        of_total += direction
+    return of_weight, of_total
+
+
+def _least_squares_draws(block: Block, full: np.ndarray, products: Products) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), and which draws lost a column, shape (B,)."""
+    design = block.design[block.inside]
+    n_draws, k = products.moments.shape
+    kept = np.flatnonzero(independent_columns(design.T @ (design * full[block.inside, None])))
+    gram = products.gram[:, kept[:, None], kept]
+    moments = products.moments[:, kept, None]
+    lost = _singular(gram)
+    coef = np.zeros((n_draws, k))
+    coef[np.ix_(~lost, kept)] = np.linalg.solve(gram[~lost], moments[~lost])[..., 0]
+    for draw in np.flatnonzero(lost):
+        inverse, _ = invert_in_order(gram[draw])
+        coef[draw, kept] = inverse @ moments[draw, :, 0]
+    return coef, lost
+
+
+def _logistic_draws(
+    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
+    fits = [
+        logistic(block.design, np.where(block.inside, n, 0.0), np.where(block.inside, t, 0.0))
+        for n, t in zip(weight.T, total.T, strict=True)
+    ]
+    design = block.design[block.inside]
+    kept = independent_columns(design.T @ (design * full[block.inside, None]))
+    lost = np.array([fit.null.shape[1] > (~kept).sum() for fit in fits])
+    return np.array([fit.coef for fit in fits]), lost, np.stack([fit.used for fit in fits], axis=1)
+
+
+def _singular(gram: np.ndarray) -> np.ndarray:
+    """Flag the cross-product matrices, shape (B, k, k), that have dependent columns."""
+    scale = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
+    flags = np.asarray((scale == 0).any(axis=1))
+    whole = ~flags
+    unit = gram[whole] / scale[whole, :, None] / scale[whole, None, :]
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(unit), axis1=1, axis2=2)
+        flags[whole] = (pivots**2).min(axis=1) < _SINGULAR
+    except np.linalg.LinAlgError:
+        flags[whole] = np.linalg.eigvalsh(unit)[:, 0] < _SINGULAR
+    return flags
