@@ -31,7 +31,7 @@ from conjury.inference.tables.parquet import write_parquet
 
 ibis = pytest.importorskip("ibis", reason="Ibis is not installed (the extra database)")
 
-WAYS = {"counts": queries.BY_COUNTS, "scores": queries.BY_SCORES}
+WAYS = {"sums": queries.BY_SUMS, "scores": queries.BY_SCORES}
 
 
 @pytest.fixture(params=WAYS)
@@ -80,7 +80,7 @@ def test_estimates_of_independent_rows_are_those_of_rows_in_memory(
 ) -> None:
     data, formula = made(), f"{outcome} ~ a + b + c"
     found = amce(in_duckdb(data), formula, **options)
-    assert found.settings["computed_from"] == (queries.BY_COUNTS if way == "counts" else queries.BY_MOMENTS)
+    assert found.settings["computed_from"] == (queries.BY_COUNTS if way == "sums" else queries.BY_MOMENTS)
     same(found, amce(data, formula, **options))
 
 

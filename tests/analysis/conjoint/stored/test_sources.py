@@ -12,7 +12,7 @@ import pytest
 from made_up_stored import F, in_duckdb, made, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
-from conjury.analysis.conjoint.engines import queries, stored_rows
+from conjury.analysis.conjoint.engines import cluster_sums, queries, stored_rows
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
 
@@ -171,7 +171,7 @@ def test_too_many_coefficients_for_a_query_are_refused(monkeypatch: pytest.Monke
 def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = made(500).dropna()
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    monkeypatch.setattr(queries, "MOST_PRODUCTS", 4)
+    monkeypatch.setattr(cluster_sums, "MOST_PRODUCTS", 4)
     same(amce(in_duckdb(data), F, id="text"), amce(data, F, id="text"))
 
 
