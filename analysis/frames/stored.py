@@ -147,7 +147,7 @@ def number_of(table: Table, name: str) -> Column:
             f"Column {name!r} contains text where numbers are needed; convert it, with 1 for the chosen "
             "profile and 0 for the other if it is a choice."
         )
-    return known(column.cast("float64"))
+    return known(column).cast("float64")
 
 
 def known(column: Column) -> Column:

@@ -19,7 +19,7 @@ from ...frames.stored import fetched
 from ...numerics.linear import Regression
 from ..plan import Plan
 from . import native
-from .conditions import CellColumns, keys_of
+from .conditions import CellColumns, keys_of, number
 from .few_clusters import FEW_CLUSTERS, Level, rare_levels
 from .stored_rows import CHANGING, KEY, OUTCOME, WEIGHT, StoredRows, approximate_number, parts_of
 
@@ -81,10 +81,10 @@ class Scores:
         """The table in parts, none with more clusters than an engine holds at a time."""
         sums = self._plan.contrasts.shape[1] + 2 * len(self._flags) + 1
         finest = max(names, key=self._rows.n_clusters.__getitem__)
-        number = math.prod(self._rows.n_clusters[name] for name in names)
-        if len(names) > 1 and number * sums > MOST_SUMS:
-            number = approximate_number(self._rows.table, self._rows.columns(names))
-        return parts_of(self._rows, finest, math.ceil(number * sums / MOST_SUMS))
+        clusters = math.prod(self._rows.n_clusters[name] for name in names)
+        if len(names) > 1 and clusters * sums > MOST_SUMS:
+            clusters = approximate_number(self._rows.table, self._rows.columns(names))
+        return parts_of(self._rows, finest, math.ceil(clusters * sums / MOST_SUMS))
 
     def _add(self, part: Table, columns: list[str], products: np.ndarray, counts: dict[str, int]) -> None:
         """Add one part's products (lower triangle) and counts of clusters."""
@@ -118,12 +118,12 @@ class Scores:
         view = self._view(rows)
         conditions = self._conditions(view)
         sums: dict[str, Any] = {"size": rows.count()}
-        for number, (block, (inside, _)) in enumerate(zip(self._plan.blocks, self._pattern, strict=True)):
-            alone = self._joint.count(block.joint) == 1
-            start, residual = self._plan.slices[number].start, rows[f"r{block.joint}"]
-            for j, term in enumerate(block.terms, start=start):
+        blocks = zip(self._plan.blocks, self._plan.slices, self._pattern, strict=True)
+        for block, own, (inside, _) in blocks:
+            alone, residual = self._joint.count(block.joint) == 1, rows[f"r{block.joint}"]
+            for j, term in enumerate(block.terms, start=own.start):
                 held = [*view.term(term), *([] if alone else conditions[inside])]
-                sums[f"s{j}"] = (reduce(and_, held).ifelse(residual, 0.0) if held else residual).sum()
+                sums[f"s{j}"] = (reduce(and_, held).ifelse(residual, number(0.0)) if held else residual).sum()
         for p, condition in enumerate(conditions):
             for kind, held in (("rows", condition), ("answers", [*condition, *answered])):
                 if held:
@@ -146,8 +146,8 @@ class Scores:
             held = [*conditions[inside], *answered]
             cases[block.joint].append((reduce(and_, held) if held else None, left))
         return {
-            f"r{number}": own[0][1] if own[0][0] is None else ibis.cases(*own, else_=0.0)
-            for number, own in cases.items()
+            f"r{joint}": own[0][1] if own[0][0] is None else ibis.cases(*own, else_=number(0.0))
+            for joint, own in cases.items()
         }
 
     def _view(self, rows: Table) -> CellColumns:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, and_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,21 +75,28 @@ class CellColumns:
         """Fitted mean, from coefficients (k,), of a row inside a block."""
         import ibis
 
-        total, mains = ibis.literal(0.0), dict[str, list[tuple[int, float]]]()
-        for term, value in zip(block.terms, coef.tolist(), strict=True):
+        total, mains = number(0.0), dict[str, list[tuple[int, Any]]]()
+        for term, value in zip(block.terms, map(number, coef.tolist()), strict=True):
             if not term:
                 total = total + value
             elif len(term) == 1:
                 ((name, code),) = term
                 mains.setdefault(name, []).append((code, value))
             else:
-                total = total + reduce(and_, self.term(term)).ifelse(value, 0.0)
+                total = total + reduce(and_, self.term(term)).ifelse(value, number(0.0))
         for name, values in mains.items():
             column, levels = self.table[self.names[name]], self.levels[name]
             total = total + ibis.cases(
                 *((column == levels[code], value) for code, value in values), else_=0.0
             )
         return total
+
+
+def number(value: float) -> NumericValue:
+    """A floating-point number in a query, where engines read 0.5 as a decimal, with which they are slow."""
+    import ibis
+
+    return ibis.literal(repr(value)).cast("float64")
 
 
 def radix_of(levels: Mapping[str, Sequence[object]]) -> np.ndarray:
