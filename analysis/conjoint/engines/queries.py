@@ -1,9 +1,10 @@
 """Estimates from tables that stay in their engine: cells by one query, errors of clusters by another.
 
-Rows that agree in cell and clusters (without clusters in cell, outcome and weight) are summed, and the native
-engine takes these sums, where they are few. Else the first query sums weights and outcomes by cell, which gives
-the coefficients; the second sums weighted residuals times design by cluster, and returns the sums over clusters
-of the products of these scores, so that no score of a single cluster leaves the engine.
+Rows that agree in cell and clusters (without clusters in cell, outcome and weight) are summed, and the
+native engine takes these sums, where they are few. Else the first query sums weights and outcomes by cell,
+which gives the coefficients; the second sums weighted residuals times design by cluster, and returns the sums
+over clusters of the products of these scores, so that no score of a single cluster leaves the engine. The
+jackknife reads sums by cell and cluster, some clusters at a time.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ..estimates import Estimates, Solution
 from ..plan import Plan
 from ..request import Request
 from . import native
+from .cluster_batches import ClusterBatches
 from .cluster_sums import Scores
 from .few_clusters import FEW_CLUSTERS, warn_of_few_clusters, warn_of_levels
 from .solution import assemble
@@ -41,11 +43,13 @@ MOST_ROWS = 5_000_000  # combinations of cell and clusters, or outcome and weigh
 MOST_NESTED_ROWS = MOST_ROWS  # combinations of cell and one cluster column, for degrees of freedom
 MOST_COEFFICIENTS = 120
 SUMMED = ("survey", "CR0", "CR1", "CR1S")
-BY_SUMS, BY_COUNTS, BY_MOMENTS, BY_SCORES = (
+JACKKNIFED = "CV3"
+BY_SUMS, BY_COUNTS, BY_MOMENTS, BY_SCORES, BY_BATCHES = (
     "sums by cell and cluster",
     "counts of equal rows",
     "moments by cell",
     "scores of clusters, summed in the engine",
+    "sums by cell and cluster, some clusters at a time",
 )
 
 
@@ -72,8 +76,9 @@ def _by_scores(request: Request, rows: StoredRows) -> Estimates:
     what = _not_summed(request)
     if what is not None:
         raise InputError(
-            f"Errors with {what} need all combinations of cell, outcome, weight and cluster in memory, and "
-            f"there are more than {MOST_ROWS:,}; give clusters and vcov='CR1', or a table of fewer rows."
+            f"Standard errors with {what} need the sums of all combinations of cell and cluster (without "
+            f"clusters, of outcome and weight) in memory, and there are more than {MOST_ROWS:,}; give "
+            "clusters and vcov='CR1', one cluster column and vcov='CV3', or a table of fewer rows."
         )
     plan = PLANS[request.verb](request, summed_cells(request, rows))
     if not request.clusters:
@@ -85,12 +90,13 @@ def _by_scores(request: Request, rows: StoredRows) -> Estimates:
         )
     with one_thread():
         fits = native.fits_of(plan)
-    solution = _solution(plan, fits, rows)
+        jackknife = request.vcov == JACKKNIFED
+        solution = (_by_jackknife if jackknife else _solution)(plan, fits, rows)
     made = assemble(plan, solution)
     counts = dict(rows.n_clusters)
     record = made.provenance
     record = replace(record, n_clusters=min(counts.values()), extra=record.extra | {"clusters": counts})
-    return _computed(replace(made, provenance=record), BY_SCORES)
+    return _computed(replace(made, provenance=record), BY_BATCHES if jackknife else BY_SCORES)
 
 
 def _not_summed(request: Request) -> str | None:
@@ -99,7 +105,17 @@ def _not_summed(request: Request) -> str | None:
         return "strata"
     if not request.clusters:
         return None if request.weights is None else "weights without clusters"
-    return None if request.vcov in SUMMED else f"vcov={request.vcov!r}"
+    return None if request.vcov in (*SUMMED, JACKKNIFED) else f"vcov={request.vcov!r}"
+
+
+def _by_jackknife(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
+    """CV3 of batches of clusters, with a warning of levels that few clusters have."""
+    batches = ClusterBatches(plan, rows)
+    solution = native.jackknifed(plan, fits, batches)
+    (name,) = plan.request.clusters
+    few = Scores(plan, fits, rows).levels_in_few(name, batches.largest)
+    warn_of_levels(plan.request, name, few, FEW_CLUSTERS)
+    return solution
 
 
 def _solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:

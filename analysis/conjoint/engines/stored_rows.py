@@ -261,15 +261,20 @@ def _summed(
     request: Request, rows: StoredRows, table: Table, names: Sequence[str], *, spread: bool = False
 ) -> Table:
     """Rows, weights and weighted outcomes of what agrees in some columns, answered and unanswered apart."""
-    answered, total = table[OUTCOME].notnull(), table[OUTCOME]
-    if request.weights is not None:
-        answered, total = answered & (table[WEIGHT] > 0), table[WEIGHT] * total
-    table = table.mutate(**{ANSWERED: answered, TOTAL: total})
+    table = with_totals(request, table)
     sums = {ROWS: table.count(), TOTAL: table[TOTAL].sum()}
     sums[WEIGHT] = table.count().cast("float64") if request.weights is None else table[WEIGHT].sum()
     if spread:
         sums[SPREAD] = table[OUTCOME].var(how="pop")
     return table.group_by([*names, ANSWERED]).agg(**sums)
+
+
+def with_totals(request: Request, table: Table) -> Table:
+    """Whether each row is answered, and its weighted outcome."""
+    answered, total = table[OUTCOME].notnull(), table[OUTCOME]
+    if request.weights is not None:
+        answered, total = answered & (table[WEIGHT] > 0), table[WEIGHT] * total
+    return table.mutate(**{ANSWERED: answered, TOTAL: total})
 
 
 def _with_means(frame: pd.DataFrame) -> pd.DataFrame:
