@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2_000_000  # cells whose sums are taken into memory
 MOST_LEVELS, MOST_KEYS = 200, 2**62  # levels of an attribute, and combinations of them, that get a number
+FIRST_ROWS = 10_000  # rows in which attributes of more levels than that are recognised
 WITH_STRUCTS = ("duckdb", "pyspark")  # engines that count combinations without writing them as text
 CHANGING = (
     "Two queries of one table gave {:,} and {:,} rows; if it is a sample or changes, store it first "
@@ -250,11 +251,14 @@ def _few_levels(table: Table, names: Sequence[str]) -> dict[str, pa.Array] | Non
     types = [table[name].type() for name in names]
     if not all(one.is_string() or one.is_boolean() or one.is_integer() for one in types):
         return None
-    numbers = fetched(table.aggregate(**{name: table[name].approx_nunique() for name in names})).iloc[0]
-    if numbers.max() > MOST_LEVELS or math.prod(2 * int(one) + 2 for one in numbers) > MOST_KEYS:
+    first = table.limit(FIRST_ROWS)
+    numbers = fetched(first.aggregate(**{name: first[name].nunique() for name in names}))
+    if numbers.iloc[0].max() > MOST_LEVELS:
         return None
     found = table.aggregate(**{name: table[name].collect(distinct=True) for name in names}).to_pyarrow()
-    return {name: found[name].combine_chunks().flatten() for name in names}
+    levels = {name: found[name].combine_chunks().flatten() for name in names}
+    sizes = [len(own) for own in levels.values()]
+    return None if max(sizes) > MOST_LEVELS or math.prod(n + 1 for n in sizes) > MOST_KEYS else levels
 
 
 def _summed(

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from made_up_stored import F, in_duckdb, made, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
 from conjury.analysis.conjoint.engines import cluster_sums, queries, stored_rows
+from conjury.inference import errors
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
 
@@ -181,6 +183,43 @@ def test_a_delta_table_is_read(tmp_path: Path) -> None:
     data = made(400).dropna()
     deltalake.write_deltalake(tmp_path / "table", data)
     same(amce(tmp_path / "table", F, id="text"), amce(data, F, id="text"))
+
+
+@pytest.fixture
+def iceberg(tmp_path: Path) -> Any:
+    """A table in two files, of which one was replaced."""
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    catalog = catalogs.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("n")
+    rows = pa.Table.from_pandas(made(400).dropna(), preserve_index=False)
+    table = catalog.create_table("n.rows", schema=rows.schema)
+    table.append(rows.slice(0, 10))
+    table.overwrite(rows.slice(0, 100))
+    table.append(rows.slice(100))
+    return table
+
+
+@pytest.mark.database
+def test_the_newest_version_of_an_iceberg_table_is_read(iceberg: Any, tmp_path: Path) -> None:
+    data = made(400).dropna()
+    same(amce(tmp_path / "n" / "rows", F, id="text"), amce(data, F, id="text"))
+    newest = max((tmp_path / "n" / "rows" / "metadata").glob("*.metadata.json"))
+    newest.rename(newest.with_name("v10.metadata.json"))
+    same(amce(tmp_path / "n" / "rows", F, id="text"), amce(data, F, id="text"))
+
+
+@pytest.mark.database
+def test_renamed_columns_and_a_missing_library_of_iceberg_are_refused(
+    iceberg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with iceberg.update_schema() as changes:
+        changes.rename_column("a", "other")
+    with pytest.raises(InputError, match="renamed columns or rows that are marked as deleted; rewrite"):
+        amce(tmp_path / "n" / "rows", "y ~ other", id="text")
+    known = errors.find_spec
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name == "pyiceberg" else known(name))
+    with pytest.raises(MissingDependency, match=r"pyiceberg is not installed; pip install 'pyiceberg"):
+        amce(tmp_path / "n" / "rows", F)
 
 
 @pytest.fixture(scope="module")
