@@ -100,6 +100,12 @@ def _renamed(request: Request, stored: Stored) -> StoredRows:
     taken = next((name for name in names if name.startswith(OURS)), None)
     if taken is not None:
         raise InputError(f"Column {taken!r} begins with {OURS!r}, which is kept for queries; rename it.")
+    for name in request.formula.features:
+        if table[name].type().is_numeric() and name not in stored.levels:
+            raise InputError(
+                f"Feature {name!r} is numeric; features have levels, so store it as text, or give "
+                f"table.mutate({name}=table[{name!r}].cast('string')) of an Ibis table."
+            )
     inner = {name: f"c{number}" for number, name in enumerate(names)}
     numbers = {OUTCOME: request.formula.outcome, WEIGHT: request.weights}
     columns = {ours: known(table[name]) for name, ours in inner.items()}

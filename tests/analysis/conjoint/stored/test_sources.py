@@ -58,7 +58,7 @@ def test_folders_globs_and_addresses_are_read_with_their_levels_and_partitions(f
 def test_numbers_of_a_partition_are_no_levels_and_columns_that_are_missing_are_named(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no column 'nosuch'; the columns are .*'wave'"):
         amce(folder, "y ~ nosuch", id="respondent")
-    with pytest.raises(InputError, match="Feature 'respondent' is numeric"):
+    with pytest.raises(InputError, match=r"'respondent' is numeric; .* store it as text, or give table"):
         amce(folder, "y ~ respondent")
 
 
