@@ -177,9 +177,8 @@ def with_duckreg(folder: Path, ids: list[str]) -> dict[str, Any]:
         for level in range(1, levels)
     }
     columns = ", ".join(f"{value} AS {name}" for name, value in dummies.items())
-    engine.raw_sql(
-        f"CREATE VIEW choices AS SELECT chosen::DOUBLE AS chosen, {ids[0]}, {columns} FROM '{folder}/*.parquet'"
-    )
+    view = f"SELECT chosen::DOUBLE AS chosen, {ids[0]}, {columns} FROM '{folder}/*.parquet'"
+    engine.raw_sql(f"CREATE VIEW choices AS {view}")
 
     def run() -> None:
         formula, options = f"chosen ~ {' + '.join(dummies)}", {"seed": 1, "n_bootstraps": DRAWS}

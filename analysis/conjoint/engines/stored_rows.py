@@ -196,6 +196,7 @@ def counted_cells(request: Request, rows: StoredRows) -> Cells:
     names = rows.columns(list(dict.fromkeys([*cell_columns(request), *unit_columns(request)])))
     if request.clusters:
         frame = _with_means(rows.fetch(_summed(request, rows, rows.table, names)))
+        frame = frame.sort_values(list(request.clusters), ignore_index=True)  # draws go by this order
         cells = _cells(request, frame, frame[ROWS].to_numpy())
         return _checked(request, replace(cells, limits=rows.limits))
     table = rows.table

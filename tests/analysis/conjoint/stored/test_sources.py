@@ -129,6 +129,13 @@ def test_tests_that_draw_clusters_refuse_or_draw_from_the_covariance(monkeypatch
     assert np.allclose(found, expected, atol=0.05)
 
 
+def test_the_wild_bootstrap_draws_clusters_where_their_sums_fit_into_memory() -> None:
+    data = made(900)
+    found = wild(amce(in_duckdb(data), F, id="respondent"), draws=199, seed=1)
+    expected = wild(amce(data, F, id="respondent"), draws=199, seed=1)
+    pd.testing.assert_frame_equal(found.frame, expected.frame, rtol=1e-10, check_categorical=False)
+
+
 def test_names_that_queries_keep_are_refused() -> None:
     data = made(100).rename(columns={"a": "conjury_rows"})
     with pytest.raises(InputError, match="begins with 'conjury_', which is kept for queries; rename it"):
