@@ -254,7 +254,7 @@ def _fetched_cells(request: Request, rows: StoredRows, *, spread: bool) -> pd.Da
 
 
 def _few_levels(table: Table, names: Sequence[str]) -> dict[str, pa.Array] | None:
-    """Levels of texts, whole numbers and truth values that occur; None where they are many or others."""
+    """Levels of texts, whole numbers and truth values that occur; None where they are many, none or others."""
     types = [table[name].type() for name in names]
     if not all(one.is_string() or one.is_boolean() or one.is_integer() for one in types):
         return None
@@ -265,7 +265,8 @@ def _few_levels(table: Table, names: Sequence[str]) -> dict[str, pa.Array] | Non
     found = table.aggregate(**{name: table[name].collect(distinct=True) for name in names}).to_pyarrow()
     levels = {name: found[name].combine_chunks().flatten() for name in names}
     sizes = [len(own) for own in levels.values()]
-    return None if max(sizes) > MOST_LEVELS or math.prod(n + 1 for n in sizes) > MOST_KEYS else levels
+    few = min(sizes) > 0 and max(sizes) <= MOST_LEVELS and math.prod(n + 1 for n in sizes) <= MOST_KEYS
+    return levels if few else None
 
 
 def _summed(

@@ -46,6 +46,13 @@ def test_attributes_of_many_levels_are_grouped_by_their_columns(
     )
 
 
+def test_a_text_that_is_missing_everywhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    data = made(300)
+    with pytest.raises(queries.InputError, match="Feature 'a' is missing in every row"):
+        amce(in_duckdb(data.assign(a=pd.array([None] * len(data), dtype="string"))), F, id="text")
+
+
 def by_hand(data: pd.DataFrame) -> np.ndarray:
     """Effective numbers of clusters of each level but the first, cluster by cluster."""
     design = pd.get_dummies(data[["a", "b", "c"]].astype("category"), drop_first=True).to_numpy(dtype=float)
