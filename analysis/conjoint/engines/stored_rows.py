@@ -254,7 +254,7 @@ def _fetched_cells(request: Request, rows: StoredRows, *, spread: bool) -> pd.Da
 
 
 def _few_levels(table: Table, names: Sequence[str]) -> dict[str, pa.Array] | None:
-    """Levels of texts, whole numbers and truth values that occur; None where they are many, none or others."""
+    """Levels of texts, whole numbers and truth values that occur; None where many, none or others."""
     types = [table[name].type() for name in names]
     if not all(one.is_string() or one.is_boolean() or one.is_integer() for one in types):
         return None
