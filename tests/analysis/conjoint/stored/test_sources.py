@@ -13,7 +13,7 @@ import pytest
 from made_up_stored import F, in_duckdb, made, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
-from conjury.analysis.conjoint.engines import cluster_sums, queries, stored_rows
+from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
 from conjury.inference import errors
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
@@ -247,6 +247,7 @@ def spark() -> Any:
         {"id": ["respondent", "text"], "vcov": "CR1"},
         {"id": "respondent", "weights": "w"},
         {"id": "text", "family": "quasibinomial"},
+        {"id": "text", "vcov": "CV3"},
         {"vcov": "HC1"},
     ],
     ids=str,
@@ -257,5 +258,6 @@ def test_spark_gives_the_numbers_of_rows_in_memory(
     data = made(800)
     data.to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setattr(queries, "MOST_ROWS", most)
+    monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 400)
     found = amce(spark.read_parquet(str(tmp_path / "rows.parquet")), F, **options)
     same(found, amce(data, F, **options))
