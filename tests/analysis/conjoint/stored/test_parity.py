@@ -261,7 +261,7 @@ def test_folders_of_parquet_give_the_numbers_of_the_tables_that_cregg_made(
         with (tmp_path / f"part{number}.parquet").open("wb") as file:
             write_parquet(part, file)
     if way == "scores" and options.get("weights") and not options.get("id"):
-        with pytest.raises(queries.InputError, match="Errors with weights without clusters need all"):
+        with pytest.raises(queries.InputError, match="with weights without clusters need the sums"):
             verb(str(tmp_path), call.formula, **options)
         return
     same(verb(str(tmp_path), call.formula, **options), verb(call.data, call.formula, **options))
