@@ -2,7 +2,9 @@
 
 Simulates choices of respondents into partitioned Parquet below build/bench, estimates AMCEs with clusters of
 respondents in fresh processes, and writes results/SCALE.md; `--rows 1e6` for one size, printed only. Peers
-run up to the size that they finish within the limit.
+run up to the size that they finish within the limit. duckreg draws clusters: its standard errors are known
+to 1/sqrt(2 B) of themselves with B draws, so the time of as many draws as 1% takes is projected. R's dbreg is
+not measured.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from measure import (
     SCRATCH,
     in_a_process,
@@ -32,6 +37,8 @@ LEVELS = (2, 2, 3, 3, 3, 4, 4, 5, 5, 6)  # of ten attributes
 TASKS = 100  # rows of a respondent, two per pair
 PART = 5_000_000  # rows of a file
 LIMIT = 600.0  # seconds of a process
+DRAWS, DRAWS_OF_A_PERCENT = 10, 5_000  # of duckreg's bootstrap; 1 / sqrt(2 * 5,000) is 1%
+PEERS = ("pyfixest", "statsmodels", "duckreg")
 FEATURES = [f"a{number}" for number in range(len(LEVELS))]
 FORMULA = f"chosen ~ {' + '.join(FEATURES)}"
 TWO_WAYS = ["respondent", "text"]
@@ -39,12 +46,13 @@ TWO_WAYS = ["respondent", "text"]
 
 @dataclass(frozen=True)
 class Line:
-    """Seconds and peak memory in GB of one contender, and what else is to be said of it."""
+    """Seconds, those of processors, and peak memory in GB of one contender, and a note on it."""
 
     rows: int
     contender: str
-    seconds: float | None
-    memory: float | None
+    seconds: float | None = None
+    processors: float | None = None
+    memory: float | None = None
     note: str = ""
 
 
@@ -82,14 +90,26 @@ def ours(folder: Path, ids: list[str]) -> dict[str, Any]:
     from conjury.analysis.conjoint import amce
 
     kept: list[Any] = []
-    taken = seconds(lambda: kept.append(amce(str(folder), FORMULA, id=ids)))
-    frame = kept[0].frame
-    return {
-        "seconds": taken,
-        "memory": peak_memory() / 1000,
-        "how": kept[0].settings["computed_from"],
-        "errors": frame["std_error"].dropna().tolist(),
-    }
+    taken = costs(lambda: kept.append(amce(str(folder), FORMULA, id=ids)))
+    errors = kept[0].frame["std_error"].dropna().tolist()
+    return taken | {"how": kept[0].settings["computed_from"], "errors": errors}
+
+
+def jackknife(folder: Path, ids: list[str]) -> dict[str, Any]:
+    """Estimate from the folder with the jackknife over clusters."""
+    from conjury.analysis.conjoint import amce
+
+    kept: list[Any] = []
+    taken = costs(lambda: kept.append(amce(str(folder), FORMULA, id=ids, vcov="CV3")))
+    errors = kept[0].frame["std_error"].dropna().tolist()
+    return taken | {"how": kept[0].settings["computed_from"], "errors": errors}
+
+
+def costs(function: Callable[[], Any]) -> dict[str, Any]:
+    """Seconds, those of processors, and peak memory in GB of this process."""
+    before = time.process_time()
+    taken = seconds(function)
+    return {"seconds": taken, "processors": time.process_time() - before, "memory": peak_memory() / 1000}
 
 
 def drawn(folder: Path, ids: list[str]) -> dict[str, Any]:
@@ -97,13 +117,9 @@ def drawn(folder: Path, ids: list[str]) -> dict[str, Any]:
     from conjury.analysis.conjoint import amce, bootstrap
 
     kept: list[Any] = []
-    taken = seconds(lambda: kept.append(bootstrap(amce, str(folder), FORMULA, unit=ids, draws=1000, seed=1)))
-    return {
-        "seconds": taken,
-        "memory": peak_memory() / 1000,
-        "how": kept[0].settings["computed_from"],
-        "errors": kept[0].frame["std_error"].dropna().tolist(),
-    }
+    taken = costs(lambda: kept.append(bootstrap(amce, str(folder), FORMULA, unit=ids, draws=1000, seed=1)))
+    errors = kept[0].frame["std_error"].dropna().tolist()
+    return taken | {"how": kept[0].settings["computed_from"], "errors": errors}
 
 
 def in_memory(folder: Path, ids: list[str]) -> dict[str, Any]:
@@ -119,9 +135,7 @@ def in_memory(folder: Path, ids: list[str]) -> dict[str, Any]:
         frame = pd.read_parquet(folder, columns=columns)
         kept.append(amce(frame.astype(dict.fromkeys(FEATURES, "category")), FORMULA, id=ids))
 
-    taken = seconds(run)
-    errors = kept[0].frame["std_error"].dropna().tolist()
-    return {"seconds": taken, "memory": peak_memory() / 1000, "errors": errors}
+    return costs(run) | {"errors": kept[0].frame["std_error"].dropna().tolist()}
 
 
 def with_pyfixest(folder: Path, ids: list[str]) -> dict[str, Any]:
@@ -136,8 +150,7 @@ def with_pyfixest(folder: Path, ids: list[str]) -> dict[str, Any]:
         formula = f"chosen ~ {' + '.join(f'C({name})' for name in FEATURES)}"
         kept.append(pyfixest.feols(formula, frame, vcov={"CRV1": " + ".join(ids)}))
 
-    taken = seconds(run)
-    return {"seconds": taken, "memory": peak_memory() / 1000, "errors": kept[0].se().iloc[1:].tolist()}
+    return costs(run) | {"errors": kept[0].se().iloc[1:].tolist()}
 
 
 def with_statsmodels(folder: Path, ids: list[str]) -> dict[str, Any]:
@@ -153,17 +166,51 @@ def with_statsmodels(folder: Path, ids: list[str]) -> dict[str, Any]:
         groups = {"groups": frame[ids[0]].to_numpy()}
         kept.append(smf.ols(formula, frame).fit(cov_type="cluster", cov_kwds=groups))
 
-    taken = seconds(run)
-    return {"seconds": taken, "memory": peak_memory() / 1000, "errors": kept[0].bse.iloc[1:].tolist()}
+    return costs(run) | {"errors": kept[0].bse.iloc[1:].tolist()}
+
+
+def with_duckreg(folder: Path, ids: list[str]) -> dict[str, Any]:
+    """Ordinary least squares of duckreg in the files, with a bootstrap of clusters."""
+    import ibis
+    from duckreg import DuckRegression
+
+    engine, kept = ibis.duckdb.connect(), list[Any]()
+
+    def schema_of(query: str) -> Any:
+        found = engine.con.sql(f"SELECT * FROM ({query}) LIMIT 0").to_arrow_table()
+        return ibis.Schema.from_pyarrow(found.schema)
+
+    engine._get_schema_using_query = schema_of  # that of Ibis 12.0 needs a method that DuckDB 2.0 has dropped
+    dummies = {
+        f"{name}_{level}": f"({name} = 'level {level}')::INT"
+        for name, levels in zip(FEATURES, LEVELS, strict=True)
+        for level in range(1, levels)
+    }
+    columns = ", ".join(f"{value} AS {name}" for name, value in dummies.items())
+    view = f"SELECT chosen::DOUBLE AS chosen, {ids[0]}, {columns} FROM '{folder}/*.parquet'"
+    engine.raw_sql(f"CREATE VIEW choices AS {view}")
+
+    def run() -> None:
+        formula, options = f"chosen ~ {' + '.join(dummies)}", {"seed": 1, "n_bootstraps": DRAWS}
+        kept.append(DuckRegression(None, "choices", formula, ids[0], connection=engine, **options))
+        kept[0].fit()
+
+    taken = costs(run)
+    hours = taken["seconds"] / DRAWS * DRAWS_OF_A_PERCENT / 3600
+    errors = np.sqrt(np.diag(kept[0].vcov))[1:].tolist()
+    how = f"{DRAWS} draws; errors known to 1% take {DRAWS_OF_A_PERCENT:,}, about {hours:.1f} hours"
+    return taken | {"how": how, "errors": errors}
 
 
 CONTENDERS = {
     "conjury, in the files": (ours, ["respondent"]),
     "conjury, in the files, crossed with 2,000 texts": (ours, TWO_WAYS),
     "conjury, in the files, 1,000 bootstrap draws": (drawn, ["respondent"]),
+    "conjury, in the files, jackknife over respondents": (jackknife, ["respondent"]),
     "conjury, rows in memory": (in_memory, ["respondent"]),
     "pyfixest": (with_pyfixest, ["respondent"]),
     "statsmodels": (with_statsmodels, ["respondent"]),
+    "duckreg": (with_duckreg, ["respondent"]),
 }
 
 
@@ -172,7 +219,7 @@ def measure(rows: int, stopped: set[str]) -> list[Line]:
     folder, lines, errors = simulate(rows), [], []
     for number, (name, (_, ids)) in enumerate(CONTENDERS.items()):
         if name in stopped:
-            lines.append(Line(rows, name, None, None, "not tried: the size before stopped it"))
+            lines.append(Line(rows, name, note="not tried: the size before stopped it"))
             continue
         try:
             found = in_a_process([__file__, "--fit", str(number), str(folder)], LIMIT)
@@ -181,26 +228,28 @@ def measure(rows: int, stopped: set[str]) -> list[Line]:
             why = f"stopped after {LIMIT:.0f} s"
             if isinstance(error, RuntimeError):
                 why = f"failed: {(str(error).strip().splitlines() or ['killed'])[-1][:100]}"
-            lines.append(Line(rows, name, None, None, why))
+            lines.append(Line(rows, name, note=why))
             continue
         note = found.get("how", "")
         if number == 0:
             errors = found["errors"]
-        elif ids == ["respondent"]:
+        elif ids == ["respondent"] and not note:
             apart = max(abs(one / other - 1) for one, other in zip(found["errors"], errors, strict=True))
             note = f"errors apart by {apart:.0e} of ours"
-        lines.append(Line(rows, name, found["seconds"], found["memory"], note))
+        measured = (found[key] for key in ("seconds", "processors", "memory"))
+        lines.append(Line(rows, name, *measured, note))
     return lines
 
 
 def markdown(described: str, lines: list[Line]) -> str:
     """Write the page of results."""
-    head = ["choices", "by", "seconds", "peak memory, GB", ""]
+    head = ["choices", "by", "seconds", "seconds of processors", "peak memory, GB", ""]
     rows = [
         [
             f"{line.rows:,}",
             line.contender,
             "" if line.seconds is None else f"{line.seconds:.1f}",
+            "" if line.processors is None else f"{line.processors:.1f}",
             "" if line.memory is None else f"{line.memory:.2f}",
             line.note,
         ]
@@ -209,7 +258,9 @@ def markdown(described: str, lines: list[Line]) -> str:
     facts = {
         "Data": f"simulated forced choices, {len(LEVELS)} attributes, {TASKS} rows per respondent, Parquet",
         "Machine": described,
-        "Versions": listed(versions(("conjury", "duckdb", "ibis-framework", "pyfixest", "statsmodels"))),
+        "Versions": listed(
+            versions(("conjury", "duckdb", "ibis-framework", "pyfixest", "statsmodels", "duckreg"))
+        ),
     }
     return page("AMCEs of large tables", facts, table(head, rows), by="python benchmarks/scale.py")
 

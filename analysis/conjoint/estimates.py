@@ -89,11 +89,15 @@ class Solution:
         Cluster-robust covariance; NaN between regressions that the engine fits one by one.
     df : callable or None
         Degrees of freedom, shape (m,), of contrasts of shape (m, K); None for the normal distribution.
+    effective : ndarray, shape (m, 2), or None
+        Effective numbers of clusters of what the plan reports, of errors within clusters that are
+        independent and that are equal.
     """
 
     coef: np.ndarray
     vcov: np.ndarray
     df: Callable[[np.ndarray], np.ndarray] | None = None
+    effective: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ NEEDED = (
     "pip install 'conjury[database]'."
 )
 NEEDS_MEMORY = "This needs rows in memory: give a data frame or the path of one Parquet file."
-DELTA, GLOB = "_delta_log", "*?["
+DELTA, ICEBERG, GLOB = "_delta_log", "metadata", "*?["
 BY_DUCKDB = ("s3", "s3a", "s3n", "gs", "gcs", "r2", "http", "https", "hf")  # by its extension httpfs
 
 
@@ -59,7 +60,7 @@ def is_stored(data: Any) -> bool:
 
 
 def open_stored(data: Any) -> Stored:
-    """Open a table of Ibis, or by DuckDB a folder, glob or address of Parquet files, or a Delta table."""
+    """Open a table of Ibis, or by DuckDB files of Parquet, or a Delta or Iceberg table in a folder."""
     require_installed(("ibis", "duckdb"), NEEDED)
     if not isinstance(data, str | Path):
         return Stored(data, {})
@@ -72,14 +73,10 @@ def open_stored(data: Any) -> Stored:
             import fsspec
 
             engine.register_filesystem(fsspec.filesystem(scheme))
-        if (Path(text) / DELTA).is_dir():
-            require_installed(("deltalake",), "{missing} is not installed; pip install deltalake.")
-            from deltalake import DeltaTable
-
-            engine.con.register("rows", DeltaTable(text).to_pyarrow_dataset())
-            return Stored(engine.table("rows"), {})
+        if not address and (lake := _lake(engine, Path(text))) is not None:
+            return Stored(lake, {})
         files = text if address or not Path(text).is_dir() else f"{text.rstrip('/')}/**/*.parquet"
-        table = engine.read_parquet(files, hive_partitioning=True, union_by_name=True)
+        table = _read(engine, files, folders=True)
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "ibis") and not isinstance(
             error, ImportError | ValueError | OSError
@@ -93,6 +90,47 @@ def open_stored(data: Any) -> Stored:
         return Stored(table, {})
     first = min(engine.con.execute("SELECT file FROM glob(?)", [files]).fetchall())[0]
     return Stored(table, levels_of_file(Path(first)))
+
+
+def _lake(engine: Any, folder: Path) -> Table | None:
+    """The newest version of a Delta or Iceberg table in a folder; None of other folders."""
+    if (folder / DELTA).is_dir():
+        require_installed(("deltalake",), "{missing} is not installed; pip install deltalake.")
+        from deltalake import DeltaTable
+
+        engine.con.register("rows", DeltaTable(str(folder)).to_pyarrow_dataset())
+        table: Table = engine.table("rows")
+        return table
+    versions = sorted((folder / ICEBERG).glob("*.metadata.json"), key=_version)
+    if not versions:
+        return None
+    require_installed(("pyiceberg",), "{missing} is not installed; pip install 'pyiceberg[pyarrow]'.")
+    from pyiceberg.table import StaticTable
+
+    held = StaticTable.from_metadata(str(versions[-1]))
+    named = {(field.field_id, field.name) for schema in held.schemas().values() for field in schema.fields}
+    files = list(held.scan().plan_files())
+    if len({number for number, _ in named}) < len(named) or any(file.delete_files for file in files):
+        raise InputError(
+            f"{folder}: this Iceberg table has renamed columns or rows that are marked as deleted; rewrite "
+            "its data files, or give a table of Ibis."
+        )
+    if not files:
+        raise InputError(f"{folder}: this Iceberg table has no rows; give a table with one row per profile.")
+    paths = [file.file.file_path.removeprefix("file://") for file in files]
+    return _read(engine, paths)
+
+
+def _read(engine: Any, files: str | list[str], *, folders: bool = False) -> Table:
+    """Parquet files as one table; folders named ``column=value`` may be columns."""
+    table: Table = engine.read_parquet(files, hive_partitioning=folders, union_by_name=True)
+    return table
+
+
+def _version(metadata: Path) -> tuple[int, str]:
+    """Number of a version of an Iceberg table: 2 of ``00002-....metadata.json`` and ``v2.metadata.json``."""
+    digits = re.match(r"v?(\d+)", metadata.name)
+    return int(digits[1]) if digits else -1, metadata.name
 
 
 def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Stored:
@@ -147,7 +185,7 @@ def number_of(table: Table, name: str) -> Column:
             f"Column {name!r} contains text where numbers are needed; convert it, with 1 for the chosen "
             "profile and 0 for the other if it is a choice."
         )
-    return known(column.cast("float64"))
+    return known(column).cast("float64")
 
 
 def known(column: Column) -> Column:

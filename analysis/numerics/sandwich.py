@@ -95,6 +95,7 @@ def positive_semidefinite(vcov: np.ndarray) -> tuple[np.ndarray, bool]:
 _FULL_LEVERAGE = 1e-8
 _NO_LEVERAGE = 1e-14
 _NUMBERS_AT_A_TIME = 2_000_000
+_NUMBERS_OF_CELLS = 20_000_000  # products of columns of a design, over its cells, that are kept at a time
 
 
 @dataclass(frozen=True)
@@ -139,15 +140,28 @@ def root_of(bread: np.ndarray) -> np.ndarray:
 
 def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int, last: int) -> Leverage:
     """Leverage of clusters ``first`` to ``last`` in a design (C, k), with L (k, r); weights are 0 or 1."""
-    turned = design @ root
     r = root.shape[1]
     sizes = np.diff(entries.starts[first : last + 1])
     if 2 * sizes.max(initial=0) <= r:
-        return _leverage_of_rows(entries, turned, root, first, sizes)
-    inner = (turned[:, :, None] * turned[:, None, :]).reshape(-1, r * r)
-    share = (entries.matrix(entries.weight, first, last) @ inner).reshape(-1, r, r)
+        return _leverage_of_rows(entries, design @ root, root, first, sizes)
+    if len(design) * r * r > _NUMBERS_OF_CELLS:
+        share = _products_of_rows(entries, design, root, first, sizes)
+    else:
+        turned = design @ root
+        inner = (turned[:, :, None] * turned[:, None, :]).reshape(-1, r * r)
+        share = (entries.matrix(entries.weight, first, last) @ inner).reshape(-1, r, r)
     values, vectors = np.linalg.eigh(share)
     return Leverage(root, np.clip(values, 0.0, 1.0), vectors)
+
+
+def _products_of_rows(
+    entries: Entries, design: np.ndarray, root: np.ndarray, first: int, sizes: np.ndarray
+) -> np.ndarray:
+    """Cross products of each of g clusters (sizes, shape (g,)), (g, r, r), where cells are many."""
+    start = entries.starts[first]
+    rows = slice(start, start + sizes.sum())
+    turned = (design[entries.cell[rows]] @ root) * np.sqrt(entries.weight[rows])[:, None]
+    return np.array([own.T @ own for own in np.split(turned, np.cumsum(sizes)[:-1])])
 
 
 def _leverage_of_rows(
@@ -191,6 +205,30 @@ def deletion_changes(found: Leverage, scores: np.ndarray) -> np.ndarray:
     generalised inverse keeps directions that the cluster alone determines as they are.
     """
     return np.asarray(found.apply(found.inverse, scores @ found.root) @ found.root.T)
+
+
+def shares_of_variance(entries: Entries, direction: np.ndarray) -> np.ndarray:
+    """Sums over clusters of the shares of the variances of m contrasts, and of their squares, (2, m, 2).
+
+    ``direction`` (C, m) is what a unit of each cell's outcome adds to each contrast. Errors within clusters
+    are independent in the first column, and equal in the second.
+    """
+    sums = np.zeros((2, direction.shape[1], 2))
+    for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
+        weight = entries.matrix(entries.weight, first, first + _CLUSTERS_AT_A_TIME)
+        share = np.stack([weight @ direction**2, (weight @ direction) ** 2], axis=2)
+        sums += [share.sum(axis=0), (share**2).sum(axis=0)]
+    return sums
+
+
+def effective_clusters(shares: np.ndarray) -> np.ndarray:
+    """Effective numbers of clusters (Carter, Schnepel & Steigerwald 2017), (m, 2), of `shares_of_variance`.
+
+    The number is that of clusters where all add the same variance; NaN where none adds any.
+    doi:10.1162/REST_a_00639
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(shares[0] ** 2 / shares[1])
 
 
 class Satterthwaite:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,12 +16,14 @@ from ...numerics.sandwich import (
     Satterthwaite,
     adjusted_scores,
     deletion_changes,
+    effective_clusters,
     leverages,
     meat,
     positive_semidefinite,
     root_of,
     row_meat,
     sandwich,
+    shares_of_variance,
     small_sample_scale,
 )
 from ..estimates import Solution
@@ -35,11 +37,12 @@ MOST_NESTED = 1_000  # clusters of a crossing column that are decomposed for its
 def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
     """Covariance (K, K), and the degrees of freedom of contrasts; None for the normal distribution."""
     kind = plan.request.vcov
-    if kind == "CR2":
-        reduced = _BiasReduced(plan, fits, plan.cells.clusters)
-        return reduced.vcov(), reduced.df
     if kind == "CV3":
-        return _jackknife(plan, fits), _least_df(plan, fits)
+        solution = jackknifed(plan, fits, [_entries(plan, plan.cells.clusters)])
+        return solution.vcov, solution.df
+    if kind == "CR2":
+        reduced = _BiasReduced(plan, fits, _entries(plan, plan.cells.clusters))
+        return reduced.vcov(), reduced.df
     if kind.startswith("HC"):
         return _heteroskedastic(plan, fits, kind)
     vcov = _crossed(plan, fits, kind)
@@ -71,7 +74,7 @@ def influence(
     Units may be parts of clusters, whose number counts for the small-sample factor.
     """
     if kind in ("CR2", "CV3"):
-        found = np.vstack(list(_BiasReduced(plan, fits, units, kind).influence()))
+        found = np.vstack(list(_BiasReduced(plan, fits, _entries(plan, units), kind).influence()))
         return found if kind == "CR2" else found / _scale(plan, fits, "CR1", clusters or units)
     return np.asarray(raw_influence(plan, fits, units) * _scale(plan, fits, kind, clusters or units))
 
@@ -86,12 +89,44 @@ def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.
     return found
 
 
-def _jackknife(plan: Plan, fits: list[Regression]) -> np.ndarray:
-    """CV3: squared changes of coefficients when each cluster is left out, times (G-1)/G, shape (K, K)."""
-    clusters = plan.cells.clusters
-    scale = 1 / _scale(plan, fits, "CR1", clusters)
-    summed = _BiasReduced(plan, fits, clusters, "CV3").vcov()
-    return np.asarray(scale[:, None] * summed * scale)
+def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -> Solution:
+    """CV3: squared changes of coefficients when each cluster is left out, times (G-1)/G.
+
+    Batches are what clusters put into cells, some clusters at a time.
+    """
+    k, counts = plan.contrasts.shape[1], np.zeros(len(plan.blocks))
+    summed, shares, direction = (
+        np.zeros((k, k)),
+        np.zeros((2, len(plan.contrasts), 2)),
+        _direction(plan, fits),
+    )
+    for entries in batches:
+        summed += _BiasReduced(plan, fits, entries, "CV3").vcov()
+        shares += shares_of_variance(entries, direction)
+        counts += [_answering(entries, block.inside) for block in plan.blocks]
+    of_coefficient = plan.by_coefficient(counts)
+    scale = 1 / scale_of(plan, fits, "CR1", of_coefficient)
+    coef = np.concatenate([fit.coef for fit in fits])
+    vcov = np.asarray(scale[:, None] * summed * scale)
+    return Solution(coef, vcov, least_df([of_coefficient], []), effective_clusters(shares))
+
+
+def _direction(plan: Plan, fits: list[Regression]) -> np.ndarray:
+    """What a unit of each cell's outcome adds to what a plan reports, shape (C, m)."""
+    direction = np.zeros((plan.cells.n_cells, len(plan.contrasts)))
+    for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
+        direction += block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
+    return direction
+
+
+def _answering(entries: Entries, inside: np.ndarray) -> int:
+    """Units with an answer in some cells, given as flags (C,)."""
+    answers = inside[entries.cell] & (entries.weight > 0)
+    return int((np.diff(np.concatenate([[0], np.cumsum(answers)])[entries.starts]) > 0).sum())
+
+
+def _entries(plan: Plan, clusters: Clusters) -> Entries:
+    return plan.cells.entries(clusters.code, clusters.n)
 
 
 def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
@@ -258,15 +293,14 @@ def satterthwaite(
     plan: Plan, fits: list[Regression], clusters: Clusters, contrasts: np.ndarray
 ) -> np.ndarray:
     """Satterthwaite's degrees of freedom of contrasts (m, K) by one clustering, shape (m,)."""
-    return _BiasReduced(plan, fits, clusters).df(contrasts)
+    return _BiasReduced(plan, fits, _entries(plan, clusters)).df(contrasts)
 
 
 class _BiasReduced:
     """CR2 or CV3 by one clustering, with the former's degrees of freedom; leverage is of each block alone."""
 
-    def __init__(self, plan: Plan, fits: list[Regression], clusters: Clusters, kind: str = "CR2") -> None:
+    def __init__(self, plan: Plan, fits: list[Regression], entries: Entries, kind: str = "CR2") -> None:
         self._change = adjusted_scores if kind == "CR2" else deletion_changes
-        entries = plan.cells.entries(clusters.code, clusters.n)
         self._slices, self._n_units = plan.slices, entries.n_units
         self._parts = [entries.within(block.inside) for block in plan.blocks]
         self._designs = [block.design[block.inside] for block in plan.blocks]
@@ -324,6 +358,8 @@ def solve(plan: Plan) -> Solution:
     """Fit every regression of a plan on its cells; all covariances between regressions are known."""
     with one_thread():
         fits = fits_of(plan)
+        if plan.request.vcov == "CV3":
+            return jackknifed(plan, fits, [_entries(plan, plan.cells.clusters)])
         vcov, df = covariance(plan, fits)
     return Solution(np.concatenate([fit.coef for fit in fits]), vcov, df)
 

@@ -219,7 +219,15 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     labels = row_labels(plan.keys[tested])
     vcov = pd.DataFrame(found.vcov, index=labels, columns=labels)
     made = replace(provenance(plan), interval="normal" if df is None else "t")
-    return Estimates(frame, vcov, made, fitted=fitted)
+    return Estimates(frame, vcov, made, fitted=fitted, extra=_effective(plan, solution))
+
+
+def _effective(plan: Plan, solution: Solution) -> dict[str, pd.DataFrame]:
+    """Effective numbers of clusters of what a plan reports, where its solution has them."""
+    if solution.effective is None:
+        return {}
+    independent, equal = solution.effective.T
+    return {"effective_clusters": plan.keys.assign(independent=independent, equal=equal)}
 
 
 def _filled(values: np.ndarray, flags: np.ndarray) -> np.ndarray:

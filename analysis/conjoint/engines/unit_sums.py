@@ -29,9 +29,10 @@ from ...numerics.poisson import States, crossed_weights
 from ..estimands import PLANS
 from ..plan import CountPlan, Plan
 from ..request import MEANS, Request, with_chance
-from .queries import KEY, _key_of, _keys
+from .conditions import CellColumns, keys_of
 from .replicates import Drawn, Products, directions, processors, replicate, replicate_products
 from .stored_rows import (
+    KEY,
     OUTCOME,
     TOTAL,
     WEIGHT,
@@ -130,9 +131,9 @@ def _rows_of_units(
     plan: Plan | CountPlan, rows: StoredRows, units: Sequence[str], seed: int
 ) -> Iterator[UnitRows]:
     """Read the rows of all units; those that agree in cell are summed in the engine where they are many."""
-    n_cells, columns, cell_of = plan.cells.n_cells, rows.columns(units), _lookup(_keys(plan.cells))
+    n_cells, columns, cell_of = plan.cells.n_cells, rows.columns(units), _lookup(keys_of(plan.cells))
     table = rows.table.filter(rows.table[OUTCOME].notnull() & (rows.table[WEIGHT] > 0))
-    key, total = _key_of(table, plan.cells, rows), table[WEIGHT] * table[OUTCOME]
+    key, total = CellColumns(table, rows.names, plan.cells.levels).key(), table[WEIGHT] * table[OUTCOME]
     keyed = table.mutate(**{KEY: key, TOTAL: total}).select(*columns, KEY, WEIGHT, TOTAL)
     if prod([n_cells, *(rows.n_clusters[name] for name in units)]) < rows.n_rows / 2:
         sums = {name: keyed[name].sum() for name in (WEIGHT, TOTAL)}

@@ -25,13 +25,13 @@ from conjury.analysis.conjoint import (
     mm,
     mm_diffs,
 )
-from conjury.analysis.conjoint.engines import queries
+from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.inference.tables.parquet import write_parquet
 
 ibis = pytest.importorskip("ibis", reason="Ibis is not installed (the extra database)")
 
-WAYS = {"counts": queries.BY_COUNTS, "scores": queries.BY_SCORES}
+WAYS = {"sums": queries.BY_SUMS, "scores": queries.BY_SCORES}
 
 
 @pytest.fixture(params=WAYS)
@@ -80,22 +80,55 @@ def test_estimates_of_independent_rows_are_those_of_rows_in_memory(
 ) -> None:
     data, formula = made(), f"{outcome} ~ a + b + c"
     found = amce(in_duckdb(data), formula, **options)
-    assert found.settings["computed_from"] == (queries.BY_COUNTS if way == "counts" else queries.BY_MOMENTS)
+    assert found.settings["computed_from"] == (queries.BY_COUNTS if way == "sums" else queries.BY_MOMENTS)
     same(found, amce(data, formula, **options))
 
 
-@pytest.mark.parametrize("vcov", ["CR2", "CV3"])
-def test_errors_that_need_each_cluster_come_from_counts_and_are_refused_where_these_are_too_many(
-    vcov: str, monkeypatch: pytest.MonkeyPatch
+def test_cr2_comes_from_sums_by_cluster_and_is_refused_where_these_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = made(600)
-    same(
-        amce(in_duckdb(data), F, id="text", vcov=vcov),  # type: ignore[arg-type]
-        amce(data, F, id="text", vcov=vcov),  # type: ignore[arg-type]
-    )
+    for formula in (F, "score ~ a + b + c"):
+        same(
+            amce(in_duckdb(data), formula, id="text", vcov="CR2"), amce(data, formula, id="text", vcov="CR2")
+        )
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    with pytest.raises(queries.InputError, match=rf"vcov='{vcov}' need all combinations .* vcov='CR1', or"):
-        amce(in_duckdb(data), F, id="text", vcov=vcov)  # type: ignore[arg-type]
+    with pytest.raises(queries.InputError, match=r"vcov='CR2' need the sums .* column and vcov='CV3', or"):
+        amce(in_duckdb(data), F, id="text", vcov="CR2")
+
+
+JACKKNIVES: dict[str, tuple[Callable[..., Estimates], dict[str, Any]]] = {
+    "amce": (amce, {"id": "text"}),
+    "weights": (amce, {"id": "respondent", "weights": "w"}),
+    "differences": (amce_diffs, {"id": "text", "by": "g"}),
+    "means": (mm, {"id": "respondent"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Column 'g' is missing", "ignore::conjury.analysis.conjoint.FewClusters")
+@pytest.mark.parametrize("name", JACKKNIVES)
+def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    verb, options = JACKKNIVES[name]
+    data = made(900)
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 200)
+    found, expected = verb(in_duckdb(data), F, vcov="CV3", **options), verb(data, F, vcov="CV3", **options)
+    assert found.settings["computed_from"] == queries.BY_BATCHES
+    same(found, expected)
+    numbers = [one.extra["effective_clusters"][["independent", "equal"]] for one in (found, expected)]
+    np.testing.assert_allclose(*numbers, rtol=1e-10)
+
+
+@pytest.mark.parametrize("clusters", ["respondent", "text"])
+def test_clusters_are_taken_in_parts_where_an_engine_cannot_hold_all(
+    clusters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = made(900).dropna()
+    monkeypatch.setattr(queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(cluster_sums, "MOST_SUMS", 200)
+    same(amce(in_duckdb(data), F, id=clusters), amce(data, F, id=clusters))
+    crossed = {"id": ["respondent", "text"], "vcov": "CR0"}
+    same(amce(in_duckdb(data), F, **crossed), amce(data, F, **crossed))
 
 
 def test_strata_come_from_counts() -> None:
@@ -228,7 +261,7 @@ def test_folders_of_parquet_give_the_numbers_of_the_tables_that_cregg_made(
         with (tmp_path / f"part{number}.parquet").open("wb") as file:
             write_parquet(part, file)
     if way == "scores" and options.get("weights") and not options.get("id"):
-        with pytest.raises(queries.InputError, match="Errors with weights without clusters need all"):
+        with pytest.raises(queries.InputError, match="with weights without clusters need the sums"):
             verb(str(tmp_path), call.formula, **options)
         return
     same(verb(str(tmp_path), call.formula, **options), verb(call.data, call.formula, **options))

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from made_up_stored import F, in_duckdb, made, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
-from conjury.analysis.conjoint.engines import queries, stored_rows
+from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
 from conjury.analysis.raters import agreement
+from conjury.inference import errors
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
 
@@ -57,7 +59,7 @@ def test_folders_globs_and_addresses_are_read_with_their_levels_and_partitions(f
 def test_numbers_of_a_partition_are_no_levels_and_columns_that_are_missing_are_named(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no column 'nosuch'; the columns are .*'wave'"):
         amce(folder, "y ~ nosuch", id="respondent")
-    with pytest.raises(InputError, match="Feature 'respondent' is numeric"):
+    with pytest.raises(InputError, match=r"'respondent' is numeric; .* store it as text, or give table"):
         amce(folder, "y ~ respondent")
 
 
@@ -131,6 +133,13 @@ def test_tests_that_draw_clusters_refuse_or_draw_from_the_covariance(monkeypatch
     assert np.allclose(found, expected, atol=0.05)
 
 
+def test_the_wild_bootstrap_draws_clusters_where_their_sums_fit_into_memory() -> None:
+    data = made(900)
+    found = wild(amce(in_duckdb(data), F, id="respondent"), draws=199, seed=1)
+    expected = wild(amce(data, F, id="respondent"), draws=199, seed=1)
+    pd.testing.assert_frame_equal(found.frame, expected.frame, rtol=1e-10, check_categorical=False)
+
+
 def test_names_that_queries_keep_are_refused() -> None:
     data = made(100).rename(columns={"a": "conjury_rows"})
     with pytest.raises(InputError, match="begins with 'conjury_', which is kept for queries; rename it"):
@@ -175,7 +184,7 @@ def test_too_many_coefficients_for_a_query_are_refused(monkeypatch: pytest.Monke
 def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = made(500).dropna()
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    monkeypatch.setattr(queries, "MOST_PRODUCTS", 4)
+    monkeypatch.setattr(cluster_sums, "MOST_PRODUCTS", 4)
     same(amce(in_duckdb(data), F, id="text"), amce(data, F, id="text"))
 
 
@@ -185,6 +194,43 @@ def test_a_delta_table_is_read(tmp_path: Path) -> None:
     data = made(400).dropna()
     deltalake.write_deltalake(tmp_path / "table", data)
     same(amce(tmp_path / "table", F, id="text"), amce(data, F, id="text"))
+
+
+@pytest.fixture
+def iceberg(tmp_path: Path) -> Any:
+    """A table in two files, of which one was replaced."""
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    catalog = catalogs.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("n")
+    rows = pa.Table.from_pandas(made(400).dropna(), preserve_index=False)
+    table = catalog.create_table("n.rows", schema=rows.schema)
+    table.append(rows.slice(0, 10))
+    table.overwrite(rows.slice(0, 100))
+    table.append(rows.slice(100))
+    return table
+
+
+@pytest.mark.database
+def test_the_newest_version_of_an_iceberg_table_is_read(iceberg: Any, tmp_path: Path) -> None:
+    data = made(400).dropna()
+    same(amce(tmp_path / "n" / "rows", F, id="text"), amce(data, F, id="text"))
+    newest = max((tmp_path / "n" / "rows" / "metadata").glob("*.metadata.json"))
+    newest.rename(newest.with_name("v10.metadata.json"))
+    same(amce(tmp_path / "n" / "rows", F, id="text"), amce(data, F, id="text"))
+
+
+@pytest.mark.database
+def test_renamed_columns_and_a_missing_library_of_iceberg_are_refused(
+    iceberg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with iceberg.update_schema() as changes:
+        changes.rename_column("a", "other")
+    with pytest.raises(InputError, match="renamed columns or rows that are marked as deleted; rewrite"):
+        amce(tmp_path / "n" / "rows", "y ~ other", id="text")
+    known = errors.find_spec
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name == "pyiceberg" else known(name))
+    with pytest.raises(MissingDependency, match=r"pyiceberg is not installed; pip install 'pyiceberg"):
+        amce(tmp_path / "n" / "rows", F)
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +251,7 @@ def spark() -> Any:
         {"id": ["respondent", "text"], "vcov": "CR1"},
         {"id": "respondent", "weights": "w"},
         {"id": "text", "family": "quasibinomial"},
+        {"id": "text", "vcov": "CV3"},
         {"vcov": "HC1"},
     ],
     ids=str,
@@ -215,5 +262,6 @@ def test_spark_gives_the_numbers_of_rows_in_memory(
     data = made(800)
     data.to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setattr(queries, "MOST_ROWS", most)
+    monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 400)
     found = amce(spark.read_parquet(str(tmp_path / "rows.parquet")), F, **options)
     same(found, amce(data, F, **options))
