@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -90,6 +90,15 @@ class RunningOptions:
     ] = None
     results: Annotated[Path | None, typer.Option(help="Take the results of a batch runner.")] = None
     weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Ask vLLM on all nodes of a Ray cluster: --backend ray.")
+    ] = False
+    cluster_dir: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder or address that all nodes share, such as s3://bucket/folder; by default OUT/cluster."
+        ),
+    ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False
@@ -111,6 +120,8 @@ def collect(
     stimuli, dry_run, until = given.pop("stimuli"), given.pop("dry_run"), given.pop("until")
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
+    if given.pop("cluster"):
+        asking = on_cluster(asking)
     options = Running(images=stimuli != "text", links=stimuli == "links", **given)
     raise typer.Exit(
         collect_and_show(
@@ -124,6 +135,13 @@ def collect(
             until=until,
         )
     )
+
+
+def on_cluster(asking: AskingOptions) -> AskingOptions:
+    """Ask through Ray, whatever backend the study file names."""
+    if asking.backend not in (None, "ray"):
+        raise InputError(f"--cluster asks through --backend ray, not {asking.backend}; omit one of the two.")
+    return replace(asking, backend="ray")
 
 
 def collect_and_show(

@@ -104,6 +104,9 @@ class Running:
         Results of such a batch runner, which are imported.
     weights : Path, optional
         Folder of the weights for the backends "vllm" and "ray".
+    cluster_dir : str, optional
+        Address that all nodes of the cluster share, for requests and answers of the backend "ray"; by default
+        the folder ``cluster`` of the run.
 
     Examples
     --------
@@ -127,6 +130,7 @@ class Running:
     export: Path | None = None
     results: Path | None = None
     weights: Path | None = None
+    cluster_dir: str | None = None
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
@@ -197,6 +201,8 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         raise InputError("--export writes requests and sends none; omit --batch and --results.")
     if running.weights is not None and ask.backend not in ("vllm", "ray"):
         raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; omit it.")
+    if running.cluster_dir is not None and ask.backend != "ray":
+        raise InputError(f"--cluster-dir is for --cluster, not for {ask.backend}; add --cluster, or omit it.")
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")
     unfit = unfit_asking(ask, [response.form for response in responses])

@@ -28,7 +28,7 @@ from .runs import RunFolder, begun_facts, merged_facts, run_facts
 from .stopping import Rule, Stopping
 
 
-def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
+def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
     """Make the backend of a job; InputError or MissingDependency where that cannot be."""
     ask = job.ask
     weights = None if running.weights is None else str(running.weights)
@@ -46,9 +46,12 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
 
         return VLLMBackend(ask.model, weights, ask.engine)
     if ask.backend == "ray":
-        from ..backends.vllm import RayBackend
+        from ..backends.cluster.backend import RayBackend
+        from ..backends.cluster.engines import Engine
+        from ..backends.cluster.exchange import Exchange
 
-        return RayBackend(ask.model, weights, ask.engine)
+        place = Exchange.of_judge(running.cluster_dir or str(folder.cluster), job.judge_id)
+        return RayBackend(ledger, place, Engine.of(ask.model, weights, ask.engine))
     if ask.backend == "replay":
         from ..backends.lookup import ReplayBackend
 
@@ -334,7 +337,7 @@ def _send(made: Prepared, ledger: Ledger, content: RunContent, watch: Watch, unt
     if running.batch:
         folder = made.folder.batches
         return collect_by_batch(job, ledger, folder, made.budget, made.plan, watch, wait=running.wait)
-    backend = choose_backend(job, made.folder, running)
+    backend = choose_backend(job, made.folder, running, ledger)
     remember_engine(ledger, job.judge_id, backend.settings())
     stopping = None if until is None else Stopping(until, job, ledger, content, running.rule)
     return ask(job, ledger, backend, made.budget, made.plan, watch, stopping)
