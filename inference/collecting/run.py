@@ -50,7 +50,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
         from ..backends.cluster.engines import Engine
         from ..backends.cluster.exchange import Exchange
 
-        place = Exchange.of_judge(running.cluster_dir or str(folder.cluster), job.judge_id)
+        place = Exchange.of_run(running.cluster_dir or str(folder.cluster), ledger, job.judge_id)
         return RayBackend(ledger, place, Engine.of(ask.model, weights, ask.engine))
     if ask.backend == "replay":
         from ..backends.lookup import ReplayBackend

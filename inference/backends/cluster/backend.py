@@ -161,6 +161,7 @@ class RayBackend:
 
 
 def _ray() -> Any:
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # otherwise Ray keeps messages back and prints them at exit
     try:
         import ray
         import ray.data

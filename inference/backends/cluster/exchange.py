@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...errors import InputError, MissingDependency
+from ...ledger import Ledger
 from ...ledger.exchanges import Outcome
 from ...tables.writing import whole
 from ..vllm import failed
@@ -33,6 +34,7 @@ ANSWERS = pa.schema(
 PARTITION = 4_000  # requests in a partition, at most
 PARTITION_BYTES = 64_000_000  # from so many bytes on it is full, for instance of pictures
 ENDING = ".parquet"
+FOLDER = "cluster folder"  # fact of a run: its folder below the address, so that none reads another's answers
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Exchange:
-    """The place at which one judge's requests and answers lie; it can be sent to other nodes.
+    """The place of the requests and answers of one judge in a run; it can be sent to other nodes.
 
     Attributes
     ----------
@@ -56,10 +58,14 @@ class Exchange:
     address: str
 
     @classmethod
-    def of_judge(cls, address: str, judge_id: str) -> Exchange:
-        """Return the place of a judge below an address; paths are made absolute."""
+    def of_run(cls, address: str, ledger: Ledger, judge_id: str) -> Exchange:
+        """Return the place of a judge of a run below an address, which other runs may share."""
+        name = ledger.get(FOLDER)
+        if name is None:
+            name = secrets.token_hex(8)
+            ledger.set(FOLDER, name)
         root = address if "://" in address else str(Path(address).absolute())
-        return cls(f"{root.rstrip('/')}/{quote(judge_id, safe='')}")
+        return cls(f"{root.rstrip('/')}/{name}/{quote(judge_id, safe='')}")
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
