@@ -18,6 +18,7 @@ from conjury.inference.tables.limits import REQUESTS, SAMPLES
 from ..automation import INTERRUPTED, event, record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
 from ..printing import console, duration, money, one_line, show_requests
+from .rechecks import record_recheck, show_recheck
 
 if TYPE_CHECKING:
     from conjury.inference.collecting import Collected, Prepared, Tally
@@ -99,6 +100,11 @@ class RunningOptions:
             help="Folder or address that all nodes share, such as s3://bucket/folder; by default OUT/cluster."
         ),
     ] = None
+    recheck: Annotated[
+        float | None,
+        typer.Option(help="Ask this share of the answered requests again; report how many answers change."),
+    ] = None
+    recheck_seed: Annotated[int, typer.Option(min=0, help="Seed by which these are drawn.")] = 1
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False
@@ -160,11 +166,14 @@ def collect_and_show(
     try:
         done = run(study, judge, **call, before=show, watch=watched, until=rule)
         _record_end(done)
+        changes = record_recheck(done)
     except (ConjuryError, KeyboardInterrupt) as error:
         for note in getattr(error, "__notes__", ()):
             console.print(note)
         raise
     show_end(done, study)
+    if changes is not None:
+        show_recheck(done, changes)
     if done.tally.stopped == "interrupted":
         return INTERRUPTED
     return 1 if done.tally.failed and not done.tally.answered else 0
@@ -300,7 +309,7 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
 
 def show_end(done: Collected, study: str) -> None:
     """Print the results of a run, why it stopped and what comes next."""
-    from conjury.inference.collecting.provenance import version_notes
+    from conjury.inference.collecting.provenance import engine_notes, version_notes
     from conjury.inference.study import Study
 
     prepared, tally = done.prepared, done.tally
@@ -321,7 +330,7 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {one_line(error)}")
-    for note in version_notes(prepared.folder.path):
+    for note in [*version_notes(prepared.folder.path), *engine_notes(prepared.folder.path)]:
         console.print(note)
     if done.waiting:
         console.print(
@@ -331,7 +340,7 @@ def show_end(done: Collected, study: str) -> None:
         console.print(_saved(done) if tally.stopped == "until" else _unmet(tally))
     if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
-    elif not done.waiting and not (tally.failed and not tally.answered):
+    elif done.rechecked is None and not done.waiting and not (tally.failed and not tally.answered):
         of_pairs = isinstance(prepared.job.study, Study)
         answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
         if answers.is_file():

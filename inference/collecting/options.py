@@ -107,6 +107,11 @@ class Running:
     cluster_dir : str, optional
         Address that all nodes of the cluster share, for requests and answers of the backend "ray"; by default
         the folder ``cluster`` of the run.
+    recheck : float, optional
+        Share of the answered requests of each prompt to ask again, and nothing else; the second answers are
+        kept apart from the run.
+    recheck_seed : int
+        Seed by which these are drawn.
 
     Examples
     --------
@@ -131,6 +136,8 @@ class Running:
     results: Path | None = None
     weights: Path | None = None
     cluster_dir: str | None = None
+    recheck: float | None = None
+    recheck_seed: int = 1
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
