@@ -22,7 +22,7 @@ from conjury.inference.ledger import Ledger
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed (make test-cluster)"),
 ]
 TESTS = Path(__file__).parents[1]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from importlib.metadata import version
 from itertools import chain, islice
 from typing import Any
 
-from ...errors import InputError, MissingDependency
+from ...errors import InputError, require_installed
 from ...ledger import Ledger
 from ...ledger.exchanges import Request, resolve
 from ..base import Recorder
@@ -24,6 +25,10 @@ from .exchange import Block, Exchange
 WAVE = 1_000_000  # requests of one data set: engines are loaded anew for the next
 STAGES = 4  # each stage of a processor waits for a CPU of its own
 STORAGE = 0.25  # CPUs of a task that reads or writes; Ray merges no engine with tasks of other sizes
+MISSING = (
+    "Judging on a cluster needs {missing}, which is not installed; install it and vLLM with "
+    "`pip install 'conjury[cluster,vllm]'`."
+)
 READ = "cluster wave {}"  # fact of a run: files of answers of a wave that are in the ledger
 
 
@@ -35,12 +40,13 @@ class RayBackend:
 
     def settings(self) -> dict[str, Any]:
         """Return the engine's versions, sizes and arguments, and those of the processor."""
+        require_installed(["ray"], MISSING)
         engine = self._engine
         return {
             "backend": "ray",
             "engine": engine.name,
             "model": engine.model,
-            "ray": _ray().__version__,
+            "ray": version("ray"),
             **(versions() if engine.name == "vllm" else {}),
             **engine.settings(),
         }
@@ -162,14 +168,10 @@ class RayBackend:
 
 def _ray() -> Any:
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # otherwise Ray keeps messages back and prints them at exit
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise MissingDependency(
-            f"Ray Data is not installed in this environment ({error}); install it and vLLM with "
-            "`pip install 'conjury[cluster,vllm]'`."
-        ) from None
+    require_installed(["ray"], MISSING)
+    import ray
+    import ray.data
+
     if not ray.is_initialized():
         start: dict[str, Any] = {}
         if not os.environ.get("RAY_ADDRESS"):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...errors import InputError
+from ...errors import InputError, require_installed
 from ...readers.choices import SIMULATED
 from ..base import completion
 from ..vllm import INVARIANT, NEVER, sampling_fields, token_of_each
@@ -102,6 +102,10 @@ SIZES: dict[str, int | None] = {
 
 def answer_by_vllm(rows: Any, engine: Engine, images: bool) -> Any:
     """Answer by vLLM engines, each on as many GPUs as its parallel sizes say."""
+    require_installed(
+        ["vllm"],
+        "Engine vllm needs {missing}, which is not installed; use `pip install 'conjury[cluster,vllm]'`.",
+    )
     from ray.data.llm import build_processor, vLLMEngineProcessorConfig
 
     config = vLLMEngineProcessorConfig(
