@@ -18,7 +18,7 @@ from ...errors import InputError, require_installed
 from ...ledger import Ledger
 from ...ledger.exchanges import Request, resolve
 from ..base import Recorder
-from ..vllm import failed, first_line, versions
+from ..vllm import failed, first_line
 from .engines import ENGINES, Engine
 from .exchange import Block, Exchange
 
@@ -47,7 +47,6 @@ class RayBackend:
             "engine": engine.name,
             "model": engine.model,
             "ray": version("ray"),
-            **(versions() if engine.name == "vllm" else {}),
             **engine.settings(),
         }
 

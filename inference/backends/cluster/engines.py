@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...errors import InputError, require_installed
+from ...errors import InputError, MissingDependency
 from ...readers.choices import SIMULATED
 from ..base import completion
-from ..vllm import INVARIANT, NEVER, sampling_fields, token_of_each
+from ..vllm import INVARIANT, NEVER, sampling_fields, token_of_each, versions
 
 # Options of the processor that feeds an engine; all others under 'engine' are the engine's arguments.
 OF_PROCESSOR = (
@@ -76,11 +76,18 @@ class Engine:
         return {**given, "env_vars": variables} if variables else given
 
     def settings(self) -> dict[str, Any]:
-        """Return all that can change answers: arguments, sizes, replicas and batch invariance."""
+        """Return all that can change answers: versions, arguments, sizes, replicas and batch invariance."""
         if self.name != "vllm":
             return {"processor": dict(self.processor), "arguments": dict(self.arguments)}
+        installed = versions()
+        if installed["vllm"] is None:
+            raise MissingDependency(
+                "vLLM is not installed in this environment; install it here and on the nodes with "
+                "`pip install 'conjury[cluster,vllm]'`."
+            )
         sizes = {name: self.arguments.get(name, usual) for name, usual in SIZES.items()}
         return {
+            **installed,
             **sizes,
             "replicas": self.processor.get("concurrency", 1),
             "batch_invariant": (self.environment.get("env_vars") or {}).get(INVARIANT, "0") == "1",
@@ -102,10 +109,6 @@ SIZES: dict[str, int | None] = {
 
 def answer_by_vllm(rows: Any, engine: Engine, images: bool) -> Any:
     """Answer by vLLM engines, each on as many GPUs as its parallel sizes say."""
-    require_installed(
-        ["vllm"],
-        "Engine vllm needs {missing}, which is not installed; use `pip install 'conjury[cluster,vllm]'`.",
-    )
     from ray.data.llm import build_processor, vLLMEngineProcessorConfig
 
     config = vLLMEngineProcessorConfig(

@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from fakes.recorder import LedgerRecorder, made_up_requests
 
+from conjury.inference.backends.cluster import engines
 from conjury.inference.backends.cluster import exchange as files
 from conjury.inference.backends.cluster.backend import READ, RayBackend
 from conjury.inference.backends.cluster.engines import ENGINES, Engine, Rehearsal, answered
 from conjury.inference.backends.cluster.exchange import ENDING, Block, Exchange
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 
 ENGINE = Engine.of("tiny", None, {"name": "rehearsal", "batch_size": 4})
@@ -175,6 +176,10 @@ def test_an_engine_is_found_by_name_and_its_settings_are_recorded(monkeypatch):
         Engine.of("m", None, {"name": "vlm"})
     given = {"tensor_parallel_size": 4, "max_num_seqs": 64, "concurrency": 2, "hf_token": "secret"}
     engine = Engine.of("m", "/weights", given)
+    with pytest.raises(MissingDependency, match="vLLM is not installed"):
+        engine.settings()
+    installed = {"vllm": "0.11.0", "torch": "2.8.0", "transformers": None}
+    monkeypatch.setattr(engines, "versions", lambda: installed)
     told = engine.settings()
     assert {
         name: told[name]
@@ -186,6 +191,7 @@ def test_an_engine_is_found_by_name_and_its_settings_are_recorded(monkeypatch):
         "max_num_seqs": 64,
     }
     assert told["max_num_batched_tokens"] is None
+    assert told["vllm"] == "0.11.0"
     assert told["batch_invariant"] is False
     assert "secret" not in json.dumps(told)
     monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
