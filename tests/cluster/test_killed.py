@@ -1,4 +1,4 @@
-"""Ray on this machine: workers and drivers that are killed cost their open batches and nothing else."""
+"""Ray on this machine: killed workers and drivers, interrupts and broken engines cost open batches only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Command:
         self.study, self.run = write_study(folder / "towns", content), folder / "run"
         self.log, self.cluster = folder / "asked", folder / "shared"
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, **environment: str) -> subprocess.Popen[str]:
         """Start the command."""
         path = os.pathsep.join([str(TESTS), str(TESTS / "support")])
         options = ["--judge", "judge", "--cluster", "--cluster-dir", str(self.cluster)]
@@ -48,7 +48,12 @@ class Command:
                 *(sys.executable, "-m", "fakes.cluster_run", "collect", str(self.study), *options),
                 *("--out", str(self.run), "--json"),
             ],
-            env={**os.environ, "PYTHONPATH": path, "ASKED": str(self.log), "RAY_AUTH_MODE": "disabled"},
+            env={
+                **os.environ,
+                "PYTHONPATH": path,
+                "ASKED": str(self.log),
+                **environment,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -78,7 +83,7 @@ class Command:
         with Ledger.open(self.run / "ledger.sqlite") as ledger:
             assert ledger.problems() == []
             found = [one for part in ledger.answers() for one in part]
-            assert [one.attempts for one in found] == [1] * len(found)
+            assert all(one.attempts == (one.body is not None) for one in found)
             return [len(ledger.answer_bodies(one.key)) for one in found]
 
 
@@ -139,6 +144,32 @@ def test_a_driver_that_is_killed_costs_the_open_batches_and_nothing_else(command
     assert again["answered"] == 0
     assert Counter(key for _, key in command.asked()) == times
     assert verdicts(command.run)["status"].eq("ok").all()
+
+
+def test_an_interrupt_ends_the_run_with_its_tables_and_the_same_command_goes_on(command):
+    process = command.start()
+    until(lambda: len(command.written()) > REQUESTS / 4, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert json.loads(out)["done"]["stopped"] == "interrupted"
+    answers = command.answers()
+    assert REQUESTS / 4 < sum(answers) < REQUESTS
+    assert len(verdicts(command.run)) == 2 * sum(answers)
+    done = command.finish(command.start())
+    assert command.answers() == [1] * REQUESTS
+    assert done["answered"] == REQUESTS - sum(answers)
+
+
+def test_an_engine_that_breaks_ends_the_run_in_a_sentence_and_costs_no_finished_block(command):
+    process = command.start(BROKEN_AFTER=str(REQUESTS // 2))
+    _, err = process.communicate(timeout=600)
+    assert process.returncode == 2, err
+    sentence = "Ray stopped while it answered for gpt-4o-mini (the engine is out of memory); answers so far"
+    assert sentence in " ".join(err.split())
+    assert sum(command.answers()) == len(command.written()) > 0
+    with Ledger.open(command.run / "ledger.sqlite", write=False) as ledger:
+        assert {count.state for count in ledger.counts()} == {"answered", "pending"}
 
 
 def until_quiet(command: Command) -> None:

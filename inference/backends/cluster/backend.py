@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import chain, islice
@@ -29,6 +30,7 @@ MISSING = (
     "Judging on a cluster needs {missing}, which is not installed; install it and vLLM with "
     "`pip install 'conjury[cluster,vllm]'`."
 )
+RAISED = re.compile(r"^([A-Za-z_][\w.]*): (.*)$", re.MULTILINE)  # an exception in a traceback
 READ = "cluster wave {}"  # fact of a run: files of answers of a wave that are in the ledger
 
 
@@ -155,14 +157,20 @@ class RayBackend:
             failure = error
         keys |= self._take(wave, read, recorder)
         if failure is not None:
-            cause = getattr(failure, "cause", None)
-            if isinstance(cause, InputError):
-                raise InputError(str(cause)) from None
-            raise InputError(
-                f"Ray stopped while it answered for {engine.model} ({first_line(cause or failure)}); answers "
-                "so far are kept. Correct 'engine' in the study file or the cluster, and run this again."
-            ) from None
+            raise stopped(failure, engine.model) from None
         return keys
+
+
+def stopped(error: Exception, model: str) -> InputError:
+    """Return the sentence about an error of a data set; Ray has the worker's own error in its traceback."""
+    found = RAISED.search(str(error))
+    name, text = found.groups() if found else ("", first_line(error))
+    if name.endswith(f".{InputError.__name__}"):
+        return InputError(text)
+    return InputError(
+        f"Ray stopped while it answered for {model} ({text[:300]}); answers so far are kept. Correct "
+        "'engine' in the study file or the cluster, and run this again."
+    )
 
 
 def _ray() -> Any:

@@ -11,7 +11,7 @@ from fakes.recorder import LedgerRecorder, made_up_requests
 
 from conjury.inference.backends.cluster import engines
 from conjury.inference.backends.cluster import exchange as files
-from conjury.inference.backends.cluster.backend import READ, RayBackend
+from conjury.inference.backends.cluster.backend import READ, RayBackend, stopped
 from conjury.inference.backends.cluster.engines import ENGINES, Engine, Rehearsal, answered
 from conjury.inference.backends.cluster.exchange import ENDING, Block, Exchange
 from conjury.inference.errors import InputError, MissingDependency
@@ -171,11 +171,40 @@ def test_an_address_that_nodes_do_not_share_is_named(tmp_path, ledger):
         Exchange.of_run("nowhere://x", ledger, "judge").waves()
 
 
+TRACEBACK = """ray::MapWorker(MapBatches(A)).submit() (pid=1, ip=192.0.2.2)
+  File "a.py", line 7, in __call__
+    raise error
+{}
+
+The above exception was the direct cause of the following exception:
+
+ray.exceptions.UserCodeException: UDF failed to process a data block.
+"""
+
+
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (
+            "RuntimeError: out of memory\nmore",
+            r"^Ray stopped while it answered for m \(out of memory\); answers",
+        ),
+        ("conjury.inference.errors.InputError: --cluster-dir: no.", r"^--cluster-dir: no\.$"),
+        ("something", r"\(UDF failed to process a data block\.\)"),
+    ],
+)
+def test_an_error_of_a_worker_is_named_in_the_words_of_the_worker(raised, sentence):
+    with pytest.raises(InputError, match=sentence):
+        raise stopped(RuntimeError(TRACEBACK.format(raised)), "m")
+    assert "(no text here)" in str(stopped(ValueError("no text here"), "m"))
+
+
 def test_an_engine_is_found_by_name_and_its_settings_are_recorded(monkeypatch):
     with pytest.raises(InputError, match="there is no engine 'vlm'; use vllm or rehearsal"):
         Engine.of("m", None, {"name": "vlm"})
     given = {"tensor_parallel_size": 4, "max_num_seqs": 64, "concurrency": 2, "hf_token": "secret"}
     engine = Engine.of("m", "/weights", given)
+    monkeypatch.setattr(engines, "versions", lambda: {"vllm": None})
     with pytest.raises(MissingDependency, match="vLLM is not installed"):
         engine.settings()
     installed = {"vllm": "0.11.0", "torch": "2.8.0", "transformers": None}
