@@ -24,7 +24,10 @@ from .engines import ENGINES, Engine
 from .exchange import Block, Exchange
 
 WAVE = 1_000_000  # requests of one data set: engines are loaded anew for the next
-STAGES = 4  # each stage of a processor waits for a CPU of its own
+STAGES = 4  # of a processor, each with a CPU per replica of the model
+OTHER = (
+    2  # CPUs for tasks that read, write and translate; without, they wait for the stages and these for them
+)
 STORAGE = 0.25  # CPUs of a task that reads or writes; Ray merges no engine with tasks of other sizes
 MISSING = (
     "Judging on a cluster needs {missing}, which is not installed; install it and vLLM with "
@@ -124,7 +127,7 @@ class RayBackend:
 
     def _answer(self, wave: str, blocks: list[Block], images: bool, recorder: Recorder) -> set[str]:
         """Ask the blocks of a wave, and read each file of answers once a worker has written it."""
-        ray = _ray()
+        ray = _ray(STAGES * self._engine.replicas + OTHER)
         exchange, engine = self._exchange, self._engine
         handed_out = ray.data.from_items(
             [{"partition": block.partition, "group": block.group} for block in blocks],
@@ -173,7 +176,7 @@ def stopped(error: Exception, model: str) -> InputError:
     )
 
 
-def _ray() -> Any:
+def _ray(cpus: int) -> Any:
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # otherwise Ray keeps messages back and prints them at exit
     require_installed(["ray"], MISSING)
     import ray
@@ -182,7 +185,7 @@ def _ray() -> Any:
     if not ray.is_initialized():
         start: dict[str, Any] = {}
         if not os.environ.get("RAY_ADDRESS"):
-            start = {"num_cpus": max(STAGES, os.cpu_count() or 1), "include_dashboard": False}
+            start = {"num_cpus": max(cpus, os.cpu_count() or 1), "include_dashboard": False}
         try:
             ray.init(log_to_driver=False, logging_level="warning", **start)
         except (RuntimeError, ConnectionError, ValueError) as error:

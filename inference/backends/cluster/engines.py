@@ -68,6 +68,12 @@ class Engine:
         return int(self.processor.get("batch_size", BATCH))
 
     @property
+    def replicas(self) -> int:
+        """Replicas of the model, at most."""
+        stated = self.processor.get("concurrency", 1)
+        return int(max(stated) if isinstance(stated, list | tuple) else stated)
+
+    @property
     def environment(self) -> dict[str, Any]:
         """Environment of the workers: what it is here decides whether answers depend on their batch."""
         given = dict(self.processor.get("runtime_env") or {})
@@ -237,7 +243,7 @@ def rehearse(rows: Any, engine: Engine, images: bool, answer: type[Rehearsal] = 
         answer,
         fn_constructor_args=(float(engine.arguments.get("seconds", 0.0)),),
         batch_size=engine.batch_size,
-        compute=ActorPoolStrategy(size=int(engine.processor.get("concurrency", 1))),
+        compute=ActorPoolStrategy(size=engine.replicas),
     )
 
 
