@@ -135,10 +135,9 @@ def test_a_driver_that_is_killed_costs_the_open_batches_and_nothing_else(command
     twice = {key for key, n in times.items() if n > 1}
     print(len(twice), "of", REQUESTS, "requests were asked twice;", len(durable), "lay in files")
     assert command.answers() == [1] * REQUESTS
-    assert twice == before - durable
+    assert twice == before - durable  # a block is open until its file is written
     assert len(times) == REQUESTS
     assert max(times.values()) == 2
-    assert len(twice) <= 2 * WORKERS * BATCH  # asked, or answered and not yet written
     assert done["failures"] == {}
     again = command.finish(command.start())
     assert again["answered"] == 0
