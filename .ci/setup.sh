@@ -6,6 +6,7 @@
 #   .ci/setup.sh browser   adds Chromium and its driver for the browser test
 #   .ci/setup.sh pdf       adds pandoc and typst for the test of PDF pages
 #   .ci/setup.sh database  adds Delta and Spark for the tests of tables in other engines
+#   .ci/setup.sh cluster   adds Ray for the tests of judging on a cluster
 #   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
 #
 # UV_PYTHON names the interpreter to use, if the one found here is not the right one.
@@ -195,6 +196,12 @@ database() {
     sync --group database
 }
 
+cluster() {
+    choose_uv
+    uv_python=.venv/bin/python
+    sync --extra cluster
+}
+
 browser() {
     if have chromium && have chromedriver; then return; fi
     # shellcheck disable=SC2086
@@ -225,6 +232,6 @@ vllm() {
 }
 
 case "${1:-}" in
-base | bench | browser | database | pdf | vllm) "$1" ;;
-*) fail "usage: .ci/setup.sh base|bench|browser|database|pdf|vllm" ;;
+base | bench | browser | cluster | database | pdf | vllm) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser|cluster|database|pdf|vllm" ;;
 esac

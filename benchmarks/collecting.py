@@ -412,7 +412,7 @@ class Instant:
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         for request in requests:
-            recorder.record(Outcome(request.key, completion(request, "A", model=MODEL, usage=(300, 1))))
+            recorder.record(Outcome(request.key, completion(request.key, "A", model=MODEL, usage=(300, 1))))
             self.asked += 1
             if self.asked % self.step == 0:
                 self.memory.append(memory())

@@ -1,6 +1,7 @@
 """Judges as measuring instruments: what prompts, orders, samples and dates do to their answers."""
 
 from .components import variance_components
+from .determinism import determinism
 from .drift import drift
 from .flips import flips
 from .order import order_effects
@@ -10,6 +11,7 @@ from .specifications import specifications
 
 __all__ = [
     "decision_study",
+    "determinism",
     "drift",
     "flips",
     "order_effects",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +18,7 @@ from conjury.inference.tables.limits import REQUESTS, SAMPLES
 from ..automation import INTERRUPTED, event, record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
 from ..printing import console, duration, money, one_line, show_requests
+from .rechecks import record_recheck, show_recheck
 
 if TYPE_CHECKING:
     from conjury.inference.collecting import Collected, Prepared, Tally
@@ -93,6 +94,20 @@ class RunningOptions:
     ] = None
     results: Annotated[Path | None, typer.Option(help="Take the results of a batch runner.")] = None
     weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Ask vLLM on all nodes of a Ray cluster: --backend ray.")
+    ] = False
+    cluster_dir: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder or address that all nodes share, such as s3://bucket/folder; by default OUT/cluster."
+        ),
+    ] = None
+    recheck: Annotated[
+        float | None,
+        typer.Option(help="Ask this share of the answered requests again; report how many answers change."),
+    ] = None
+    recheck_seed: Annotated[int, typer.Option(min=0, help="Seed by which these are drawn.")] = 1
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False
@@ -114,6 +129,8 @@ def collect(
     stimuli, dry_run, until = given.pop("stimuli"), given.pop("dry_run"), given.pop("until")
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
+    if given.pop("cluster"):
+        asking = on_cluster(asking)
     options = Running(images=stimuli != "text", links=stimuli == "links", **given)
     raise typer.Exit(
         collect_and_show(
@@ -127,6 +144,13 @@ def collect(
             until=until,
         )
     )
+
+
+def on_cluster(asking: AskingOptions) -> AskingOptions:
+    """Ask through Ray, whatever backend the study file names."""
+    if asking.backend not in (None, "ray"):
+        raise InputError(f"--cluster asks through --backend ray, not {asking.backend}; omit one of the two.")
+    return replace(asking, backend="ray")
 
 
 def collect_and_show(
@@ -145,11 +169,14 @@ def collect_and_show(
     try:
         done = run(study, judge, **call, before=show, watch=watched, until=rule)
         _record_end(done)
+        changes = record_recheck(done)
     except (ConjuryError, KeyboardInterrupt) as error:
         for note in getattr(error, "__notes__", ()):
             console.print(note)
         raise
     show_end(done, study)
+    if changes is not None:
+        show_recheck(done, changes)
     if done.tally.stopped == "interrupted":
         return INTERRUPTED
     return 1 if done.tally.failed and not done.tally.answered else 0
@@ -285,7 +312,7 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
 
 def show_end(done: Collected, study: str) -> None:
     """Print the results of a run, why it stopped and what comes next."""
-    from conjury.inference.collecting.provenance import version_notes
+    from conjury.inference.collecting.provenance import engine_notes, version_notes
     from conjury.inference.study import Study
 
     prepared, tally = done.prepared, done.tally
@@ -306,7 +333,7 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {one_line(error)}")
-    for note in version_notes(prepared.folder.path):
+    for note in [*version_notes(prepared.folder.path), *engine_notes(prepared.folder.path)]:
         console.print(note)
     if done.waiting:
         console.print(
@@ -316,7 +343,7 @@ def show_end(done: Collected, study: str) -> None:
         console.print(_saved(done) if tally.stopped == "until" else _unmet(tally))
     if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
-    elif not done.waiting and not (tally.failed and not tally.answered):
+    elif done.rechecked is None and not done.waiting and not (tally.failed and not tally.answered):
         of_pairs = isinstance(prepared.job.study, Study)
         answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
         if answers.is_file():

@@ -20,10 +20,10 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     from rich.table import Table
 
     from conjury.inference.collecting import status as status_of
-    from conjury.inference.collecting.provenance import version_notes
+    from conjury.inference.collecting.provenance import engine_notes, version_notes
 
     run = status_of(study, out)
-    notes = version_notes(run.folder) if run.counts else []
+    notes = [*version_notes(run.folder), *engine_notes(run.folder)] if run.counts else []
     record(folder=run.folder, requests=run.counts, batches=run.batches, judgments=run.judgments, notes=notes)
     if not run.counts:
         console.print(f"{run.study.title}: nothing was asked yet in {run.folder}.")

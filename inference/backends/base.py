@@ -102,7 +102,7 @@ COMPOSED = "conjury-"  # what the ids of composed completions begin with
 
 
 def completion(
-    request: Request,
+    key: str,
     text: str,
     *,
     model: str,
@@ -113,9 +113,9 @@ def completion(
     created: int | None = None,
     engine: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Write an answer as the JSON of one chat completion."""
+    """Write an answer to the request of a key as the JSON of one chat completion."""
     body: dict[str, Any] = {
-        "id": COMPOSED + request.key,
+        "id": COMPOSED + key,
         "object": "chat.completion",
         "created": int(time.time()) if created is None else created,
         "model": model,

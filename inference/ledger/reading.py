@@ -218,6 +218,15 @@ def read_waiting(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[
             yield key, bodies[place]
 
 
+def read_answered(db: sqlite3.Connection, judge_id: str) -> Iterator[tuple[str, str, str]]:
+    """Yield key, prompt and subject of the answered requests of a judge, in the order of registration."""
+    yield from db.execute(
+        "SELECT r.key, p.prompt_id, r.subject_id FROM requests r JOIN standings s ON s.request = r.id "
+        "JOIN panels p ON p.id = r.panel WHERE p.judge_id = ? AND s.state = 'answered' ORDER BY r.id",
+        (judge_id,),
+    )
+
+
 def read_bodies(db: sqlite3.Connection, path: Path) -> Iterator[tuple[str, str, str, str, int, Body]]:
     """Yield key, judge, prompt, subject, sample and body of every request, in the order of their blocks."""
     rows = db.execute(

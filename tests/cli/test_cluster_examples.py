@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,19 @@ def flats(tmp_path: Path, conjury: Callable[..., Any]) -> Path:
 
 def entry(place: Path) -> list[str]:
     """The command of the manifest, with a folder in place of its volumes."""
-    text = manifests()["RayJob"][0]["spec"]["entrypoint"].replace("/srv/data", str(place))
-    return shlex.split(text.replace("/srv/weights", str(place)))
+    text = manifests()["RayJob"][0]["spec"]["entrypoint"]
+    for volume in ("data", "exchange", "weights"):
+        text = text.replace(f"/srv/{volume}", str(place))
+    return shlex.split(text)
+
+
+def without(command: list[str], *options: str) -> list[str]:
+    """A command without options and their values."""
+    left = list(command)
+    for option in options:
+        at = left.index(option)
+        del left[at : at + 2]
+    return left
 
 
 def test_the_command_of_the_manifest_plans_a_run_with_ray(flats, conjury):
@@ -132,13 +144,39 @@ def test_the_command_of_the_manifest_plans_a_run_with_ray(flats, conjury):
 @pytest.mark.long
 def test_the_command_of_the_manifest_runs_twice_and_asks_nothing_twice(flats, conjury):
     place, command = flats.parent, entry(flats.parent)
-    at = command.index("--weights")
-    simulated = [*command[1:at], *command[at + 2 :], "--backend", "simulated", "--pairs", "20"]
+    command = without([part for part in command if part != "--cluster"], "--weights", "--cluster-dir")
+    simulated = [*command[1:], "--backend", "simulated", "--pairs", "20"]
     for answered in (REQUESTS, 0):  # what KubeRay does after a failure: the same command again
         ended = conjury(*simulated, cwd=place)
         assert ended.code == 0, ended.err
         assert json.loads(ended.out)["done"]["answered"] == answered
     assert len(read_table(place / "runs/flats/choices.parquet")) == 2 * REQUESTS
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed (make test-cluster)")
+def test_the_command_of_the_manifest_runs_on_ray_and_again_after_a_failure(flats):
+    place, file = flats.parent, flats / "study.yaml"
+    study = yaml.safe_load(file.read_text(encoding="utf-8"))
+    (judge,) = (one for one in study["judges"] if one["id"] == "mini")
+    judge["ask"]["engine"] = {"name": "rehearsal", "batch_size": 8}
+    file.write_text(yaml.safe_dump(study, sort_keys=False), encoding="utf-8")
+    program = [sys.executable, "-c", "from conjury.cli.main import main; main()"]
+    for answered in (REQUESTS, 0):
+        ended = subprocess.run(
+            [*program, *entry(place)[1:], "--pairs", "20"],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert json.loads(ended.stdout)["done"]["answered"] == answered
+    assert len(list(place.glob("*/mini/*/answers/*.parquet"))) == REQUESTS / 8
+    choices = read_table(place / "runs/flats/choices.parquet")
+    assert len(choices) == 2 * REQUESTS
+    assert choices["origin"].eq("simulated").all()
 
 
 @pytest.fixture
@@ -158,6 +196,7 @@ def cluster(tmp_path: Path) -> Callable[..., tuple[subprocess.CompletedProcess[s
         (programs / name).chmod(0o755)
     slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "[one-two]", "RAY_SECONDS": "0.3"}
     slurm |= {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "CALLS": str(calls)}
+    slurm |= {"CONJURY_CLUSTER_DIR": "shared"}
 
     def run(*arguments: str, code: str = "", **environment: str) -> Any:
         calls.unlink(missing_ok=True)
@@ -187,7 +226,8 @@ def test_the_script_is_queued_again_only_where_the_run_was_interrupted(cluster, 
         "ray start --head --port=6379",
     ]
     assert all(int(ray.split()[-1], 16) & IGNORED for ray in rays)  # the SIGINT is for the command alone
-    asked = "conjury collect study.yaml --judge mini --backend ray --out runs/mini --json --pairs 20"
+    route = "--cluster --cluster-dir shared"
+    asked = f"conjury collect study.yaml --judge mini {route} --out runs/mini --json --pairs 20"
     assert asked in calls
     assert ("scontrol requeue 7" in calls) == (code == 130)
 

@@ -314,3 +314,23 @@ def test_a_key_in_any_encoding_is_kept_nowhere(
         assert KEY not in "".join(strings(answer))
     assert said.count(b"[key]") > len(ways)
     assert len(rows) > len(ways)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--cluster", "--backend", "openai"], "--cluster asks through --backend ray, not openai"),
+        (["--cluster-dir", "shared"], "--cluster-dir is for --cluster, not for openai; add --cluster"),
+    ],
+)
+def test_options_of_a_cluster_that_contradict_others_are_refused(refused, tmp_path, options, sentence):
+    study = write_study(tmp_path / "towns", towns())
+    assert sentence in refused("collect", study, "--judge", "judge", "--out", tmp_path / "run", *options)
+
+
+def test_a_dry_run_on_a_cluster_starts_nothing(conjury, tmp_path):
+    study = write_study(tmp_path / "towns", towns())
+    planned = conjury("collect", study, "--judge", "judge", "--cluster", "--dry-run", "--json", cwd=tmp_path)
+    assert planned.code == 0, planned.err
+    assert json.loads(planned.out)["plan"]["backend"] == "ray"
+    assert not (tmp_path / "runs").exists()

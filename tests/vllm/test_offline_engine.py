@@ -107,6 +107,9 @@ def test_settings_tell_versions_and_what_the_engine_uses(backend: VLLMBackend) -
     assert told["prefix_caching"] is True
     assert told["tensor_parallel_size"] == 1
     assert told["batch_invariant"] is False
+    assert (told["pipeline_parallel_size"], told["data_parallel_size"]) == (1, 1)
+    assert told["max_num_seqs"] > 0
+    assert told["max_num_batched_tokens"] > 0
     assert all(told[name] for name in ("vllm", "torch", "transformers", "device"))
     json.dumps(told)
 

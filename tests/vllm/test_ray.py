@@ -8,9 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from fakes.recorder import MemoryRecorder
+from fakes.recorder import LedgerRecorder
 
-from conjury.inference.backends.vllm import RayBackend
+from conjury.inference.backends.cluster.backend import RayBackend
+from conjury.inference.backends.cluster.engines import Engine
+from conjury.inference.backends.cluster.exchange import Exchange
+from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key
 
 ENGINE = {
@@ -26,7 +29,7 @@ ENGINE = {
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not in this environment")
-def test_ray_data_answers_each_request_once(weights: Path) -> None:
+def test_ray_data_answers_each_request_once(weights: Path, tmp_path: Path) -> None:
     requests = []
     for number in range(6):
         text = "word " * 1000 if number == 5 else f"Which letter comes first, A or B? Case {number}."
@@ -40,9 +43,11 @@ def test_ray_data_answers_each_request_once(weights: Path) -> None:
         }
         key = request_key("smollm2", "p", str(number), 1, body)
         requests.append(Request(key, "smollm2", "p", str(number), 1, body))
-    recorder = MemoryRecorder()
-    backend = RayBackend("smollm2", str(weights), ENGINE)
-    backend.run(iter(requests), recorder)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        place = Exchange.of_run(str(tmp_path / "cluster"), ledger, "smollm2")
+        backend = RayBackend(ledger, place, Engine.of("smollm2", str(weights), ENGINE))
+        recorder = LedgerRecorder(ledger)
+        backend.run(ledger.pending(requests), recorder)
     assert backend.settings()["processor"]["batch_size"] == 4
     ends = {outcome.key: outcome for outcome in recorder.outcomes}
     assert len(recorder.outcomes) == len(requests) == len(ends)

@@ -1,0 +1,58 @@
+"""What ``conjury collect --recheck`` reports: how many answers change when they are asked for again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..automation import record
+from ..printing import console, print_frame
+
+if TYPE_CHECKING:
+    from conjury.analysis.results import Result
+    from conjury.inference.collecting import Collected
+
+FILE = "determinism.csv"
+KINDS = ("parsed answer", "text")
+
+
+def record_recheck(done: Collected) -> Result | None:
+    """Estimate, write and record the share of answers that changed; None where nothing was compared."""
+    from conjury.analysis.instrument import determinism
+    from conjury.inference.tables.files import write_table
+
+    again = done.rechecked
+    if again is None or again.pairs.empty:
+        return None
+    result = determinism(again.pairs)
+    path = done.prepared.folder.path / FILE
+    write_table(result.frame, path)
+    invariance = {"first": again.first, "second": again.second}
+    record(determinism={"shares": result.frame, "batch_invariance": invariance}, files=[path])
+    return result
+
+
+def show_recheck(done: Collected, result: Result) -> None:
+    """Print how many answers changed, in sentences and as a table."""
+    again = done.rechecked
+    assert again is not None
+    unanswered = done.prepared.plan.total - len(again.pairs)
+    n = len(again.pairs)
+    console.print(f"{n:,} {'answer' if n == 1 else 'answers'} compared with those of the run:")
+    for kind in KINDS:  # the first row is about all conditions
+        row = result.frame[result.frame["quantity"] == kind].iloc[0]
+        console.print(
+            f"  {row['n_changed']:,} of {row['n']:,} {kind}s changed: {row['estimate']:.1%} "
+            f"(95% interval {row['lower']:.1%} to {row['upper']:.1%})"
+        )
+    print_frame(result.frame)
+    console.print(_invariance(again.first, again.second))
+    if unanswered > 0:
+        console.print(f"{unanswered:,} without a second answer so far; the same command asks for these.")
+    console.print(f"Table in {done.prepared.folder.path / FILE}; the run itself is unchanged.")
+
+
+def _invariance(first: str, second: str) -> str:
+    """Say whether batch invariance was on, both times."""
+    if first == second:
+        return f"Batch invariance of the engine: {first}."
+    return f"Batch invariance of the engine: {first} for the first answers, {second} for the second."

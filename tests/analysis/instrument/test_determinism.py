@@ -1,0 +1,85 @@
+"""Shares of answers that change: counts, intervals, conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from conjury.analysis.instrument import determinism
+from conjury.inference.errors import InputError
+
+
+def pairs(n: int = 40, **columns: object) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    made = {
+        "judge_id": "m",
+        "prompt_id": np.where(np.arange(n) < n / 4, "first", "second"),
+        "parsed_changed": rng.random(n) < 0.2,
+        "text_changed": rng.random(n) < 0.5,
+    }
+    return pd.DataFrame({**made, **columns})
+
+
+def test_counts_and_intervals_are_those_of_each_prompt_and_of_all():
+    data = pairs()
+    frame = determinism(data, alpha=0.1).frame.set_index(["prompt", "quantity"])
+    assert len(frame) == 6
+    for quantity, column in (("parsed answer", "parsed_changed"), ("text", "text_changed")):
+        parts = {"": data, **dict(list(data.groupby("prompt_id")))}
+        for prompt, part in parts.items():
+            row, changed = frame.loc[(prompt, quantity)], int(part[column].sum())
+            limits = proportion_confint(changed, len(part), alpha=0.1, method="wilson")
+            assert (row["n_changed"], row["n"]) == (changed, len(part))
+            found = row[["estimate", "lower", "upper"]].tolist()
+            np.testing.assert_allclose(found, [changed / len(part), *limits])
+
+
+def test_answers_that_never_change_have_an_upper_limit():
+    frame = determinism(pairs(parsed_changed=False, text_changed=True)).frame
+    never = frame[(frame["quantity"] == "parsed answer") & (frame["prompt"] == "")].iloc[0]
+    assert (never["estimate"], never["lower"]) == (0, 0)
+    assert 0 < never["upper"] < 0.1
+    always = frame[frame["quantity"] == "text"]
+    assert always["upper"].eq(1).all()
+    assert always["lower"].between(0.5, 1, inclusive="neither").all()
+
+
+def test_one_condition_has_one_row_for_each_quantity():
+    frame = determinism(pairs(1, prompt_id="only", parsed_changed=[True], text_changed=[False])).frame
+    assert frame[["prompt", "quantity", "n", "estimate"]].values.tolist() == [
+        ["only", "parsed answer", 1, 1.0],
+        ["only", "text", 1, 0.0],
+    ]
+
+
+def test_facets_that_vary_are_conditions_and_judges_stay_apart():
+    order = np.tile(["given", "reversed"], 20)
+    both = pd.concat([pairs(option_order=order), pairs(judge_id="other", option_order="given")])
+    frame = determinism(both).frame
+    assert list(dict.fromkeys(frame["judge"])) == ["m", "other"]
+    of_m = frame[frame["judge"] == "m"]
+    assert len(of_m) == 2 * (1 + 4)
+    assert set(of_m["option_order"]) == {"", "given", "reversed"}
+    parts = of_m[(of_m["prompt"] != "") & (of_m["quantity"] == "text")]
+    every = of_m[(of_m["prompt"] == "") & (of_m["quantity"] == "text")].iloc[0]
+    assert parts["n_changed"].sum() == every["n_changed"]
+    assert "option_order" not in determinism(pairs(option_order="given")).frame
+
+
+def test_impossible_levels_are_refused():
+    with pytest.raises(InputError, match="alpha"):
+        determinism(pairs(), alpha=1.5)
+
+
+def test_intervals_cover_the_true_share():
+    runs, n, share = 1000, 200, 0.05
+    changed = np.random.default_rng(5).random(runs * n) < share
+    judges = np.repeat([f"m{run}" for run in range(runs)], n)
+    data = pd.DataFrame(
+        {"judge_id": judges, "prompt_id": "p", "parsed_changed": changed, "text_changed": True}
+    )
+    rows = determinism(data).frame.query("quantity == 'parsed answer'")
+    assert len(rows) == runs
+    assert 0.93 < ((rows["lower"] <= share) & (share <= rows["upper"])).mean() < 0.97
