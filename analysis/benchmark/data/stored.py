@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED
 from conjury.inference.tables.parquet import read_parquet
 
