@@ -182,7 +182,7 @@ def score_rows(
     answers = with_origins(answers_table(judgments), strata)
     gold = gold_table(labels, bases(answers, strata))
     covered = covered_labels(covers)
-    tasks = tasks_with_labels(answers["task"].unique(), gold)
+    tasks = tasks_with_labels(answers["task"].unique().tolist(), gold)
     notes: list[str] = []
     frames, all_classes, all_levels = [], {}, {}
     for task in tasks:
