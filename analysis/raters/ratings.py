@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,7 @@ class Ratings:
         return f"{self.dimension}: {text}" if self.dimension else text
 
 
-Judgments = pd.DataFrame | Ratings | Sequence[Ratings]
+Judgments = pd.DataFrame | Ratings | Sequence[Ratings] | str | Path  # or a table of Ibis
 
 
 def with_codes(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:

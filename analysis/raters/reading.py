@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
-from ..frames.stored import NEEDS_MEMORY, is_stored
+from ..frames.stored import fetched, is_stored, open_stored
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .ratings import GIVEN, Judgments, Ratings, with_codes
@@ -36,6 +37,9 @@ from .scales import (
 
 EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
+OPTIONAL = ("dimension", "prompt_id", "sample", "status", "panel", EXCLUDED)
+ORDERED = ("dimension", "item_id", "judge_id", "prompt_id", "sample")  # a table of an engine has no order
+MOST_ROWS = 20_000_000  # judgments of a table of an engine that are read
 CODED = ("judge", "kind", "group", "item")  # columns that coding adds
 
 
@@ -55,8 +59,9 @@ def read_dimensions(
 
     Parameters
     ----------
-    judgments : DataFrame, Ratings or sequence of Ratings
-        As :func:`read_ratings` takes it; ratings are returned as they are, and keep their scale.
+    judgments : DataFrame, Ratings, sequence of Ratings, or table of an engine
+        As :func:`read_ratings` takes it; ratings are returned as they are, and keep their scale. Of a table
+        of Ibis, or a folder, glob or address of Parquet, the columns that are needed are read.
     dimensions : str or sequence of str, optional
         Which dimensions, in this order; by default all.
     items : DataFrame, optional
@@ -79,8 +84,8 @@ def read_dimensions(
     >>> [ratings.dimension for ratings in read_dimensions(table)]
     ['wit', 'clarity']
     """
-    if is_stored(judgments):
-        raise InputError(NEEDS_MEMORY)
+    if isinstance(judgments, str | Path) or is_stored(judgments):
+        judgments = _fetched(judgments, dimensions, columns)
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
     if isinstance(coded, pd.DataFrame) or not all(isinstance(one, Ratings) for one in coded):
         table = with_items(cast(pd.DataFrame, judgments), items, columns)
@@ -102,6 +107,24 @@ def read_dimensions(
                 f"There is no dimension '{name}'{did_you_mean(name, known)}; there are {listed(known)}."
             )
     return [replace(known[name], frame=with_items(known[name].frame, items, columns)) for name in names]
+
+
+def _fetched(data: Any, dimensions: str | Sequence[str] | None, columns: Sequence[str]) -> pd.DataFrame:
+    """Read the columns that are needed of judgments that stay in their engine, in an order of their own."""
+    stored = open_stored(data)
+    stored.require(REQUIRED)
+    table = stored.table
+    named = [*REQUIRED, *(name for name in (*OPTIONAL, *columns) if name in table.columns)]
+    table = table.select(*dict.fromkeys(named))
+    if dimensions is not None and "dimension" in named:
+        table = table.filter(table["dimension"].isin(names_of(dimensions)))
+    n_rows = int(table.count().to_pyarrow().as_py())
+    if n_rows > MOST_ROWS:
+        raise InputError(
+            f"{SOURCE}: {n_rows:,} judgments are more than the {MOST_ROWS:,} that are read into memory; give "
+            "one dimension, or the judgments of a random sample of items (`.filter` of Ibis)."
+        )
+    return fetched(table.order_by([name for name in ORDERED if name in named]))
 
 
 def only_dimension(judgments: Judgments, dimension: str | None) -> Ratings:

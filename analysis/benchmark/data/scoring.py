@@ -158,6 +158,17 @@ class Scored:
             yield Cell(keys, rows, names_of, levels, class_codes(names_of, levels, self.covers))
 
 
+def tasks_with_labels(tasks: Sequence[str], gold: pd.DataFrame) -> list[str]:
+    """Tasks that have gold labels; InputError where none has."""
+    labelled = [task for task in tasks if (gold["task"] == task).any()]
+    if not labelled:
+        raise InputError(
+            f"labels: no label_set is a dimension of the judgments ({listed(tasks)}); labels are of "
+            f"{listed(gold['task'].unique())}."
+        )
+    return labelled
+
+
 def score_rows(
     judgments: pd.DataFrame,
     labels: pd.DataFrame,
@@ -171,12 +182,7 @@ def score_rows(
     answers = with_origins(answers_table(judgments), strata)
     gold = gold_table(labels, bases(answers, strata))
     covered = covered_labels(covers)
-    tasks = [task for task in answers["task"].unique() if (gold["task"] == task).any()]
-    if not tasks:
-        raise InputError(
-            f"labels: no label_set is a dimension of the judgments ({listed(answers['task'].unique())}"
-            f"); labels are of {listed(gold['task'].unique())}."
-        )
+    tasks = tasks_with_labels(answers["task"].unique().tolist(), gold)
     notes: list[str] = []
     frames, all_classes, all_levels = [], {}, {}
     for task in tasks:

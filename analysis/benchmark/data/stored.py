@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED
 from conjury.inference.tables.parquet import read_parquet
 
 from ...frames.stored import NEEDS_MEMORY, Stored, fetched, is_stored, known, open_stored
 from ..parse_status import NO_ANSWER, check_policy
-from .scoring import Scored, classes_of, covered_labels, levels_of, outside
+from .scoring import Scored, classes_of, covered_labels, levels_of, outside, tasks_with_labels
 from .units import BASE, CONDITION, KEPT, LINE, filled_text, gold_table, strata_table
 
 if TYPE_CHECKING:
@@ -73,12 +73,7 @@ def score_stored(
     answers = _whole_items(answers, gold)
     covered = covered_labels(covers)
     given = fetched(answers.group_by(["task", "value"]).agg(n=lambda t: t.count()))
-    tasks = [task for task in sorted(given["task"].unique()) if (gold["task"] == task).any()]
-    if not tasks:
-        raise InputError(
-            f"labels: no label_set is a dimension of the judgments ({listed(sorted(given['task'].unique()))}"
-            f"); labels are of {listed(gold['task'].unique())}."
-        )
+    tasks = tasks_with_labels(sorted(given["task"].unique()), gold)
     beside = _beside(answers, gold[gold["task"].isin(tasks)])
     judged = fetched(beside.group_by(["task", "label"]).agg(n=lambda t: t.count()))
     notes: list[str] = []

@@ -14,7 +14,6 @@ from made_up_stored import F, in_duckdb, made, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
 from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
-from conjury.analysis.raters import agreement
 from conjury.inference import errors
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
@@ -105,9 +104,6 @@ def test_other_engines_and_tests_of_rows_need_memory() -> None:
     for correct in ("ppi", "reliability", 0.1):
         with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
             mm(table, "y ~ a", correct=correct, id="text")
-    for judgments in (table, "judged/*.parquet"):
-        with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
-            agreement(judgments)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="strata without clusters need rows in memory"):
         amce(table, F, strata="g")
 
