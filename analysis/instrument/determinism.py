@@ -13,7 +13,6 @@ from ..numerics.intervals import check_alpha, wilson
 from ..results import Result
 
 CHANGES = {"parsed answer": "parsed_changed", "text": "text_changed"}  # by quantity
-EVERY = ""  # prompt of a row about all prompts of a judge
 
 
 @any_frame
@@ -34,9 +33,10 @@ def determinism(pairs: pd.DataFrame, *, alpha: float = 0.05) -> Result:
     Returns
     -------
     Result
-        One row per ``judge, prompt``, facets that vary, and ``quantity`` ("parsed answer" or "text"):
-        ``n_changed, n, estimate, lower, upper``; the interval is Wilson's. Rows with an empty prompt are
-        about all requests of a judge, where these have several conditions.
+        One row per ``judge, condition, level, quantity`` ("parsed answer" or "text"): ``n_changed, n,
+        estimate, lower, upper``; the interval is Wilson's. Conditions are the prompt and the facets of an
+        instrument, each that varies by itself; rows with an empty condition are about all requests of a
+        judge.
 
     Raises
     ------
@@ -56,29 +56,28 @@ def determinism(pairs: pd.DataFrame, *, alpha: float = 0.05) -> Result:
     [['parsed answer', 0.01, 0.002, 0.054], ['text', 0.1, 0.055, 0.174]]
     """
     check_alpha(alpha)
-    facets = [
-        name
-        for name in INSTRUMENT
-        if name in pairs and name != "parser" and pairs[name].nunique(dropna=False) > 1
-    ]
-    rows = pd.DataFrame(
-        {"judge": as_text(pairs["judge_id"]), "prompt": as_text(pairs["prompt_id"]).fillna(EVERY)}
-    )
-    rows = rows.assign(**{name: as_text(pairs[name]).fillna("") for name in facets})
-    keys = list(rows.columns)
-    rows = rows.assign(**{name: pairs[name].to_numpy(bool) for name in CHANGES.values()})
-    tables = [_shares(rows.assign(**dict.fromkeys(keys[1:], EVERY)), keys, alpha), _shares(rows, keys, alpha)]
-    several = rows[keys].drop_duplicates().groupby("judge").size() > 1
-    tables[0] = tables[0][tables[0]["judge"].map(several).to_numpy(bool)]
+    pairs = pairs.reset_index(drop=True)
+    conditions = {"prompt": "prompt_id"} | {name: name for name in INSTRUMENT if name != "parser"}
+    judges = as_text(pairs["judge_id"])
+    tables = [_shares(pairs, judges, "", pd.Series("", index=pairs.index), alpha)]
+    for condition, column in conditions.items():
+        if column in pairs and pairs[column].nunique(dropna=False) > 1:
+            level = as_text(pairs[column]).fillna("")
+            several = level.groupby(judges).transform("nunique") > 1
+            tables.append(_shares(pairs[several], judges, condition, level, alpha))
     frame = pd.concat(tables, ignore_index=True)
-    order = frame["judge"].map({judge: place for place, judge in enumerate(dict.fromkeys(rows["judge"]))})
+    order = frame["judge"].map({judge: place for place, judge in enumerate(dict.fromkeys(judges))})
     frame = frame.iloc[np.argsort(order.to_numpy(), kind="stable")].reset_index(drop=True)
     return Result(frame, "determinism", settings={"alpha": alpha})
 
 
-def _shares(rows: pd.DataFrame, keys: list[str], alpha: float) -> pd.DataFrame:
-    """Count changed answers by the keys, and bound their shares."""
-    groups = rows.groupby(keys, sort=False, dropna=False)
+def _shares(
+    pairs: pd.DataFrame, judges: pd.Series, condition: str, level: pd.Series, alpha: float
+) -> pd.DataFrame:
+    """Count changed answers by judge and level of one condition, and bound their shares."""
+    named = pairs[list(CHANGES.values())].assign(judge=judges, condition=condition, level=level)
+    keys = ["judge", "condition", "level"]
+    groups = named.groupby(keys, sort=False)
     parts = [
         groups[column].agg(n_changed="sum", n="size").reset_index().assign(quantity=quantity)
         for quantity, column in CHANGES.items()

@@ -129,7 +129,7 @@ def _pairs(
 
     before, after = tables(first), tables(second)
     put = instrument_columns(before.judgments, "judgments")
-    columns = [name for name in (*NAMED, *put) if name in before.responses]
+    columns = [name for name in dict.fromkeys((*NAMED, *put)) if name in before.responses]
     pairs = before.responses[[*columns, "text"]].dropna(axis=1, how="all").reset_index(drop=True)
     again = after.responses.set_index("request_key")["text"]
     pairs = pairs.rename(columns={"text": "text_first"})

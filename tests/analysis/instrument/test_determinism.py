@@ -24,7 +24,7 @@ def pairs(n: int = 40, **columns: object) -> pd.DataFrame:
 
 def test_counts_and_intervals_are_those_of_each_prompt_and_of_all():
     data = pairs()
-    frame = determinism(data, alpha=0.1).frame.set_index(["prompt", "quantity"])
+    frame = determinism(data, alpha=0.1).frame.set_index(["level", "quantity"])
     assert len(frame) == 6
     for quantity, column in (("parsed answer", "parsed_changed"), ("text", "text_changed")):
         parts = {"": data, **dict(list(data.groupby("prompt_id")))}
@@ -38,7 +38,7 @@ def test_counts_and_intervals_are_those_of_each_prompt_and_of_all():
 
 def test_answers_that_never_change_have_an_upper_limit():
     frame = determinism(pairs(parsed_changed=False, text_changed=True)).frame
-    never = frame[(frame["quantity"] == "parsed answer") & (frame["prompt"] == "")].iloc[0]
+    never = frame[(frame["quantity"] == "parsed answer") & (frame["condition"] == "")].iloc[0]
     assert (never["estimate"], never["lower"]) == (0, 0)
     assert 0 < never["upper"] < 0.1
     always = frame[frame["quantity"] == "text"]
@@ -48,9 +48,9 @@ def test_answers_that_never_change_have_an_upper_limit():
 
 def test_one_condition_has_one_row_for_each_quantity():
     frame = determinism(pairs(1, prompt_id="only", parsed_changed=[True], text_changed=[False])).frame
-    assert frame[["prompt", "quantity", "n", "estimate"]].values.tolist() == [
-        ["only", "parsed answer", 1, 1.0],
-        ["only", "text", 1, 0.0],
+    assert frame[["condition", "quantity", "n", "estimate"]].values.tolist() == [
+        ["", "parsed answer", 1, 1.0],
+        ["", "text", 1, 0.0],
     ]
 
 
@@ -59,13 +59,18 @@ def test_facets_that_vary_are_conditions_and_judges_stay_apart():
     both = pd.concat([pairs(option_order=order), pairs(judge_id="other", option_order="given")])
     frame = determinism(both).frame
     assert list(dict.fromkeys(frame["judge"])) == ["m", "other"]
-    of_m = frame[frame["judge"] == "m"]
-    assert len(of_m) == 2 * (1 + 4)
-    assert set(of_m["option_order"]) == {"", "given", "reversed"}
-    parts = of_m[(of_m["prompt"] != "") & (of_m["quantity"] == "text")]
-    every = of_m[(of_m["prompt"] == "") & (of_m["quantity"] == "text")].iloc[0]
-    assert parts["n_changed"].sum() == every["n_changed"]
-    assert "option_order" not in determinism(pairs(option_order="given")).frame
+    assert set(frame.loc[frame["judge"] == "other", "condition"]) == {"", "prompt"}
+    of_m = frame[(frame["judge"] == "m") & (frame["quantity"] == "text")]
+    assert of_m[["condition", "level"]].values.tolist() == [
+        ["", ""],
+        ["prompt", "first"],
+        ["prompt", "second"],
+        ["option_order", "given"],
+        ["option_order", "reversed"],
+    ]
+    changed = of_m.groupby("condition")["n_changed"].sum()
+    assert changed.nunique() == 1
+    assert "option_order" not in set(determinism(pairs(option_order="given")).frame["condition"])
 
 
 def test_impossible_levels_are_refused():

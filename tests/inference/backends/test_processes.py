@@ -131,7 +131,7 @@ def test_a_stop_lets_what_is_in_flight_finish_and_records_nothing_that_was_not_s
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
-@pytest.mark.parametrize("killed", [1, 2])
+@pytest.mark.parametrize("killed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_process_that_is_killed_costs_what_it_had_and_nothing_else(
     server: FakeServer, monkeypatch: pytest.MonkeyPatch, killed: int
 ) -> None:
@@ -190,6 +190,7 @@ def test_an_interrupt_keeps_what_came_and_records_the_rest_as_cancelled(server: 
     assert {outcome.kind for outcome in recorder.outcomes} == {"", "cancelled"}
 
 
+@pytest.mark.long
 def test_what_concerns_all_requests_ends_the_run_in_one_sentence_without_the_key(
     server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +18,7 @@ from conjury.inference.collecting import collect as run
 from conjury.inference.collecting.rechecking import drawn_again
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.tables.files import EXAMPLES
 
 SIMULATED = Asking(backend="simulated")
 REQUESTS = 88  # of two prompts
@@ -88,6 +90,18 @@ def test_changed_texts_and_changed_answers_are_told_apart(study, collected, monk
     assert set(table(collected, "responses")["text"]) == {"A", "B"}
 
 
+def test_answers_of_an_instrument_are_compared_by_its_facets(tmp_path):
+    shutil.copytree(EXAMPLES / "instrument", tmp_path / "flats")
+    flats = tmp_path / "flats" / "flats.yaml"
+    run(flats, "mini", out=tmp_path / "run", asking=SIMULATED)
+    pairs = run(
+        flats, "mini", out=tmp_path / "run", asking=SIMULATED, running=Running(recheck=0.05)
+    ).rechecked.pairs
+    assert pairs.columns.is_unique
+    assert pairs["option_order"].nunique() > 1
+    assert len(pairs) == len(pd.read_parquet(tmp_path / "run/recheck/seed_1/rechecked.parquet"))
+
+
 def test_an_answer_that_can_no_longer_be_parsed_has_changed(study, collected, monkeypatch):
     changed(monkeypatch, lambda request, text: "It depends.")
     assert recheck(study, collected, 0.1).rechecked.pairs["parsed_changed"].all()
@@ -121,7 +135,7 @@ def test_the_command_reports_shares_with_intervals_and_writes_them(study, collec
     assert "Batch invariance of the engine: not stated." in out
     assert "Next:" not in out
     written = pd.read_csv(collected / "recheck/seed_1/determinism.csv")
-    assert written[written["prompt"].isna()]["n_changed"].tolist() == [n, n]
+    assert written[written["condition"].isna()]["n_changed"].tolist() == [n, n]
     assert len(written) == 6  # both quantities: all, and each prompt
 
 
