@@ -161,13 +161,12 @@ class _Crew:
         """Hand requests on and record outcomes, until every process has ended."""
         more = True
         while any(worker.lives for worker in self._workers):
-            if more and self._stopping():
-                more = False
+            if self._stopping():  # also once all is handed on, which may take long to be answered
                 self._close("stop")
-            if more:
+            elif more:
                 more = self._hand_on(requests)
-                if not more:
-                    self._close("stop" if self._stopping() else "end")
+                if not more and not self._stopping():
+                    self._close("end")
             self._receive()
         if self._error is not None:
             raise self._error
@@ -176,10 +175,11 @@ class _Crew:
         return self._error is not None or self._recorder.stopping()
 
     def _close(self, how: str) -> None:
+        """Announce the end of the requests, or a stop, which may follow it; once each."""
         for worker in self._workers:
             if worker.listens:
+                worker.listens = how != "stop"
                 worker.send({how: True})
-                worker.listens = how == "end"  # which may still be followed by "stop"
 
     def _hand_on(self, requests: Iterator[Request]) -> bool:
         """Give each process what it has room for; return whether there may be more."""

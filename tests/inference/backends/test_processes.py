@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -128,6 +129,17 @@ def test_a_stop_lets_what_is_in_flight_finish_and_records_nothing_that_was_not_s
     assert {outcome.kind for outcome in recorder.outcomes} == {""}
     assert 10 <= len(recorder.outcomes) <= 22
     assert len(server.counts()["seen"]) == len(recorder.outcomes)
+
+
+def test_a_stop_after_all_was_handed_on_cancels_what_does_not_end_within_the_grace(
+    server: FakeServer,
+) -> None:
+    server.configure(faults={"timeout": 1.0})
+    began = time.monotonic()
+    recorder = MemoryRecorder(until=lambda _: len(server.counts()["seen"]) == 4)
+    shared(server, 2, concurrency=4, grace=0.3).run(iter(made_up_requests(4)), recorder)
+    assert [outcome.kind for outcome in recorder.outcomes] == ["cancelled"] * 4
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
