@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from conjury.inference.collecting import Collected
 
 FILE = "determinism.csv"
-KINDS = ("parsed answer", "text")
 
 
 def record_recheck(done: Collected) -> Result | None:
@@ -38,10 +37,9 @@ def show_recheck(done: Collected, result: Result) -> None:
     unanswered = done.prepared.plan.total - len(again.pairs)
     n = len(again.pairs)
     console.print(f"{n:,} {'answer' if n == 1 else 'answers'} compared with those of the run:")
-    for kind in KINDS:  # the first row is about all conditions
-        row = result.frame[result.frame["quantity"] == kind].iloc[0]
+    for row in result.frame[result.frame["condition"] == ""].to_dict("records"):
         console.print(
-            f"  {row['n_changed']:,} of {row['n']:,} {kind}s changed: {row['estimate']:.1%} "
+            f"  {row['n_changed']:,} of {row['n']:,} {row['quantity']}s changed: {row['estimate']:.1%} "
             f"(95% interval {row['lower']:.1%} to {row['upper']:.1%})"
         )
     print_frame(result.frame)
