@@ -73,7 +73,7 @@ test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and 
 test-long: $(READY) ## run whole studies from the command line, and the coverage of intervals
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests
 
-test-database: $(READY) ## compare tables in DuckDB, Delta and Spark with rows in memory (Spark needs Java)
+test-database: $(READY) ## compare tables in DuckDB, Delta, Iceberg and Spark with rows in memory (Spark needs Java)
 	@.ci/setup.sh database
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m database tests/analysis/conjoint/stored tests/analysis/benchmark/test_stored_scores.py
 

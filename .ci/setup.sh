@@ -5,7 +5,7 @@
 #   .ci/setup.sh bench     adds the peers that the benchmarks compare with
 #   .ci/setup.sh browser   adds Chromium and its driver for the browser test
 #   .ci/setup.sh pdf       adds pandoc and typst for the test of PDF pages
-#   .ci/setup.sh database  adds Delta and Spark for the tests of tables in other engines
+#   .ci/setup.sh database  adds Delta, Iceberg and Spark for the tests of tables in other engines
 #   .ci/setup.sh cluster   adds Ray for the tests of judging on a cluster
 #   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
 #
