@@ -43,8 +43,8 @@ def agreement(
 
     Parameters
     ----------
-    judgments : DataFrame
-        As :func:`conjury.analysis.raters.reading.read_ratings` takes it.
+    judgments : DataFrame, or table of an engine
+        As :func:`conjury.analysis.raters.reading.read_dimensions` takes it.
     coefficients : str or sequence of str, optional
         By default all that the ratings allow. For any values: ``percent`` (observed agreement), ``cohen``
         (mean of the kappas of all pairs of raters, weighted by the items they share: Light's where all rated

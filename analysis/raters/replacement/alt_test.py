@@ -86,7 +86,7 @@ def alt_test(
     Parameters
     ----------
     judgments : DataFrame
-        ``judge_id, judge_kind, item_id, value``, as `read_ratings` takes it.
+        ``judge_id, judge_kind, item_id, value``, as `read_dimensions` takes it.
     model : str or sequence of str, optional
         Which models to test; by default all.
     dimension : str or sequence of str, optional
