@@ -23,10 +23,10 @@ export LANG
 unexport PYTHONDONTWRITEBYTECODE
 
 # Workers of pytest share the processors; threads of BLAS in each would wait for each other.
-test test-bayes test-long test-docs test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-bayes test-long test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel report check-r test test-bayes test-cluster test-long test-docs test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report check-r test test-bayes test-cluster test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,9 +80,6 @@ test-database: $(READY) ## compare tables in DuckDB, Delta, Iceberg and Spark wi
 test-cluster: $(READY) ## judge on Ray on this machine, with workers and drivers that are killed
 	@.ci/setup.sh cluster
 	$(BIN)/python -m pytest -m cluster tests/cluster tests/cli/test_cluster_examples.py
-
-test-docs: $(READY) ## run every block of docs/ in an empty folder, with the package as a wheel installs it
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m slow tests/test_docs_tour.py tests/test_docs_tour_later.py
 
 test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each page
 	$(BIN)/python -m pytest -m pdf tests/analysis/report

@@ -10,7 +10,7 @@ import pytest
 
 from conjury.inference.tables.files import ROOT
 
-DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "docs" / "inference.md"]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 PATH = re.compile(r"`((?:analysis|inference|cli|tests|benchmarks|R|data|quarto)/[\w/.-]+\.\w+)`")
 

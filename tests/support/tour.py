@@ -14,8 +14,7 @@ import pytest
 from wheel import ROOT, build_wheel
 
 README = [ROOT / "README.md"]
-DOCUMENTS = [*README, *sorted((ROOT / "docs").glob("*.md"))]
-LATER = "docs/corrections.md"  # the pages from this one on run apart, beside the pages before it
+DOCUMENTS = [*README, *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = "# needs "  # a key, a GPU or a server
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 

@@ -23,7 +23,7 @@ from conjury.analysis.checks.registry import Question
 from conjury.analysis.checks.running import CODES, NAMES, ORDERED
 from conjury.inference.tables.files import ROOT
 
-PAGE = ROOT / "docs" / "checks.md"
+PAGE = ROOT / "docs" / "howto" / "analysing" / "checks.md"
 BEGIN, END = "<!-- checks: written by tests/analysis/checks/test_catalogue.py -->\n", "<!-- end of checks -->"
 QUESTIONS = [question for question, _ in ORDERED]
 of_each = pytest.mark.parametrize("question", QUESTIONS, ids=[question.code for question in QUESTIONS])

@@ -90,7 +90,7 @@ def test_help_pages_and_exports_are_those_of_the_sources(sources: Path, tmp_path
 @pytest.mark.timeout(900)
 def test_the_blocks_of_the_guide_run_in_order(sources: Path, tmp_path: Path) -> None:
     require(tmp_path, *NEEDED, "ggplot2")
-    text = (REPOSITORY / "docs" / "r.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "howto" / "analysing" / "r.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```r\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     code = "\n".join(block for block in blocks if "install" not in block)
     assert code.count("\n") > 15

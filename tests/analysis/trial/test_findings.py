@@ -1,4 +1,4 @@
-"""What the committed results of trials say, as README.md and docs/trials.md state it."""
+"""What the committed results of trials say, as README.md and docs/comparisons/validation.md state it."""
 
 from __future__ import annotations
 

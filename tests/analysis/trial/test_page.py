@@ -1,4 +1,4 @@
-"""The trial of docs/trials.md runs as it is printed there."""
+"""The trial of docs/comparisons/validation.md runs as it is printed there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conjury.inference.tables.files import ROOT
 
 
 def block(language: str) -> str:
-    page = (ROOT / "docs" / "trials.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "comparisons" / "validation.md").read_text(encoding="utf-8")
     found = re.search(rf"^```{language}\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]

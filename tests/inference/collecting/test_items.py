@@ -51,7 +51,7 @@ POEMS = pd.DataFrame(
     }
 )
 ASK = ("judges", 0, "ask")
-PAGE = (Path(__file__).parents[3] / "docs" / "study-file.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "study-file.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture

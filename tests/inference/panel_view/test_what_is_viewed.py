@@ -166,7 +166,7 @@ def test_a_row_of_evidence_names_answers_by_the_values_that_it_has(town_collecti
 
 
 def test_the_page_of_docs_states_how_many_rows_of_evidence_are_kept() -> None:
-    text = (ROOT / "docs" / "viewing.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "howto" / "reporting" / "viewing.md").read_text(encoding="utf-8")
     assert f"among the first {MOST_ROWS:,} rows of evidence" in text
 
 
