@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.audit.published import check_table, check_tables, read_description, shipped_checks
+from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
 
 DESCRIBED = sorted(file.stem for file in PUBLISHED.glob("*.yaml"))
@@ -25,6 +26,20 @@ def test_a_kept_result_is_about_every_described_table(name: str) -> None:
     kept = shipped_checks([name])
     assert set(kept.frame["file"]) == {f"{name}.csv"}
     assert len(kept.extra["numbers"]) <= len(kept.frame)
+
+
+def test_a_table_that_ships_is_checked_by_its_name_and_a_file_of_that_name_comes_first(
+    tmp_path, monkeypatch
+) -> None:
+    by_name, by_file = (
+        check_table("harm_or_humor_counts"),
+        check_table(PUBLISHED / "harm_or_humor_counts.csv"),
+    )
+    pd.testing.assert_frame_equal(by_name.frame, by_file.frame)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "harm_or_humor_counts").mkdir()
+    with pytest.raises(InputError, match="tables are read from files that end in"):
+        check_table("harm_or_humor_counts")
 
 
 def test_counts_by_label_and_language_are_consistent() -> None:
