@@ -1,7 +1,7 @@
 """Lays out the pages of the site in build/docs, has Sphinx build it, and checks what was built.
 
-python docs/_ext/build.py          the whole site: build/docs/html/index.html
-python docs/_ext/build.py --quick  pages are not executed, and the gallery is left out
+``python docs/_ext/build.py`` builds build/docs/html/index.html; with ``--quick`` pages are not executed and the
+gallery is not drawn.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PLACES = {
 
 
 def code_fingerprint() -> str:
-    """A name for the state of the package and of what runs the pages: outputs are cached for one state only."""
+    """Name the state of the package and of what runs the pages: outputs are cached for one state."""
     digest = hashlib.sha256()
     for folder in ("analysis", "inference", "cli", "data", "docs/_ext"):
         for path in sorted((ROOT / folder).rglob("*")):
@@ -87,7 +87,7 @@ def colors() -> str:
 
 
 def lay_out() -> None:
-    """Write the source of the site; files that are as they were keep their times, so that Sphinx skips them."""
+    """Write the source of the site; unchanged files keep their times, so that Sphinx skips them."""
     written = set()
     for name, contents in laid_out():
         target = SOURCE / name
@@ -129,9 +129,9 @@ def main() -> int:
         "NO_COLOR": "1",
     }
     options = ["-D", "nb_execution_mode=off", "-D", "plot_gallery=0"] if quick else []
+    sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2"]
     built = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", *options]
-        + ["-d", str(BUILT / "doctrees"), str(SOURCE), str(SITE)],
+        [*sphinx, *options, "-d", str(BUILT / "doctrees"), str(SOURCE), str(SITE)],
         env=environment,
         check=False,
     )

@@ -23,6 +23,7 @@ kernelspec:
 
 """
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"(^```.*?^```$)", flags=re.MULTILINE | re.DOTALL)
 RUN = re.compile(r"^```(python)?\n", flags=re.MULTILINE)
 PICTURE = re.compile(
     r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
@@ -68,14 +69,6 @@ def page(text: str, here: Path, places: Mapping[Path, str], *, execute: bool = T
         return f"```{SHOWN.get(language, language)}\n{contents}```"
 
     head = HEAD if execute and RUN.search(text) else ""
-    # Links within blocks are code.
-    outside = [
-        link_free if number % 2 else LINK.sub(link, link_free)
-        for number, link_free in enumerate(_split(text))
-    ]
-    return head + BLOCK.sub(block, PICTURE.sub(picture, "".join(outside)))
-
-
-def _split(text: str) -> list[str]:
-    """Text and blocks in turns."""
-    return re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    parts = FENCED.split(text)
+    parts[::2] = [PICTURE.sub(picture, LINK.sub(link, prose)) for prose in parts[::2]]
+    return head + BLOCK.sub(block, "".join(parts))

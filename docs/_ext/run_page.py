@@ -1,6 +1,6 @@
 """Run the blocks of one page as the site does, in an empty folder, and print what they print.
 
-python docs/_ext/run_page.py docs/howto/analysing/ratings.md
+For example ``python docs/_ext/run_page.py docs/howto/analysing/ratings.md``.
 """
 
 from __future__ import annotations
