@@ -99,5 +99,7 @@ html_sidebars = {"index": []}
 mathjax_path = "mathjax/tex-chtml.js"
 mathjax4_config = {"loader": {"paths": {"fonts": "[mathjax]/fonts"}}}
 
-llms_txt_summary = "conjury measures how LLM judges decide, next to human judges: conjoint AMCEs, agreement, benchmark scores."
+llms_txt_summary = (
+    "conjury measures how LLM judges decide, next to human judges: AMCEs, agreement, benchmark scores."
+)
 llms_txt_full_file = True

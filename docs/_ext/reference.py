@@ -40,6 +40,27 @@ ROOMS = {
     "Data of people, and tables": ("inference.humans", "inference.tables"),
 }
 
+COMMANDS_LEAD = """# Commands
+
+Every command ends with 0 if all is well, 1 if a condition that you set is not met, 2 if the input is wrong, and 130 if
+it was interrupted. With `--json` it prints one document ([Automation](../../howto/collecting/automation.md)).
+
+| command | what it does |
+|---|---|
+"""
+FIELDS_LEAD = """# Fields of the study file
+
+Made from the JSON schema of study files, which `conjury validate --schema` prints. [The study file](study-file.md)
+explains the fields in context. `Study` is the file of a conjoint, `ItemStudy` that of ratings and labels.
+
+"""
+TABLES_LEAD = """# Tables
+
+The columns that conjury knows, from the schemas by which it validates every table. Further columns, such as the
+attributes of a conjoint, are kept. `conjury validate STUDY TABLE` checks a table.
+
+"""
+
 
 def pages() -> Iterator[tuple[str, str]]:
     """Path and text of every page."""
@@ -49,13 +70,14 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/tables.md", _tables()
 
 
-def public(module: Any) -> list[str]:
-    """What ``__all__`` of a module names, without modules; all public classes and functions where it has none."""
-    here = [
+def public(module: Any) -> dict[str, Any]:
+    """What ``__all__`` of a module names, or else its classes and functions, by name."""
+    defined = [
         name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__
     ]
-    names = getattr(module, "__all__", [name for name in here if not name.startswith("_")])
-    return [name for name in sorted(names) if not inspect.ismodule(getattr(module, name))]
+    names = getattr(module, "__all__", [name for name in defined if not name.startswith("_")])
+    things = {name: getattr(module, name) for name in sorted(names)}
+    return {name: thing for name, thing in things.items() if not inspect.ismodule(thing)}
 
 
 def _api() -> Iterator[tuple[str, str]]:
@@ -65,10 +87,8 @@ def _api() -> Iterator[tuple[str, str]]:
             module = importlib.import_module(f"conjury.{room}")
             title = f"conjury.{room}"
             lead = (inspect.getdoc(module) or "").split("\n\n")[0]
-            things = {name: getattr(module, name) for name in public(module)}
-            listed = "\n".join(
-                f"   {name}" for name, thing in things.items() if id(thing) not in listed_before
-            )
+            things = {name: thing for name, thing in public(module).items() if id(thing) not in listed_before}
+            listed = "\n".join(f"   {name}" for name in things)
             listed_before |= {id(thing) for thing in things.values()}
             yield (
                 f"reference/api/{room}.rst",
@@ -113,11 +133,7 @@ def _commands() -> Iterator[tuple[str, str]]:
     listed = "\n".join(sorted(COMMANDS))
     yield (
         "reference/commands/index.md",
-        "# Commands\n\nEvery command ends with 0 if all is well, 1 if a condition that you set is not met, 2 if the "
-        "input is wrong, and 130 if it was interrupted. With `--json` it prints one document.\n\n"
-        "| command | what it does |\n|---|---|\n"
-        + "\n".join(rows)
-        + f"\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
+        COMMANDS_LEAD + "\n".join(rows) + f"\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )
 
 
@@ -146,27 +162,20 @@ def _kind(field: Mapping[str, Any]) -> str:
 def _study_fields() -> str:
     schema = json.loads((ROOT / "data" / "study.schema.json").read_text(encoding="utf-8"))
     sections = []
-    for name, definition in sorted(
-        schema["definitions"].items(), key=lambda item: (item[0] not in ("Study", "ItemStudy"), item[0])
-    ):
-        required = set(definition.get("required", ()))
+    definitions = schema["definitions"]
+    for name in ("Study", "ItemStudy", *sorted(set(definitions) - {"Study", "ItemStudy"})):
+        definition = definitions[name]
         rows = []
         for field, described in definition.get("properties", {}).items():
-            default = "required" if field in required else f"`{json.dumps(described.get('default'))}`"
-            rows.append(
-                f"| `{field}` | {_kind(described)} | {default} | {described.get('description', '')} |".replace(
-                    "\n", " "
-                )
-            )
-        table = (
-            "\n".join(["| field | value | default | meaning |", "|---|---|---|---|", *rows]) if rows else ""
+            required = field in definition.get("required", ())
+            default = "required" if required else f"`{json.dumps(described.get('default'))}`"
+            meaning = " ".join(described.get("description", "").split())
+            rows.append(f"| `{field}` | {_kind(described)} | {default} | {meaning} |")
+        head = ["| field | value | default | meaning |", "|---|---|---|---|"] if rows else []
+        sections.append(
+            f"## {name}\n\n{definition.get('description', '')}\n\n" + "\n".join([*head, *rows]) + "\n"
         )
-        sections.append(f"## {name}\n\n{definition.get('description', '')}\n\n{table}\n")
-    return (
-        "# Fields of the study file\n\nMade from the JSON schema of study files, which `conjury validate --schema` prints. "
-        "[The study file](study-file.md) explains them in context. `Study` is the file of a conjoint, `ItemStudy` that of "
-        "ratings and labels.\n\n" + "\n".join(sections)
-    )
+    return FIELDS_LEAD + "\n".join(sections)
 
 
 def _values(field: Field) -> str:
@@ -190,11 +199,6 @@ def _tables() -> str:
         ]
         keys = ", ".join(f"`{key}`" for key in KEYS[name])
         head = "| column | values | column is | missing values are |\n|---|---|---|---|"
-        sections.append(
-            f"## {name}\n\nOne row for each combination of {keys}.\n\n{head}\n" + "\n".join(rows) + "\n"
-        )
-    return (
-        "# Tables\n\nThe columns that conjury knows, from the schemas by which it validates every table. Further columns, "
-        "such as the attributes of a conjoint, are kept. `conjury validate STUDY TABLE` checks a table.\n\n"
-        + "\n".join(sections)
-    )
+        sections.append(f"## {name}\n\nOne row for each combination of {keys}.\n\n{head}\n")
+        sections[-1] += "\n".join(rows) + "\n"
+    return TABLES_LEAD + "\n".join(sections)
