@@ -1,7 +1,7 @@
 """Lays out the pages of the site in build/docs, has Sphinx build it, and checks what was built.
 
-``python docs/_ext/build.py`` builds build/docs/html/index.html; with ``--quick`` pages are not executed and the
-gallery is not drawn.
+``python docs/_ext/build.py`` builds build/docs/html/index.html; with ``--quick`` pages are not executed and
+the gallery is not drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from conjury.analysis.figures.theme import DARK, LIGHT, colors_of
 
 ROOT = Path(__file__).parents[2]
 DOCS, BUILT = ROOT / "docs", ROOT / "build" / "docs"
-SOURCE, SITE = BUILT / "source", BUILT / "html"
+SOURCE = BUILT / "source"
 MATHJAX = ROOT / ".cache" / "mathjax"
 # Files outside docs/ that are pages of the site.
 PAGES = {
@@ -104,22 +104,24 @@ def lay_out() -> None:
         shutil.copytree(MATHJAX, SOURCE / "_static" / "mathjax", dirs_exist_ok=True)
 
 
-def main() -> int:
-    """Build and check; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="do not execute pages, leave the gallery out")
-    quick = parser.parse_args().quick
-    fingerprint, state = code_fingerprint(), BUILT / "state"
+def caches(fingerprint: str) -> Path:
+    """The folder that keeps what pages printed under this state of the code; what is of another state goes."""
+    state, cache = BUILT / "state", ROOT / ".cache" / "docs"
     if state.exists() and state.read_text(encoding="utf-8") != fingerprint:
         shutil.rmtree(BUILT)
-    lay_out()
-    state.write_text(fingerprint, encoding="utf-8")
-    cache = ROOT / ".cache" / "docs"
     for old in cache.glob("*"):
         if old.name != fingerprint:
             shutil.rmtree(old)
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")} | {
-        "CONJURY_DOCS_CACHE": str(cache / fingerprint),
+    BUILT.mkdir(parents=True, exist_ok=True)
+    state.write_text(fingerprint, encoding="utf-8")
+    return cache / fingerprint
+
+
+def environment(cache: Path) -> dict[str, str]:
+    """Environment of the build and so of the commands on pages: the package is on the path, keys are not."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return kept | {
+        "CONJURY_DOCS_CACHE": str(cache),
         "CONJURY_DOCS_GALLERY": str(DOCS / "gallery"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(DOCS / "_ext"),
@@ -128,17 +130,31 @@ def main() -> int:
         "COLUMNS": "100",
         "NO_COLOR": "1",
     }
-    options = ["-D", "nb_execution_mode=off", "-D", "plot_gallery=0"] if quick else []
-    sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2"]
+
+
+def main() -> int:
+    """Build and check; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="do not execute pages, leave the gallery out")
+    parser.add_argument(
+        "--linkcheck", action="store_true", help="ask other sites whether links lead somewhere"
+    )
+    asked = parser.parse_args()
+    settings = environment(caches(code_fingerprint()))
+    lay_out()
+    kind = "quick" if asked.quick or asked.linkcheck else "html"
+    options = ["-D", "nb_execution_mode=off", "-D", "plot_gallery=0"] if kind == "quick" else []
+    builder = ["-b", "linkcheck"] if asked.linkcheck else ["-W", "--keep-going"]
+    sphinx = [sys.executable, "-m", "sphinx", *builder, "-q", "-j", "2", *options]
     built = subprocess.run(
-        [*sphinx, *options, "-d", str(BUILT / "doctrees"), str(SOURCE), str(SITE)],
-        env=environment,
+        [*sphinx, "-d", str(BUILT / f"doctrees-{kind}"), str(SOURCE), str(BUILT / kind)],
+        env=settings,
         check=False,
     )
-    if built.returncode:
+    if built.returncode or asked.linkcheck:
         return built.returncode
-    found = list(checking.faults(SITE))
-    print(*found, f"{SITE / 'index.html'}: {len(found)} faults in links and files", sep="\n")
+    found = list(checking.faults(BUILT / kind))
+    print(*found, f"{BUILT / kind / 'index.html'}: {len(found)} faults in links and files", sep="\n")
     return 1 if found else 0
 
 

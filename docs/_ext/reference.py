@@ -42,22 +42,23 @@ ROOMS = {
 
 COMMANDS_LEAD = """# Commands
 
-Every command ends with 0 if all is well, 1 if a condition that you set is not met, 2 if the input is wrong, and 130 if
-it was interrupted. With `--json` it prints one document ([Automation](../../howto/collecting/automation.md)).
+A command ends with 0 if all is well, 1 if a condition that you set is not met, 2 if the input is wrong, and 130
+if it was interrupted. With `--json` it prints one document ([Automation](../../howto/collecting/automation.md)).
 
 | command | what it does |
 |---|---|
 """
 FIELDS_LEAD = """# Fields of the study file
 
-Made from the JSON schema of study files, which `conjury validate --schema` prints. [The study file](study-file.md)
-explains the fields in context. `Study` is the file of a conjoint, `ItemStudy` that of ratings and labels.
+Made from the JSON schema of study files, which `conjury validate --schema` prints.
+[The study file](study-file.md) explains the fields in context. `Study` is the file of a conjoint, `ItemStudy`
+that of ratings and labels.
 
 """
 TABLES_LEAD = """# Tables
 
-The columns that conjury knows, from the schemas by which it validates every table. Further columns, such as the
-attributes of a conjoint, are kept. `conjury validate STUDY TABLE` checks a table.
+The columns that conjury knows, from the schemas by which it validates every table. Further columns, such as
+the attributes of a conjoint, are kept. `conjury validate STUDY TABLE` checks a table.
 
 """
 
