@@ -105,7 +105,7 @@ def lay_out() -> None:
 
 
 def caches(fingerprint: str) -> Path:
-    """The folder that keeps what pages printed under this state of the code; what is of another state goes."""
+    """The folder of what pages printed under this state of the code; that of other states is removed."""
     state, cache = BUILT / "state", ROOT / ".cache" / "docs"
     if state.exists() and state.read_text(encoding="utf-8") != fingerprint:
         shutil.rmtree(BUILT)

@@ -42,8 +42,9 @@ ROOMS = {
 
 COMMANDS_LEAD = """# Commands
 
-A command ends with 0 if all is well, 1 if a condition that you set is not met, 2 if the input is wrong, and 130
-if it was interrupted. With `--json` it prints one document ([Automation](../../howto/collecting/automation.md)).
+A command ends with 0 if all is well, 1 if a condition that you set is not met, 2 if the input is wrong, and
+130 if it was interrupted. With `--json` it prints one document
+([Automation](../../howto/collecting/automation.md)).
 
 | command | what it does |
 |---|---|
