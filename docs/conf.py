@@ -77,7 +77,7 @@ html_title = "conjury"
 html_static_path = ["_static"]
 html_css_files = ["figures.css", "site.css"]
 html_show_sourcelink = False
-html_copy_source = False
+html_copy_source = True  # llms.txt is made from the copies
 html_last_updated_fmt = None
 html_theme_options = {
     "logo": {"text": "conjury"},

@@ -71,4 +71,5 @@ def page(text: str, here: Path, places: Mapping[Path, str], *, execute: bool = T
     head = HEAD if execute and RUN.search(text) else ""
     parts = FENCED.split(text)
     parts[::2] = [PICTURE.sub(picture, LINK.sub(link, prose)) for prose in parts[::2]]
-    return head + BLOCK.sub(block, "".join(parts))
+    parts[1::2] = [BLOCK.sub(block, fenced) for fenced in parts[1::2]]
+    return head + "".join(parts)

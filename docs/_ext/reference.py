@@ -73,12 +73,8 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def public(module: Any) -> dict[str, Any]:
-    """What ``__all__`` of a module names, or else its classes and functions, by name."""
-    defined = [
-        name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__
-    ]
-    names = getattr(module, "__all__", [name for name in defined if not name.startswith("_")])
-    things = {name: getattr(module, name) for name in sorted(names)}
+    """What ``__all__`` of a module names, without modules."""
+    things = {name: getattr(module, name) for name in sorted(module.__all__)}
     return {name: thing for name, thing in things.items() if not inspect.ismodule(thing)}
 
 
