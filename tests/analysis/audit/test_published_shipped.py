@@ -65,3 +65,9 @@ def test_the_kept_result_is_what_the_checks_give_within_a_minute() -> None:
     pd.testing.assert_frame_equal(kept.frame, found.frame, check_dtype=False)
     for part, table in found.extra.items():
         pd.testing.assert_frame_equal(kept.extra[part], table, check_dtype=False)
+
+
+def test_every_name_of_the_audit_is_what_it_says_and_no_folder_hides_a_function() -> None:
+    import conjury.analysis.audit as audit
+
+    assert all(callable(getattr(audit, name)) for name in audit.__all__)
