@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 project = "conjury"
 author = "The conjury authors"
 copyright = "The conjury authors. MIT licence"
@@ -103,3 +106,18 @@ llms_txt_summary = (
     "conjury measures how LLM judges decide, next to human judges: AMCEs, agreement, benchmark scores."
 )
 llms_txt_full_file = True
+
+
+def show_commands(_: Sphinx, doctree: nodes.document) -> None:
+    """Show cells of commands as commands, without the magic that runs them."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith("%%commands\n"):
+            text = block.astext().removeprefix("%%commands\n")
+            block.children = [nodes.Text(text)]
+            block.rawsource = text
+            block["language"] = "bash"
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what happens to every page."""
+    app.connect("doctree-read", show_commands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from conjury.analysis.figures.theme import inline_figure
 
 NEEDS = "# needs "  # a key, a GPU, a server, a browser: shown and not run
 ENDS = re.compile(r"#\s*exit (\d+)\s*$")  # a command that is meant to end with this code
+COLORED = ("FORCE_COLOR", "CLICOLOR_FORCE")  # a kernel sets them; with them progress is drawn over and over
 _numbers = count(1)
 
 
@@ -28,9 +30,16 @@ def commands(block: str) -> Iterator[tuple[str, int]]:
 
 def run_commands(_: str, block: str) -> None:
     """Run each command of a cell and print what it prints; another exit code than expected is an error."""
+    plain = {name: value for name, value in os.environ.items() if name not in COLORED} | {"TERM": "dumb"}
     for line, expected in commands(block):
         ran = subprocess.run(
-            ["bash", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            ["bash", "-c", line],
+            env=plain,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
         )
         sys.stdout.write(ran.stdout)
         if ran.returncode != expected:
