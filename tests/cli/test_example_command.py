@@ -64,4 +64,5 @@ def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.M
 def test_doctor_names_every_extra_of_the_package_that_a_version_can_be_asked_of() -> None:
     extras = set(metadata("conjury").get_all("Provides-Extra") or []) - {"all", "cjk", "quarto"}
     remedies = " ".join(finding.remedy for finding in findings())
-    assert extras and {extra for extra in extras if f"conjury[{extra}]" not in remedies} == set()
+    assert extras
+    assert {extra for extra in extras if f"conjury[{extra}]" not in remedies} == set()
