@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -29,7 +30,7 @@ def test_a_kept_result_is_about_every_described_table(name: str) -> None:
 
 
 def test_a_table_that_ships_is_checked_by_its_name_and_a_file_of_that_name_comes_first(
-    tmp_path, monkeypatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_name, by_file = (
         check_table("harm_or_humor_counts"),
