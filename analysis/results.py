@@ -70,7 +70,7 @@ def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 class Result:
     """The tidy table of an analysis.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
         One row per number: key columns, then ``estimate, std_error, lower, upper`` as far as they exist.

@@ -30,7 +30,7 @@ KINDS = {"1": "design", "2": "people", "3": "answers", "4": "files", "5": "prove
 class Check:
     """The answer of one check of what was collected.
 
-    Attributes
+    Parameters
     ----------
     code : str
         Such as CJ102; the first digit is the kind: design, people, answers, files, provenance.

@@ -51,7 +51,7 @@ class Bootstrap(Estimates):
     ``p`` inverts that interval: it is below alpha exactly where the interval leaves the
     null value out, up to 1 / (draws + 1). Counts have errors and limits, but no test.
 
-    Attributes
+    Parameters
     ----------
     replicates : ndarray, shape (draws, m)
         Estimates of each draw; NaN where a draw lost a level.
@@ -80,7 +80,7 @@ def bootstrap(
     ----------
     estimator : function
         `amce`, `mm`, `amce_diffs`, `mm_diffs`, `amce_by_reference`, `cj`, `cj_freqs` or `cj_props`.
-    data, formula, **options
+    data, formula
         As for the estimator; of a Parquet file all columns are read. The native engine computes all draws. Of
         a table of Ibis, and of a folder, glob or address of Parquet files, the engine sends rows in the order
         of units, and only sums over them are kept. A draw then weighs each unit by a Poisson number with mean
@@ -102,6 +102,12 @@ def bootstrap(
     alpha : float
     progress : callable, optional
         Called with the number of draws just finished.
+    **options
+        As for the estimator; of a Parquet file all columns are read. The native engine computes all draws. Of
+        a table of Ibis, and of a folder, glob or address of Parquet files, the engine sends rows in the order
+        of units, and only sums over them are kept. A draw then weighs each unit by a Poisson number with mean
+        one, from a hash of its name and the seed: the draws are the same in every engine, for every order of
+        rows. Such tables have no studentized intervals, and no unit "row".
 
     Returns
     -------

@@ -147,7 +147,8 @@ def draw(
 
     Returns
     -------
-    matplotlib.figure.Figure
+    Figure
+        Matplotlib.figure.Figure.
 
     Raises
     ------

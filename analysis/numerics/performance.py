@@ -23,7 +23,7 @@ _ZERO = 1e-9  # smaller effects have no sign
 class Draws:
     """Estimates of one quantity in R draws; numbers that a method does not give are NaN.
 
-    Attributes
+    Parameters
     ----------
     truth, estimate, std_error, lower, upper, p : ndarray, shape (R,)
         ``truth`` may differ between draws, as effects for the stimuli drawn do.

@@ -28,7 +28,7 @@ GIVEN = ", as given"  # ends the name of a column of the user that is called lik
 class Ratings:
     """n usable ratings of I items by J judges on one dimension.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame of n rows
         ``judge`` (id; with its prompt where a model has several), ``kind`` ("human" or "model"), ``group``

@@ -26,7 +26,7 @@ _PARTS: dict[str, dict[str, Callable[..., Any]]] = {kind: {} for kind in KINDS}
 class Drawn:
     """Data of one draw and what is true of them.
 
-    Attributes
+    Parameters
     ----------
     data : object
         Whatever the methods of a trial take, most often a data frame.

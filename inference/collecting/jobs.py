@@ -39,7 +39,7 @@ COLUMNS = (
 class Job:
     """What one judge is to be asked.
 
-    Attributes
+    Parameters
     ----------
     subjects : callable
         Makes an iterator over all subjects anew, in the same order each time.
@@ -101,7 +101,7 @@ class Job:
 class Plan:
     """Size and price of a job.
 
-    Attributes
+    Parameters
     ----------
     total, answered, waiting, failed : int
         Requests in all; those with an answer, in a live batch, and failed for good.

@@ -37,7 +37,7 @@ def engines(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
 class Asking:
     """How a judge is asked, where that differs from the study file; None keeps what the study file says.
 
-    Attributes
+    Parameters
     ----------
     backend : {"openai", "anthropic", "google", "vllm", "ray", "simulated", "replay"}, optional
     model : str, optional
@@ -73,7 +73,7 @@ class Asking:
 class Running:
     """How a run goes.
 
-    Attributes
+    Parameters
     ----------
     pairs : int, optional
         Only the first pairs of the design, or the first items.

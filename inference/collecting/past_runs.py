@@ -93,7 +93,7 @@ def write_tables(
 class Status:
     """The state of a run.
 
-    Attributes
+    Parameters
     ----------
     study : Study or ItemStudy
     folder : Path
@@ -160,12 +160,14 @@ def retry(
 
     Parameters
     ----------
-    study, out
+    study
         As in `status`.
     statuses : sequence of str
         Statuses of the judgments to ask again: error, refused, empty, truncated, unparsed or ok.
     judge : str, optional
         Only this judge.
+    out
+        As in `status`.
 
     Returns
     -------
@@ -221,10 +223,12 @@ def parse(
 
     Parameters
     ----------
-    study, out
+    study
         As in `status`.
     rule : str
         Parsing rule: default, strict, lenient, token.
+    out
+        As in `status`.
     prices : path, optional
         Price table in place of the one that ships.
 

@@ -28,7 +28,7 @@ PASSES = 3  # how often what failed for a passing reason is asked again before a
 class Tally:
     """What a run has done so far.
 
-    Attributes
+    Parameters
     ----------
     passed, answered : int
         Requests handed on, and answers on disk.

@@ -84,7 +84,7 @@ Watch = Callable[[Tally], None]
 class Prepared:
     """A run before anything is sent: what is to be asked, how much of it, at what price.
 
-    Attributes
+    Parameters
     ----------
     job : Job
         Requests of the judge.
@@ -112,7 +112,7 @@ class Prepared:
 class Collected:
     """What a call of `collect` did.
 
-    Attributes
+    Parameters
     ----------
     prepared : Prepared
         The run as it was planned.

@@ -33,7 +33,7 @@ PAPER = (VoteFilter(responses=10, top_votes=100), VoteFilter(responses=100))
 class TierSelection:
     """Responses that were chosen.
 
-    Attributes
+    Parameters
     ----------
     items : DataFrame
         ``item_id, topic_id, response, response_type, generator, votes`` and what else was known of a topic;

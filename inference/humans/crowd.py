@@ -92,9 +92,12 @@ def read_crowd(
 
     Parameters
     ----------
-    path : .csv or .tsv, or either with .gz, separated by commas, semicolons or tabs
-    platform : ``mturk``, ``lancers`` (also in Shift JIS) or ``csv`` (any other)
-    layout, rules : see ``Layout`` and ``Rules``
+    path : str or Path
+        .csv or .tsv, or either with .gz, separated by commas, semicolons or tabs.
+    platform : str
+        ``mturk``, ``lancers`` (also in Shift JIS) or ``csv`` (any other).
+    layout, rules : Layout, optional
+        See ``Layout`` and ``Rules``.
 
     Raises
     ------
@@ -245,10 +248,12 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
 
     Parameters
     ----------
-    imported : judgments, with the ids in ``column``
-    path : demographic export of Prolific, a CSV
+    imported : Imported
+        Judgments, with the ids in ``column``.
+    path : str or Path
+        Demographic export of Prolific, a CSV.
     column : column of the judgments with Prolific's ids; by default those that the importer kept for this
-        purpose, else ``judge_id``
+        Purpose, else ``judge_id``.
 
     Returns
     -------

@@ -31,7 +31,7 @@ TAKEN = {*TABLES["judgments"], *LEADING, "probability", "expected"}
 class Imported:
     """Judgments of an export, and what was assumed in reading it.
 
-    Attributes
+    Parameters
     ----------
     judgments : DataFrame
         The judgments contract with ``excluded`` (why a row is excluded, missing where it is used), then

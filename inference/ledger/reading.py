@@ -39,7 +39,7 @@ ORDER BY r.id LIMIT ?
 class Count:
     """How many requests of a judge under a prompt stand alike.
 
-    Attributes
+    Parameters
     ----------
     judge_id, prompt_id : str
     state : str
@@ -74,7 +74,7 @@ class Usage:
 class Answered:
     """A request and the newest that came of it.
 
-    Attributes
+    Parameters
     ----------
     key, judge_id, prompt_id, subject_id : str
     sample : int

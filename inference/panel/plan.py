@@ -67,7 +67,7 @@ class Slot:
 class PanelPlan:
     """A study as people take part in it.
 
-    Attributes
+    Parameters
     ----------
     study, section
         The study and its section ``panel``, with defaults where it has none.

@@ -50,7 +50,7 @@ class _NoSlot(Exception):
 class Timing:
     """What the browser measured on one page, by its monotonic clock.
 
-    Attributes
+    Parameters
     ----------
     response_ms : float or None
         From the moment the page was complete, pictures included, to the submission.
@@ -83,7 +83,7 @@ def utc_now() -> datetime:
 class Visits:
     """Visits of one panel, stored in a database; `open` makes one.
 
-    Attributes
+    Parameters
     ----------
     plan : PanelPlan
     """

@@ -37,7 +37,7 @@ class LabelSpec:
 class ResponseSpec:
     """The answer that was asked for.
 
-    Attributes
+    Parameters
     ----------
     form : {"choice", "ratings", "label", "line_labels", "text"}
     options : tuple of str
@@ -48,12 +48,12 @@ class ResponseSpec:
         How many lines were shown, where each line takes a label.
     key : str
         Key of the JSON answer; by default ``choice``, ``label`` or ``labels``.
+    noun : str
+        What a subject was called in the question; accepted before the name of an option ("Post A").
     further : tuple of str
         Other keys that the JSON answer was to have, such as one for the reasoning.
     surplus : bool
         Whether labels for lines beyond ``lines`` are read as well, each as a dimension of its own.
-    noun : str
-        What a subject was called in the question; accepted before the name of an option ("Post A").
     """
 
     form: Form
@@ -109,7 +109,7 @@ class Finding:
 class Reading:
     """What one rule made of one answer, for one dimension.
 
-    Attributes
+    Parameters
     ----------
     dimension : str
         ``choice``, the id of a scale, ``label``, ``line_1`` and so on, or ``text``.
@@ -177,7 +177,7 @@ THOUGHT_START = "<think>"
 class Answer:
     """One model's answer.
 
-    Attributes
+    Parameters
     ----------
     text : str
         Content of the message without reasoning that stands before it in ``<think>`` tags.

@@ -30,7 +30,7 @@ ADDED = (
 class Perturbed:
     """Items with their perturbed copies.
 
-    Attributes
+    Parameters
     ----------
     items : DataFrame
         The columns of the items given and ``base_item_id, condition`` ("none" for originals), ``changes``

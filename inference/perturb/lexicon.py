@@ -37,7 +37,7 @@ class _Entry:
 class Lexicon:
     """Replacements by the words that they replace.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What it is for, such as ``preserving`` or ``dialect to uk``.

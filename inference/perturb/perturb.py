@@ -44,7 +44,7 @@ _PRONOUN = re.compile(r"I\b")
 class Change:
     """One change of a text, in characters of the original.
 
-    Attributes
+    Parameters
     ----------
     line : int
         From 1.
@@ -68,7 +68,7 @@ class Change:
 class Perturbation:
     """A changed text and its changes.
 
-    Attributes
+    Parameters
     ----------
     text : str
         The text with all changes made.

@@ -206,7 +206,8 @@ def line_segments(text: str, ranges: Sequence[tuple[int, int]]) -> list[Segment]
     ----------
     text : str
         Lines end with a line feed.
-    ranges : sequence of (start, end)
+    ranges : sequence of tuple (int, int)
+        Sequence of (start, end).
 
     Returns
     -------

@@ -222,13 +222,17 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
 
     Parameters
     ----------
-    frame : DataFrame of n rows; it is not changed
-    table : name of the table, see ``TABLES``
-    source : what errors call it, such as a file name; by default the table's name
+    frame : DataFrame
+        DataFrame of n rows; it is not changed.
+    table : str
+        Name of the table, see ``TABLES``.
+    source : str, optional
+        What errors call it, such as a file name; by default the table's name.
 
     Returns
     -------
-    DataFrame of n rows with the same columns and a fresh row index.
+    DataFrame
+        DataFrame of n rows with the same columns and a fresh row index.
 
     Raises
     ------

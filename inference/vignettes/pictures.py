@@ -114,7 +114,7 @@ def _over(values: NDArray[np.number], bound: int | None) -> Flags:
 class Pictures:
     """Pictures by the cues in them.
 
-    Attributes
+    Parameters
     ----------
     root : Path
         Folder inside which files lie.
@@ -122,10 +122,13 @@ class Pictures:
         For each kind of cues the file or address of each profile, by ``profile_id``.
     drawn : mapping of str to str
         For each kind of cues the hash of its job; empty for pictures of the user.
-    tasks : {"models", "panel", "all"}
-        Whether those of the pairs of models, the tasks of people, or both.
     links : bool
         Whether judges receive the addresses of pictures instead of the files.
+
+    Attributes
+    ----------
+    tasks : {"models", "panel", "all"}
+        Whether those of the pairs of models, the tasks of people, or both.
 
     Examples
     --------

@@ -22,7 +22,7 @@ IN_WORDS: dict[str, str] = {
 class Finding:
     """The verdict of one check on some of the published numbers of a group.
 
-    Attributes
+    Parameters
     ----------
     check : str
         Name of the check, as registered.
@@ -62,7 +62,7 @@ class Finding:
 class Group:
     """Published numbers that belong together, by role, and what is known about them.
 
-    Attributes
+    Parameters
     ----------
     numbers : mapping
         From roles, such as "mean", to published numbers; roles that were not published are absent.

@@ -24,7 +24,7 @@ EXACT = 10**8  # denominators of the numbers by which a certificate is checked
 class Box:
     """Intervals of the correlations of k variables.
 
-    Attributes
+    Parameters
     ----------
     names : tuple of str
     lower, upper : tuple of tuple of Fraction

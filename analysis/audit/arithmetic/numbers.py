@@ -20,7 +20,7 @@ _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-"} | dict.fromkeys(" \u00a0\u
 class Interval:
     """All rational numbers between two ends; each end belongs to it or not.
 
-    Attributes
+    Parameters
     ----------
     lower, upper : Fraction
     has_lower, has_upper : bool
@@ -70,7 +70,7 @@ class Interval:
 class Printed:
     """A number as it was published.
 
-    Attributes
+    Parameters
     ----------
     text : str
         Digits as published, such as "2.630" (trailing zeros count).

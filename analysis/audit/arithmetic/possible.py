@@ -164,10 +164,12 @@ def possible_sds(
 
     Parameters
     ----------
-    mean, n, scale, step, items, divisor, rounding
+    mean, n, scale
         As in `mean_sd_is_possible`.
     digits : int
         Decimals of the standard deviations.
+    step, items, divisor, rounding
+        As in `mean_sd_is_possible`.
 
     Returns
     -------
@@ -214,10 +216,12 @@ def sample_sizes(
     ----------
     pairs : sequence of (mean, sd)
         As published; ``sd`` may be None.
-    scale, step, items, divisor, rounding
+    scale
         As in `mean_sd_is_possible`.
     largest : int
         Up to which sample sizes are tried.
+    step, items, divisor, rounding
+        As in `mean_sd_is_possible`.
 
     Returns
     -------

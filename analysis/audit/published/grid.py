@@ -42,7 +42,7 @@ class Grid:
 class Table:
     """A published table as text.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Caption, or which of the tables of a file it is; empty for the only one.

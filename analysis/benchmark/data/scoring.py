@@ -78,7 +78,7 @@ class Cell:
 class Scored:
     """n answers to units that have a gold label.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame of n rows
         ``judge, judge_kind, prompt`` ("" for people), ``task`` (a dimension, or "line"), ``item_id, line``

@@ -55,9 +55,11 @@ def interaction(
 
     Parameters
     ----------
-    data, formula, id
+    data, formula
         As in `amce`; the formula names both features.
     first, second : str
+    id
+        As in `amce`; the formula names both features.
     kind : {"acie", "amie"}
     distribution : {"design", "uniform"} or mapping
         Over which AMIEs average: the shares of levels in the data (taken as known), equal
@@ -136,9 +138,11 @@ def conditional_amce(
 
     Parameters
     ----------
-    data, formula, id, **options
+    data, formula
         As in `cj`; ``given`` may stand in the formula and is excluded there.
     feature, given : str
+    id, **options
+        As in `cj`; ``given`` may stand in the formula and is excluded there.
 
     Returns
     -------

@@ -23,6 +23,13 @@ Solved = Literal["power", "pairs", "effect"]
 class Power(Result):
     """Operating characteristics of a planned conjoint study.
 
+    Parameters
+    ----------
+    setting : Setting
+        All that was assumed, also in ``settings``.
+    contrasts, levels, design_notes
+        The contrasts of the design with their numbers, and the notes about them.
+
     Attributes
     ----------
     frame : DataFrame
@@ -35,10 +42,6 @@ class Power(Result):
         pairs passes), ``type_s, type_m`` and ``alpha`` of each test. Sizes are not rounded.
     notes : tuple of str
         What a reader must know about the rows; which levels have none, and why.
-    setting : Setting
-        All that was assumed, also in ``settings``.
-    contrasts, levels, design_notes
-        The contrasts of the design with their numbers, and the notes about them.
     """
 
     setting: Setting = field(kw_only=True)

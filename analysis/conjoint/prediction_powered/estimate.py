@@ -80,7 +80,7 @@ BOTH = [PPI, FROM_REPEATS]
 class PredictionPowered(Estimates):
     """Estimates for people, made more precise by the answers of models.
 
-    Attributes
+    Parameters
     ----------
     human : Estimates
         The same rows from people's answers alone, with the same clusters and convention of errors.

@@ -178,10 +178,12 @@ def amce_by_reference(
 
     Parameters
     ----------
-    data, formula, id
+    data, formula
         As in `amce`.
     variable : str
         The feature whose levels take turns as reference.
+    id
+        As in `amce`.
     **options
         As in `amce`.
 

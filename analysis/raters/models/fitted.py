@@ -147,7 +147,7 @@ def prior_table(priors: Priors) -> pd.DataFrame:
 class ModelFit(Result):
     """Result of a Bayesian model.
 
-    Attributes
+    Parameters
     ----------
     data : xarray.DataTree
         ArviZ data: ``posterior``, ``sample_stats``, and what the model adds.

@@ -46,7 +46,7 @@ class Laid:
 class Exhibit:
     """What a report shows of a result.
 
-    Attributes
+    Parameters
     ----------
     lead : str
         What the figures and tables are; ``{figure}`` and ``{table}`` become references to them.

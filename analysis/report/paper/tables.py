@@ -37,7 +37,7 @@ MARKED = re.compile(r"(?<!\\)[*`]|\{(?:figure|table)\}|\[@[^\]]*\]")
 class PaperTable:
     """A table to print.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name of its file, without ending.

@@ -82,9 +82,12 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
 
     Parameters
     ----------
-    folder : the folder of the study file, against which the paths of ``content`` are taken
-    content : the section ``content`` of the study file
-    values : what each column of the profiles may contain; see :func:`profile_values`
+    folder : Path
+        The folder of the study file, against which the paths of ``content`` are taken.
+    content : Content
+        The section ``content`` of the study file.
+    values : Values
+        What each column of the profiles may contain; see :func:`profile_values`.
 
     Raises
     ------

@@ -163,7 +163,7 @@ REPLIER = "replier"
 class PostKit:
     """All that posts are made of.
 
-    Attributes
+    Parameters
     ----------
     texts, people, insults
         As in the files of the study.

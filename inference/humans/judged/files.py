@@ -25,7 +25,7 @@ def read_judged(path: str | Path) -> Judged:
     Parameters
     ----------
     path : a file that ends in .csv, .csv.gz, .parquet, .jsonl, .ndjson (plain or .gz), .json or .eval; or a
-        folder of Inspect logs
+        Folder of Inspect logs.
 
     Returns
     -------

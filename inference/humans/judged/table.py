@@ -14,7 +14,7 @@ import pandas as pd
 class Judged:
     """A table with a row per answer.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
     source : str

@@ -30,7 +30,7 @@ NOT_PEOPLE = ("preview", "test", "spam")  # marks of responses that are no answe
 class Visit:
     """What one person answered to the tasks of one slot.
 
-    Attributes
+    Parameters
     ----------
     where : str
         Where it is in the export, for errors.
@@ -65,7 +65,7 @@ class Visit:
 class Fielded:
     """Tables of a study that was fielded with another program.
 
-    Attributes
+    Parameters
     ----------
     answers : DataFrame
         ``choices`` of a conjoint, one row per profile that was seen; ``judgments`` of items; of people who

@@ -28,7 +28,8 @@ def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
 
     Parameters
     ----------
-    path : a CSV of Qualtrics, data of jsPsych (or a folder of them), or a JSON export of Label Studio
+    path : str or Path
+        A CSV of Qualtrics, data of jsPsych (or a folder of them), or a JSON export of Label Studio.
     program : {"qualtrics", "jspsych", "label-studio"}
     plan : PanelPlan
         The plan that was exported.

@@ -27,7 +27,7 @@ MOST_CHARACTERS = 120  # of a title
 class Offer:
     """What people are offered.
 
-    Attributes
+    Parameters
     ----------
     url : str
         Address at which the study is served.

@@ -63,7 +63,7 @@ Flags = NDArray[np.bool_]
 class Simulation:
     """Simulated choices and where they come from.
 
-    Attributes
+    Parameters
     ----------
     choices : DataFrame
         One row per judge, prompt, pair, sample and position, in the contract's columns; ``panel`` names the

@@ -51,7 +51,7 @@ def columns_of(study: ItemStudy) -> list[str]:
 class LabelTruth:
     """A truth table.
 
-    Attributes
+    Parameters
     ----------
     rows : dict of parameter to rows
         Each a mapping of the cells that are filled in, and the value.

@@ -52,7 +52,7 @@ NO_ANSWER = -1
 class LabelSimulation:
     """Simulated judgments and where they come from.
 
-    Attributes
+    Parameters
     ----------
     judgments : DataFrame
         One row per judge, prompt, item, dimension and sample, in the contract's columns; ``origin`` is

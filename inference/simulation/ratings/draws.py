@@ -201,13 +201,14 @@ class Rater:
 class RatingTruth:
     """A panel, models, and the sizes of a full simulation.
 
-    Attributes
+    Parameters
     ----------
     panel : Rater
     models : tuple of Rater
     dimensions, types : tuple of str
         Ids of scales, and of the levels of the column that distinguishes the items of a topic.
-    topics : mapping of modality to number of topics
+    topics : mapping of str to int
+        Mapping of modality to number of topics.
     people : int
     """
 

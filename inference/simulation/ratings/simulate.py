@@ -49,7 +49,7 @@ TEXT = "text"  # modality of items that do not state theirs
 class RatingSimulation:
     """Simulated judgments and where they come from.
 
-    Attributes
+    Parameters
     ----------
     judgments : DataFrame
         One row per judge, item, dimension and sample, in the contract's columns; ``panel`` names the panel

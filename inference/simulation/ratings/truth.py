@@ -121,7 +121,8 @@ def true_ratings(
         Judges in the table.
     share : ndarray, shape (M, T)
         Share of items in each modality and type.
-    people : names and parameters of the people drawn, optional
+    people : tuple (sequence of str, People), optional
+        Names and parameters of the people drawn, optional.
 
     Returns
     -------

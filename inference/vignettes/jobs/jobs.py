@@ -41,7 +41,7 @@ PLAIN = ("study", "theme", "format", "seed")  # named with their values
 class Job:
     """The pictures to draw: of which study, and how.
 
-    Attributes
+    Parameters
     ----------
     study : Study
     cues : "both", "name", "face" or "none"

@@ -92,10 +92,13 @@ def read_manifest(root: Path, study: str, cues: str, columns: Sequence[str] | No
 
     Parameters
     ----------
-    root : the folder that ``conjury render`` was given with ``--out``
-    study : name of the study
+    root : Path
+        The folder that ``conjury render`` was given with ``--out``.
+    study : str
+        Name of the study.
     cues : "both", "name", "face" or "none"
-    columns : read only these
+    columns : sequence of str, optional
+        Read only these.
 
     Returns
     -------

@@ -14,7 +14,7 @@ STUDY, RUN, RESULTS = "study file", "record of the run", "results"
 class Item:
     """One item.
 
-    Attributes
+    Parameters
     ----------
     code, name : str
         Which item it is.
