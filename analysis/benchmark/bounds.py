@@ -73,6 +73,7 @@ def bounds(
     Parameters
     ----------
     scored : Scored
+        Answers and gold labels, from `score`.
     by
         As in `scores`.
     metrics : sequence of str, optional

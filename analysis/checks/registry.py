@@ -70,6 +70,15 @@ class Check:
         Whether ``estimate`` is a share, which is drawn in percent.
     reads : tuple of str
         The tables that the check reads, the one that its evidence is about first.
+
+    Examples
+    --------
+    >>> found = "2 of 100 texts contain a replacement character."
+    >>> check = Check("CJ404", "mangled_text", "Mangled text", "Are characters lost?", pd.DataFrame(),
+    ...     "warning", found, "Judges saw other texts than people.", "Read the file in its encoding.",
+    ...     figure=False, alarms="never")
+    >>> check.kind, check.alarming
+    ('files', True)
     """
 
     code: str

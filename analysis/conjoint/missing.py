@@ -29,10 +29,10 @@ from ..numerics.intervals import UNBOUNDED, Support
 from ..numerics.linear import Regression, one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from .engines import assemble, native, solve
+from .engines import native
 from .engines.completions import solve_completed
 from .engines.few_clusters import warn_of_few_clusters
-from .engines.solution import estimable, infer
+from .engines.solution import assemble, estimable, infer, solve
 from .estimands import plan_of
 from .estimates import Estimates, Fitted
 from .plan import Plan

@@ -77,6 +77,7 @@ def preferences_beyond_quality(
     cluster : str, optional
         Column of clusters instead of the pair or the object.
     alpha : float
+        One minus the confidence level.
 
     Returns
     -------

@@ -63,10 +63,12 @@ def mean_is_possible(
     items : int
         Items, or raters, whose average is one of the n scores.
     rounding : {"nearest", "truncated", "rounded up"}
+        How the mean was rounded.
 
     Returns
     -------
     bool
+        Whether there are n ratings with this mean as published.
 
     Raises
     ------
@@ -125,6 +127,7 @@ def mean_sd_is_possible(
     Returns
     -------
     bool
+        Whether there are n ratings with both numbers as published.
 
     Raises
     ------
@@ -226,6 +229,7 @@ def sample_sizes(
     Returns
     -------
     list of int
+        The sample sizes, in ascending order.
 
     Raises
     ------

@@ -36,11 +36,6 @@ class ModelSources(Judged, total=False):
 
     A model's answers under several prompts or in several samples count with their mean.
 
-    Parameters
-    ----------
-    seed : int
-        Assigns clusters to folds.
-
     Attributes
     ----------
     human, model : str or sequence of str
@@ -51,6 +46,14 @@ class ModelSources(Judged, total=False):
     folds : int
         Folds of people's clusters: the weights that a fold is given come from the others (default 5). With 1
         they come from all, and intervals are too short where people are few.
+    seed : int
+        Assigns clusters to folds.
+
+    Examples
+    --------
+    >>> sources: ModelSources = {"human": "human", "model": ["gpt", "claude"], "folds": 10}
+    >>> sorted(sources)
+    ['folds', 'human', 'model']
     """
 
     seed: int

@@ -9,7 +9,8 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula
 from ..estimates import Estimates
-from ..prediction_powered import Correct, ModelSources, estimate_as
+from ..prediction_powered import Correct, ModelSources
+from ..prediction_powered.estimate import estimate_as
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
 

@@ -17,7 +17,8 @@ from ...numerics.linear import least_squares
 from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import Block, Plan, make_block
-from ..prediction_powered import Correct, ModelSources, estimate_as, taken_from
+from ..prediction_powered import Correct, ModelSources
+from ..prediction_powered.estimate import estimate_as, taken_from
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, frame_of, plan_for
 from .amce import amce
@@ -215,6 +216,7 @@ def cj(
     data, formula, id
         As in `amce`, `mm`, `cj_freqs`, `amce_diffs` and `mm_diffs`.
     estimate : {"amce", "mm", "frequencies", "amce_differences", "mm_differences"}
+        What is estimated.
     by : str or list of str, optional
         Grouping columns. Levels of several are joined by "***", as cregg does.
     **options

@@ -78,6 +78,7 @@ def alt_test_power(
     alpha : float
         One minus the level of the intervals, which bound the error of simulation (Wilson).
     seed : int
+        Seed of the simulated judgments.
 
     Returns
     -------
