@@ -60,6 +60,7 @@ def dimension_correlations(
     by : str or sequence of str
         Columns whose combinations of levels are strata, besides all items together.
     coefficient : {"spearman", "pearson", "kendall"}
+        Which correlation coefficient is estimated.
     dimensions, cluster, scale, alpha, draws, seed
         As in `correlations`.
 
