@@ -40,6 +40,7 @@ class Asking:
     Parameters
     ----------
     backend : {"openai", "anthropic", "google", "vllm", "ray", "simulated", "replay"}, optional
+        Where the judge is asked.
     model : str, optional
         Name of the model where it is served.
     base_url : str, optional

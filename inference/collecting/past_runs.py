@@ -96,12 +96,26 @@ class Status:
     Parameters
     ----------
     study : Study or ItemStudy
+        The study of the run.
     folder : Path
+        Folder of the run.
     counts : list of Count
         Requests and tokens by judge, prompt and state.
     batches : list of Batch
+        Batches at providers, in the order in which they were made.
     judgments : DataFrame
         ``judge_id, prompt_id, status, n``, as last parsed; empty before the first tables.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect, status
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = collect("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    ...     run = status("harm_or_humor", folder)
+    >>> run.study.name, [(count.state, count.n) for count in run.counts], run.batches
+    ('harm_or_humor', [('answered', 5)], [])
     """
 
     study: Study | ItemStudy
@@ -124,6 +138,7 @@ def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Statu
     Returns
     -------
     Status
+        Requests by judge, prompt and state, batches, and statuses of judgments.
 
     Raises
     ------

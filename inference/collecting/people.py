@@ -61,7 +61,7 @@ class PeoplePlan:
     Parameters
     ----------
     people : int
-        Each judges as many tasks as the study's design says.
+        Number of people; each judges as many tasks as the study's design says.
     seed : int, optional
         By default that of the design.
     sample : {"uniform", "strata", "uncertainty"}, optional
@@ -110,6 +110,7 @@ def add_people(
     study : str, Path or study
         A study that ships, the path of a study file, or a loaded study.
     plan : PeoplePlan
+        How many people judge which tasks.
     out : path, optional
         Folder of the run; by default ``runs/STUDY``. Where it has no design, that of the study file is drawn.
 
@@ -203,6 +204,7 @@ def add_survey(
     Returns
     -------
     DrawnDesign
+        The design of the run with these tasks; ``.panel.tasks`` are the tasks of people.
 
     Raises
     ------

@@ -96,8 +96,15 @@ def read_crowd(
         .csv or .tsv, or either with .gz, separated by commas, semicolons or tabs.
     platform : str
         ``mturk``, ``lancers`` (also in Shift JIS) or ``csv`` (any other).
-    layout, rules : Layout, optional
-        See ``Layout`` and ``Rules``.
+    layout : Layout, optional
+        What the columns are, see `Layout`.
+    rules : Rules, optional
+        What counts as an answer, see `Rules`.
+
+    Returns
+    -------
+    Imported
+        Judgments, and what was assumed in reading them.
 
     Raises
     ------
@@ -252,8 +259,9 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
         Judgments, with the ids in ``column``.
     path : str or Path
         Demographic export of Prolific, a CSV.
-    column : column of the judgments with Prolific's ids; by default those that the importer kept for this
-        Purpose, else ``judge_id``.
+    column : str, optional
+        Column of the judgments with Prolific's ids; by default those that the importer kept for this purpose,
+        else ``judge_id``.
 
     Returns
     -------

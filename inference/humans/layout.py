@@ -141,7 +141,12 @@ def read_names(text: str | None, option: str) -> dict[str, str]:
     text : str or None
         ``a,b``, ``1=a,2=b``, or a CSV with ``key`` and ``item_id``.
     option : str
-        What an error calls it.
+        What errors call it.
+
+    Returns
+    -------
+    dict of str to str
+        Ids by the words of the export, in the order given.
 
     Examples
     --------

@@ -96,6 +96,11 @@ def read_qualtrics_ratings(
     id : str
         Column that identifies respondents.
 
+    Returns
+    -------
+    Imported
+        Judgments, and what was assumed in reading them.
+
     Raises
     ------
     InputError

@@ -87,7 +87,12 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
     texts : sequence of str
         Such as ``Q9=4`` or ``Q9=4|5``.
     option : str
-        What an error calls them.
+        What errors call them.
+
+    Returns
+    -------
+    list of Check
+        One check for each text.
 
     Examples
     --------
@@ -116,6 +121,11 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
         ``Not at all=0,A little=1``, or a CSV with ``label, value`` and perhaps ``dimension``.
     missing : sequence of str
         Cells that count as no answer.
+
+    Returns
+    -------
+    Scale
+        Anchors and codes of skipped answers.
 
     Examples
     --------

@@ -156,6 +156,11 @@ def make_ids(texts: Sequence[str], prefix: str, taken: Sequence[str] | set[str] 
     taken : sequence of str or set of str
         Ids that are not available.
 
+    Returns
+    -------
+    list of str
+        One id for each text, in their order.
+
     Examples
     --------
     >>> make_ids(["Housing Cost", "15% of income", "15 % of income"], "level")

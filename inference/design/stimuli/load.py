@@ -65,7 +65,17 @@ Values = Mapping[str, Sequence[str]]
 
 
 def profile_values(study: Study) -> dict[str, list[str]]:
-    """Return what each column of the profiles of a study may contain: level ids, and ids of stimuli.
+    """List what each column of the profiles of a study may contain: level ids, and ids of stimuli.
+
+    Parameters
+    ----------
+    study : Study
+        A conjoint study.
+
+    Returns
+    -------
+    dict of str to list of str
+        Values by column, in the order of the study file.
 
     Examples
     --------
@@ -88,6 +98,11 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
         The section ``content`` of the study file.
     values : Values
         What each column of the profiles may contain; see :func:`profile_values`.
+
+    Returns
+    -------
+    PostKit
+        The parts of posts, which write the post of each profile.
 
     Raises
     ------
