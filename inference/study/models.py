@@ -133,7 +133,9 @@ class Study(AnyStudy):
     ----------
     name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
         As in the study file; each is described where it is declared.
-    outcome, attributes, derived, stimuli, content, vignette, design, refusal, clusters, bootstrap, costs, analyses
+    outcome, attributes, derived, stimuli, content, vignette, design
+        As in the study file; each is described where it is declared.
+    refusal, clusters, bootstrap, costs, analyses
         As in the study file; each is described where it is declared.
 
     Examples
