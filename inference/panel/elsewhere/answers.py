@@ -356,6 +356,3 @@ def _checks(section: PanelSection, visit: Visit, coded: bool) -> tuple[int, int]
     ]
     passed = sum(value == check.right for check, value in given)
     return passed, len(given) - passed
-
-
-__all__ = ["Fielded", "Visit", "tables_of"]
