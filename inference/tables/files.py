@@ -75,7 +75,7 @@ def read_table(
     Returns
     -------
     DataFrame
-        DataFrame with one row per data row of the file.
+        One row per data row of the file.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     Parameters
     ----------
     frame : DataFrame
-        DataFrame of n rows.
+        The table.
     path : str or Path
         A file ending in .parquet, .csv or .csv.gz.
 

@@ -50,7 +50,7 @@ class Faces:
     Parameters
     ----------
     sources : dict
-        The source of each picture.
+        The source of each picture by its id.
     labels : dict
         Labels of groups, such as ``{"black_male": "Black man"}``.
 
@@ -110,6 +110,11 @@ def load_faces(
         The group of authors who are shown as silhouettes, unless the folder has pictures of them.
     labels : mapping of str to str
         Labels of groups.
+
+    Returns
+    -------
+    Faces
+        Pictures of authors and repliers by id.
 
     Raises
     ------

@@ -120,6 +120,11 @@ def load_layout(name_or_path: str, folder: Path | None = None) -> Layout:
     folder : Path, optional
         The folder of the study file, to which a path is relative; by default the current one.
 
+    Returns
+    -------
+    Layout
+        The layout, checked.
+
     Raises
     ------
     InputError

@@ -77,6 +77,11 @@ def provider_notes(width: Integers, height: Integers, size: Integers) -> Iterato
     size : ndarray of int, shape (n,)
         Bytes.
 
+    Yields
+    ------
+    str
+        What a provider does with how many of the pictures.
+
     Examples
     --------
     >>> print(*provider_notes(np.array([1050, 1050]), np.array([620, 880]), np.array([50_000, 60_000])))
@@ -125,11 +130,6 @@ class Pictures:
     links : bool
         Whether judges receive the addresses of pictures instead of the files.
 
-    Attributes
-    ----------
-    tasks : {"models", "panel", "all"}
-        Whether those of the pairs of models, the tasks of people, or both.
-
     Examples
     --------
     >>> pictures = Pictures(Path(), {"both": pd.Series(["a.png", "b.png"], index=[1, 2])})
@@ -165,14 +165,27 @@ def find_pictures(
 
     Parameters
     ----------
+    study : Study
+        A conjoint study.
+    design : DrawnDesign
+        The design of the run.
+    prompts : sequence of Prompt
+        Prompts under which judges are asked.
     root : Path
         Folder in which ``conjury render`` stores pictures.
+    pairs : int, optional
+        Only the first pairs of the design.
     tasks : {"models", "panel", "all"}
         Whether those of the pairs of models, the tasks of people, or both.
     links : bool
         Whether judges receive the addresses of uploaded pictures instead of the files.
     run : Path, optional
         Folder of the run, if it is not the usual one; for advice.
+
+    Returns
+    -------
+    Pictures
+        Files or addresses of the pictures, by cues.
 
     Raises
     ------

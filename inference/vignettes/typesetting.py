@@ -174,6 +174,7 @@ class Typesetter:
     Parameters
     ----------
     fonts : Fonts
+        Fonts to choose from, and the emoji font.
 
     Examples
     --------
