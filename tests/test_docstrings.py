@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
-from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 import pytest
-from golden import REPOSITORY
 from numpydoc import validate
 from numpydoc.docscrape import get_doc_object
+from public_names import public_modules
 
-# Types are annotations (PR04), and no See Also, extended summary or order of examples is asked for.
+# Types are annotations (PR04); See Also, extended summaries and the style of examples are not asked for.
 ASKED = {
     *(f"GL{number:02d}" for number in range(1, 11)),
     *("SS01", "SS02", "SS03", "SS04", "SS05", "YD01", "EX01"),
     *("PR01", "PR02", "PR03", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10"),
     *("RT01", "RT03", "RT04", "RT05"),
 }
-
-
-def public_modules() -> Iterator[str]:
-    """Yield the names of all modules with an `__all__`."""
-    for layer in ("analysis", "cli", "inference"):
-        for path in sorted((REPOSITORY / layer).rglob("*.py")):
-            if re.search(r"^__all__\b", path.read_text(encoding="utf-8"), re.MULTILINE):
-                parts = path.relative_to(REPOSITORY).with_suffix("").parts
-                name = ".".join(("conjury", *(part for part in parts if part != "__init__")))
-                yield name.removesuffix(".cli.package")
-
-
 # numpydoc reads the comments of a file anew for each name in it
 comments_of = cache(validate.extract_ignore_validation_comments)
 

@@ -24,7 +24,7 @@ class ScaleSpec:
     minimum, maximum : float
         Lowest and highest rating.
     label : str
-        Name of the scale in the question; by default ``id``.
+        Name of the scale, which an answer may use in place of ``id``.
     whole : bool
         Whether ratings are whole numbers.
 
@@ -50,7 +50,7 @@ class LabelSpec:
     id : str
         Identifier of the label.
     label : str
-        Its name in the question.
+        Name of the label, which an answer may use in place of ``id``.
     aliases : tuple of str
         Other words that an answer may use for it.
 

@@ -38,7 +38,7 @@ class Exported:
     folder : Path
         Folder of the files.
     files : tuple of Path
-        The files, without pictures and clips.
+        The files that were written, pictures and clips included.
     notes : tuple of str
         What has to be done with them, and what they do not contain.
 

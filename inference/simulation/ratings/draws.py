@@ -82,12 +82,13 @@ def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.
     topics : mapping of str to int
         Number of topics in each modality.
     seed : int
-        Seed of the order of topics and the votes.
+        Seed of the votes.
 
     Returns
     -------
     DataFrame
-        ``item_id, modality``, and the columns of topic, type, text, generator and votes.
+        ``item_id, modality, topic, response, media, votes``, and the columns of topics, types and writers
+        that the study names.
 
     Examples
     --------
