@@ -82,7 +82,7 @@ def bounds(
     data : DataFrame or path
         One row per profile of every task asked; the outcome is missing where there was no answer.
     formula, id
-        As for the estimator; the engine is native, and ``family`` "gaussian".
+        As for the estimator.
     limits : tuple of float, optional
         Least and largest possible outcome; by default 0 and 1 where all outcomes are between them.
     forced : bool, optional

@@ -61,7 +61,7 @@ class Bootstrap(Estimates):
         Verb, formula, engine, clusters and counts.
     replicates : ndarray, shape (draws, m)
         Estimates of each draw; NaN where a draw lost a level.
-    notes, extra, fitted : Fitted, optional
+    notes, extra, fitted
         As in `conjury.analysis.conjoint.Estimates`.
 
     Examples

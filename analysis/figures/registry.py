@@ -210,7 +210,7 @@ def parts(result: Drawable) -> list[str]:
 
     Parameters
     ----------
-    result : Drawable
+    result : Result
         What an analysis gave, or a table read back with its kind.
 
     Returns
@@ -234,7 +234,7 @@ def has_figure(result: Drawable) -> bool:
 
     Parameters
     ----------
-    result : Drawable
+    result : Result
         What an analysis gave, or a table read back with its kind.
 
     Returns

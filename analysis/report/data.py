@@ -46,7 +46,7 @@ def draw(
     ----------
     result : Result
         A result read back from a results folder.
-    labels : mapping of LabelKey to str
+    labels : mapping
         Labels of columns and of their values, as in `conjury.analysis.figures.draw`.
     theme : str
         "light" or "dark".
@@ -75,7 +75,7 @@ def describe(result: Result, labels: Mapping[LabelKey, str], *, part: str | None
     ----------
     result : Result
         A result read back from a results folder.
-    labels : mapping of LabelKey to str
+    labels : mapping
         Labels of columns and of their values, as in `conjury.analysis.figures.draw`.
     part : str, optional
         A further figure of the result, one of `parts`.

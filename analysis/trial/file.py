@@ -71,31 +71,31 @@ class Trial(Part):
 
     Parameters
     ----------
-    name : Identifier
+    name : str
         Identifier, the name of its tables.
-    title : Text
+    title : str
         What it is called.
-    aims : Text
+    aims : str
         What it asks.
     draws : int
         Draws in each cell, 2 to 1,000,000.
-    until : dict of str to Amount
+    until : dict of str to float
         By performance measure, the Monte Carlo standard error below which a cell ends before ``draws``.
     seed : int
         Same seed, same draws.
-    alpha : Probability
+    alpha : float
         Significance level; intervals have one minus it.
     processes : list of Process
         Data-generating processes, with their parameters; one or more.
-    estimands : dict of str to Text
+    estimands : dict of str to str
         Descriptions of the estimands, by name.
-    quantities : dict of str to Text
+    quantities : dict of str to str
         Labels of the quantities, by name.
-    labels : dict of str to Text
+    labels : dict of str to str
         Labels of the parameters, by name.
     methods : list of Method
         Methods, with their options; one or more.
-    performance : list of Text
+    performance : list of str
         Performance measures; by default all that are registered.
 
     Examples

@@ -211,7 +211,7 @@ def line_segments(text: str, ranges: Sequence[tuple[int, int]]) -> list[Segment]
     ----------
     text : str
         Lines end with a line feed.
-    ranges : sequence of tuple (int, int)
+    ranges : sequence of (int, int)
         Start and end of each range, in characters from 0, the end not included.
 
     Returns

@@ -67,7 +67,7 @@ def read_table(
         A file ending in .parquet, .csv or .csv.gz.
     table : str, optional
         Name of a table of the contract, which the content is then checked against.
-    levels : Levels or str or Path, optional
+    levels : mapping, str or Path, optional
         Level order by column (the reference first), or a levels file, see ``load_levels``.
     notes : list of str, optional
         List to which a sentence is added where levels were put into alphabetical order.

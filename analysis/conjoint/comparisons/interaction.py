@@ -58,7 +58,7 @@ def interaction(
         As in `amce`; the formula names both features.
     first, second : str
         The two attributes.
-    id : object, optional
+    id : str or sequence of str, optional
         As in `amce`.
     kind : {"acie", "amie"}
         Which interaction is estimated.

@@ -37,7 +37,7 @@ class Power(Result):
         Always "power".
     notes : tuple of str
         What a reader must know about the rows; which levels have none, and why.
-    settings, extra : mapping of str to object
+    settings, extra
         As in `conjury.analysis.results.Result`.
     setting : Setting
         All that was assumed, also in ``settings``.

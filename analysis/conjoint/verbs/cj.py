@@ -122,18 +122,18 @@ def amce_diffs(
     Parameters
     ----------
     data, formula
-        As in `amce`. ``by`` may also stand in the formula; it is excluded there.
+        As in `amce`; ``by`` may also stand in the formula and is excluded there.
     by : str
         Column of groups: an attribute, a trait of respondents, a prompt, a judge. Its
         first level is the one that others are compared with. Rows where it is missing are
         excluded, and a warning says how many.
-    id
-        As in `amce`. ``by`` may also stand in the formula; it is excluded there.
+    id : str or sequence of str, optional
+        As in `amce`.
     correct : float, str, Reliability or sequence of str, optional
         As in `amce`; "by_group" gives each group a swapping error of its own, as groups of
         judges need it.
     **options
-        As in `amce`. ``by`` may also stand in the formula; it is excluded there.
+        As in `amce`.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def cj(
     by : str or list of str, optional
         Grouping columns. Levels of several are joined by "***", as cregg does.
     **options
-        As in `amce`, `mm`, `cj_freqs`, `amce_diffs` and `mm_diffs`.
+        As in those functions.
 
     Returns
     -------

@@ -149,7 +149,7 @@ class ModelFit(Result):
 
     Parameters
     ----------
-    frame, kind, notes, settings, extra : DataFrame
+    frame, kind, notes, settings, extra
         As in `conjury.analysis.results.Result`.
     data : xarray.DataTree
         ArviZ data: ``posterior``, ``sample_stats``, and what the model adds.

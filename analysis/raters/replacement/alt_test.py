@@ -237,7 +237,7 @@ class AltTest(Result):
     frame : DataFrame
         One row per dimension, scoring and model, as `alt_test` returns it. If there is a single row, its
         numbers are attributes as well.
-    kind, notes, settings : str
+    kind, notes, settings
         As in `conjury.analysis.results.Result`.
     extra : mapping of str to DataFrame
         ``annotators``: one row per dimension, scoring, model and annotator.

@@ -38,15 +38,15 @@ class Validation(Result):
     Parameters
     ----------
     frame : DataFrame
-        As `judge` and `compare_runs` return them.
+        One row per quantity, as `judge` and `compare_runs` return it.
     kind : str
-        Which of the two made it.
-    notes : DataFrame
-        As `judge` and `compare_runs` return them.
+        "judging" or "run_comparison".
+    notes : tuple of str
+        What was excluded, assumed or noticed, one sentence each.
     settings : mapping of str to object
         What was run; ``verdict`` contains what was found, in sentences.
-    extra : DataFrame
-        As `judge` and `compare_runs` return them.
+    extra : mapping of str to DataFrame
+        Further tables, as `judge` and `compare_runs` return them.
 
     Examples
     --------

@@ -122,7 +122,7 @@ class Kind:
         How such results are computed: a sentence, or a function of record and report.
     of : str, optional
         Another kind, the first result of which is shown once more.
-    headline : Sentence, optional
+    headline : callable, optional
         Gives the sentence of the report's opening.
     absent : callable, optional
         Gives the sentence of a report without such results.

@@ -96,7 +96,7 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
         The folder of the study file, against which the paths of ``content`` are taken.
     content : Content
         The section ``content`` of the study file.
-    values : Values
+    values : mapping of str to list of str
         What each column of the profiles may contain; see :func:`profile_values`.
 
     Returns

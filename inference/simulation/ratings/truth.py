@@ -123,7 +123,7 @@ def true_ratings(
         Judges in the table.
     share : ndarray, shape (M, T)
         Share of items in each modality and type.
-    people : tuple (sequence of str, People), optional
+    people : tuple of (sequence of str, People), optional
         Names and parameters of the people drawn.
 
     Returns

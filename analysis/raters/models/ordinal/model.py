@@ -54,14 +54,14 @@ class RaterFit(ModelFit):
         Quantities of groups: ``group, judge_kind, quantity, estimate, std_error, lower, upper, rhat,
         ess_bulk, ess_tail, n_judges, n_ratings, observed``; quantities are those of
         ``ordinal_summary.QUANTITIES``, and ``observed`` is the share of equal ratings in the data.
-    kind, notes, settings : str
+    kind, notes, settings
         As in `conjury.analysis.results.Result`.
     extra : mapping of str to DataFrame
         The tables ``judges, thresholds, items, quality, bias, frequencies, by_judge, statistics,
         prior_frequencies, convergence``.
-    data, diagnostics, verdict, priors : object, optional
+    data, diagnostics, verdict, priors
         As in `conjury.analysis.raters.ModelFit`.
-    arrays : OrdinalData, optional
+    arrays : OrdinalData or None
         The ratings as the model takes them.
 
     Examples

@@ -54,7 +54,7 @@ class Checklist:
         Where it was published.
     items : sequence of Item
         Its items, in order.
-    texts : sequence of tuple (str, str)
+    texts : sequence of (str, str)
         Texts that follow, such as prompts, each with its heading.
 
     Examples
