@@ -30,7 +30,7 @@ KINDS = {"1": "design", "2": "people", "3": "answers", "4": "files", "5": "prove
 class Check:
     """The answer of one check of what was collected.
 
-    Attributes
+    Parameters
     ----------
     code : str
         Such as CJ102; the first digit is the kind: design, people, answers, files, provenance.
@@ -70,6 +70,15 @@ class Check:
         Whether ``estimate`` is a share, which is drawn in percent.
     reads : tuple of str
         The tables that the check reads, the one that its evidence is about first.
+
+    Examples
+    --------
+    >>> found = "2 of 100 texts contain a replacement character."
+    >>> check = Check("CJ404", "mangled_text", "Mangled text", "Are characters lost?", pd.DataFrame(),
+    ...     "warning", found, "Judges saw other texts than people.", "Read the file in its encoding.",
+    ...     figure=False, alarms="never")
+    >>> check.kind, check.alarming
+    ('files', True)
     """
 
     code: str

@@ -25,8 +25,6 @@ from ..numerics.intervals import check_alpha
 from .judged import Judged, split
 from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, said_p
 
-__all__ = ["CODES", "NAMES", "Content", "check_collected", "diagnose", "run_checks"]
-
 for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
     if _module.name.removeprefix(f"{__package__}.").partition(".")[0] in KINDS.values():
         import_module(_module.name)  # checks register themselves
@@ -242,6 +240,7 @@ def check_collected(
     Returns
     -------
     list of Check
+        One check for each code, in the order of codes.
 
     Raises
     ------
@@ -281,6 +280,7 @@ def diagnose(
     Returns
     -------
     list of Check
+        One check for each code, in the order of codes.
 
     Raises
     ------

@@ -147,7 +147,7 @@ def draw(
 
     Returns
     -------
-    matplotlib.figure.Figure
+    Figure
         Its ``get_label()`` is the alternative text, as `alt` gives it.
 
     Raises
@@ -187,6 +187,7 @@ def alt(
     Returns
     -------
     str
+        Sentences for readers who do not see the figure.
 
     Examples
     --------
@@ -206,13 +207,49 @@ def alt(
 
 
 def parts(result: Drawable) -> list[str]:
-    """Name the further figures of a result, for ``part`` of `draw` and `alt`."""
+    """List the further figures of a result, for ``part`` of `draw` and `alt`.
+
+    Parameters
+    ----------
+    result : Drawable
+        What an analysis gave, or a table read back with its kind.
+
+    Returns
+    -------
+    list of str
+        Names of the figures; empty where the result has its main figure alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.results import Result
+    >>> parts(Result(pd.DataFrame(), "amce"))
+    []
+    """
     found = _kinds().get(result.kind, {})
     return [part for part, kinds in found.items() if part and any(kind.when(result) for kind in kinds)]
 
 
 def has_figure(result: Drawable) -> bool:
-    """Whether results of this kind have a figure."""
+    """Check whether results of this kind have a figure.
+
+    Parameters
+    ----------
+    result : Drawable
+        What an analysis gave, or a table read back with its kind.
+
+    Returns
+    -------
+    bool
+        True where `draw` draws a main figure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.results import Result
+    >>> has_figure(Result(pd.DataFrame(), "amce")), has_figure(Result(pd.DataFrame(), "manifest"))
+    (True, False)
+    """
     return "" in _kinds().get(result.kind, {})
 
 

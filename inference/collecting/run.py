@@ -84,7 +84,7 @@ Watch = Callable[[Tally], None]
 class Prepared:
     """A run before anything is sent: what is to be asked, how much of it, at what price.
 
-    Attributes
+    Parameters
     ----------
     job : Job
         Requests of the judge.
@@ -98,6 +98,14 @@ class Prepared:
         Options of the run.
     folder : RunFolder
         Where the run keeps its ledger and tables.
+
+    Examples
+    --------
+    >>> from conjury.inference.collecting import Asking, Running, preview
+    >>> run = preview("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...     running=Running(pairs=5), out="a_new_folder")
+    >>> run.plan.total, run.prices.currency, run.folder.path.name
+    (5, 'USD', 'a_new_folder')
     """
 
     job: Job
@@ -112,7 +120,7 @@ class Prepared:
 class Collected:
     """What a call of `collect` did.
 
-    Attributes
+    Parameters
     ----------
     prepared : Prepared
         The run as it was planned.
@@ -127,6 +135,16 @@ class Collected:
         Number of requests written for a batch runner; None where they were sent.
     rechecked : Rechecked or None
         With ``recheck``, both answers to each request that was answered twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = collect("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    >>> run.tally.answered, run.waiting, [file.name for file in run.files]
+    (5, 0, ['responses.parquet', 'judgments.parquet'])
     """
 
     prepared: Prepared
@@ -223,6 +241,7 @@ def collect(
     Returns
     -------
     Collected
+        What was asked and answered, and the tables written.
 
     Raises
     ------
