@@ -59,11 +59,11 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
         place = Exchange.of_run(running.cluster_dir or str(folder.cluster), ledger, job.judge_id)
         return RayBackend(ledger, place, Engine.of(ask.model, weights, ask.engine))
     if ask.backend == "replay":
-        from ..backends.lookup import ReplayBackend
+        from ..backends.lookup import ReplayBackend, shipped_recording
 
-        if running.recorded is None:
-            raise InputError("--backend replay needs a table of recorded responses; name it with --recorded.")
-        return ReplayBackend(running.recorded, job.judge_id)
+        return ReplayBackend(
+            running.recorded or shipped_recording(job.study.name, job.judge_id), job.judge_id
+        )
     from ..backends.lookup import SimulatedBackend
 
     if isinstance(job.study, ItemStudy):
