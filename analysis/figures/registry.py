@@ -148,6 +148,7 @@ def draw(
     Returns
     -------
     matplotlib.figure.Figure
+        Its ``get_label()`` is the alternative text, as `alt` gives it.
 
     Raises
     ------
@@ -167,9 +168,10 @@ def draw(
     style = Style(theme_named(theme), dict(labels or {}), title)
     kind = _found(result, part)
     with sized(size), styled(style.look):
-        made = kind.function(result, style, **options)
-        drawn = made if kind.alt is not None else made.draw(style)  # type: ignore[arg-type]
-        return drawn if column_width() is None else fitted(drawn)  # type: ignore[arg-type, return-value]
+        made: Any = kind.function(result, style, **options)
+        drawn: Figure = made if kind.alt is not None else made.draw(style)
+        drawn.set_label(kind.alt(result, style) if kind.alt is not None else made.describe())
+        return drawn if column_width() is None else fitted(drawn)
 
 
 def alt(
