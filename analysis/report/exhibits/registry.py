@@ -35,9 +35,12 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Laid:
-    """A table, in parts where it is wide: its caption, else the title, and what its name adds."""
+    """A table, in parts where it is wide: its caption, else the title, and what its name adds.
 
-    tables: Sequence[GT]
+    ``tables`` are all parts, by name where they have names.
+    """
+
+    tables: Mapping[str, GT] | Sequence[GT]
     caption: str = ""
     key: str = ""
 

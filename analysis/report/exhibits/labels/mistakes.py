@@ -65,16 +65,18 @@ def frequent_labels(result: Result, names: Names) -> str:
     top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
     top = top.sort_values("ratio", ascending=False, kind="stable")
     texts = [
-        f"{plain(row['_who'])}: {plain(label_in_words(task, str(row['label']), names))} "
-        f"({number(row['ratio'], 1)} times as often as it is gold)"
+        f"{plain(row['_who'])}, {plain(label_in_words(task, str(row['label']), names))} "
+        f"({number(row['ratio'], 1)})"
         for row in top.head(MOST_NAMED).to_dict("records")
     ]
-    judges = f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges give"
-    few = len(top) <= MOST_NAMED
+    counted = (
+        f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges {'give' if len(top) > 1 else 'gives'}"
+    )
+    largest = f"the {MOST_NAMED} largest ratios" if len(top) > MOST_NAMED else "the largest ratio of each"
     return (
-        f"{judges if len(top) > 1 else judges.replace('give', 'gives')} a label too often, among labels that "
-        f"are gold in at least {FEWEST_GOLD} units and after adjustment for the number of labels and judges"
-        f"{': ' if few else f'; the {MOST_NAMED} largest ratios: '}{'; '.join(texts)}."
+        f"{counted} a label too often, among labels that are gold in at least {FEWEST_GOLD} units and after "
+        f"adjustment for the number of labels and judges. How often these labels are given for every time "
+        f"they are gold, {largest}: {'; '.join(texts)}."
     )
 
 

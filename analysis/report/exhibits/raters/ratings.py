@@ -117,9 +117,9 @@ def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibi
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
 
 
-def means_tables(result: Result, names: Names) -> list[GT]:
+def means_tables(result: Result, names: Names) -> dict[str, GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
-    made = []
+    made = {}
     by = list(result.settings.get("by") or [])
     for group, part in result.frame.groupby("group", sort=False):
         rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
@@ -133,14 +133,14 @@ def means_tables(result: Result, names: Names) -> list[GT]:
         )
         heading = next(iter(rows)) if len(rows) > 1 else None
         note = f"{names.of('judge', group)}: mean (standard deviation over items)."
-        made.append(styled_table(shown, groups=heading, note=note))
+        made[names.of("judge", group)] = styled_table(shown, groups=heading, note=note)
     return made
 
 
-def correlation_tables(result: Result, names: Names) -> list[GT]:
+def correlation_tables(result: Result, names: Names) -> dict[str, GT]:
     """Correlations of models with people: a table for each coefficient."""
     by = list(result.settings.get("by") or [])
-    made = []
+    made = {}
     for name, part in result.frame.groupby("coefficient", sort=False, observed=True):
         judge = part["judge"].map(partial(names.of, "judge"))
         level = [
@@ -156,7 +156,7 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. {star_rule(_STARS)}".strip()
         note = with_gaps(note, shown, "not defined, since one of the two gave all items the same rating")
-        made.append(styled_table(shown, groups="judge", note=note))
+        made[called] = styled_table(shown, groups="judge", note=note)
     return made
 
 
