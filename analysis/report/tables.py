@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -386,8 +387,11 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
 
     Names in quotes and of files stay as they are; so do ids that could be words.
     """
-    result = re.sub(r"(?<![\w'`\"])human(?=[:,] )", labels.get(("judges", HUMAN), "people"), str(text))
-    result = re.sub(r"(?<![\w'`\"])(\w+)=(\w+)", partial(_level_in_words, labels), result)
+    result = re.sub(r"(?<![\w'`\"])human(?=[:,;] )", labels.get(("judges", HUMAN), "people"), str(text))
+    result = re.sub(r"(?<![\w'`\"])(\w+) ?= ?(\w+)", partial(_level_in_words, labels), result)
+    for judge, prompt in product(*(_ids_of(labels, kind) for kind in ("judges", "prompts"))):
+        both = f"{labels['judges', judge]}, {labels['prompts', prompt]}"
+        result = re.sub(_whole(f"{judge} {prompt}"), lambda _, text=both: text, result)  # type: ignore[misc]
     for key, label in labels.items():
         if isinstance(key, tuple) and ("_" in key[1] or (key[0] == "judges" and re.search(r"\d", key[1]))):
             result = re.sub(_whole(key[1]), lambda _, text=label: text, result)  # type: ignore[misc]
@@ -396,6 +400,11 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
         if "_" in name or name in ACRONYMS:
             result = re.sub(_whole(name), metric if metric[1:2].isupper() else _uncapitalised(metric), result)
     return re.sub(ID, lambda match: match[0].replace("_", " "), result)
+
+
+def _ids_of(labels: Mapping[LabelKey, str], kind: str) -> list[str]:
+    """Identifiers of judges or prompts that have labels."""
+    return [key[1] for key in labels if isinstance(key, tuple) and key[0] == kind]
 
 
 def _level_in_words(labels: Mapping[LabelKey, str], found: re.Match[str]) -> str:

@@ -66,7 +66,7 @@ def find_repeats(
         raise InputError(
             "The choices contain no repeated task, so reliability cannot be estimated; mark repeats in "
             "column "
-            "'repeat' (or number further answers of a model in 'sample'), or give a known tau as correct=."
+            "'repeat' (or number further answers of a model in 'sample'), or give a known swapping error, correct=."
         )
     matched = _matched(later, shown[~shown["repeat"]])
     pairs = pd.concat([_paired(matched, shown), _paired(further, shown)], ignore_index=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY = 400
+CROWD = 150  # points of a panel of estimates that are drawn small, with thin lines
 MOST_JUDGES = 8
 TIE_NAMES = {"wrong": "Ties wrong", "split": "Ties split", "right": "Ties right"}
 CHANCE = "Chance, the same ratings shuffled"
@@ -180,11 +181,11 @@ def recovery(result: Drawable, style: Style) -> Figure:
     n_rows = -(-len(kinds) // n_columns)
     width = page_width() if n_columns > 1 else min(page_width(), 4.2)
     title, above, columns = room_above(style.title, width, legend)
-    drawn = new_figure(width, 2.35 * n_rows + 0.3 + above)
+    heads = [wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True) for kind in kinds]
+    drawn = new_figure(width, (2.45 + max(map(more_lines, heads))) * n_rows + 0.3 + above)
     grid = drawn.subplots(n_rows, n_columns, squeeze=False)
-    for axes, kind in zip(grid.flat, kinds, strict=False):
+    for axes, kind, head in zip(grid.flat, kinds, heads, strict=False):
         _draw_truth(axes, frame[frame["quantity"] == kind], places, look)
-        head = wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True)
         axes.set_title(head, loc="left", fontweight="bold", fontsize=8)
     for axes in grid.flat[len(kinds) :]:
         axes.remove()
@@ -200,17 +201,26 @@ def recovery(result: Drawable, style: Style) -> Figure:
 
 def _draw_truth(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look: Theme) -> None:
     diagonal(axes, frame[["truth", "estimate", "lower", "upper"]].to_numpy(dtype=float), look)
-    size = 3.6 if len(frame) < 60 else 2.6
+    many = len(frame) >= CROWD
+    size, line = (2.0, 0.4) if many else (3.6 if len(frame) < 60 else 2.6, 0.8)
     for name, place in places.items():
         one = frame[frame["judge"] == name]
         color, mark = look.color(place), look.marker(place)
         truth, estimate = one["truth"].to_numpy(dtype=float), one["estimate"].to_numpy(dtype=float)
-        axes.vlines(truth, one["lower"], one["upper"], color=color, linewidth=0.8, alpha=0.55, zorder=2)
+        axes.vlines(
+            truth,
+            one["lower"],
+            one["upper"],
+            color=color,
+            linewidth=line,
+            alpha=0.3 if many else 0.55,
+            zorder=2,
+        )
         missed = ~one["inside"].astype("boolean").fillna(True).to_numpy(dtype=bool)
         for hollow in (False, True):
             at = missed == hollow
             axes.plot(truth[at], estimate[at], mark, color=color, markersize=size, linestyle="none",
-                      markerfacecolor=look.background if hollow else color, markeredgewidth=0.8,
+                      markerfacecolor=look.background if hollow else color, markeredgewidth=line,
                       zorder=3)  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def verdicts(judges: pd.DataFrame) -> str:
         who = [judge_of(row) for row in rows.to_dict("records")]
         more = [f"{len(who) - MOST_NAMED} more"] if len(who) > MOST_NAMED else []
         named = "; ".join([*who[:MOST_NAMED], *more])
-        if len(who) == len(judges) > 1:
+        if len(who) == len(judges) > 2:
             named = f"All {len(who)} judges"
         told.append(f"{plain(named)}: {plain(str(verdict)[:1].lower() + str(verdict)[1:])}")
     return " ".join(told)

@@ -148,7 +148,7 @@ def copies_text(result: Result, _: Names) -> str:
         "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
     ),
     figure="Lines: scores of k answers",
-    lines=f"bands: {BANDS}",
+    lines=f"bands or vertical lines: {BANDS}",
     reading=copies_text,
     method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
 )
@@ -166,7 +166,7 @@ def passes(result: Result, names: Names) -> list[GT]:
         frame,
         {PLACE: frame["_group"], "Judge": frame["_who"]},
         "k = " + frame["k"].astype(int).astype(str),
-        lambda row: number(row["estimate"], 3),
+        lambda row: number(row["estimate"], 2),
     )
     shown = _baselines_last(shown, frame)
     note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
