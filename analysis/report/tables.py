@@ -133,6 +133,7 @@ STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 SECOND = "bootstrap: "  # begins the names of columns of a second kind of inference
 MOST_SERIES_WITH_INTERVALS = 3
 MOST_SERIES_IN_A_TABLE = 6
+MOST_COLUMNS = 5  # columns of estimates with intervals that a page has room for
 ACRONYMS = ("mcc", "auc")
 ID = r"(?<![\w./'`\"-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?!\w|[/-]|\.\w)"
 
@@ -236,6 +237,19 @@ def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
     starts = [sum(sizes[:k]) for k in range(n_tables)]
     chosen = [set(names[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
     return [frame[[name in kept for name in series]] for kept in chosen]
+
+
+def side_by_side(shown: pd.DataFrame, n_keys: int, most: int = MOST_COLUMNS) -> dict[str, pd.DataFrame]:
+    """Split a table of text by its columns into as few as possible, each with the first ``n_keys`` columns.
+
+    The parts are named by their columns, the first to the last.
+    """
+    keys, columns = list(shown.columns[:n_keys]), list(shown.columns[n_keys:])
+    n_parts = max(1, -(-len(columns) // most))
+    size = -(-len(columns) // n_parts)
+    pieces = [columns[k : k + size] for k in range(0, max(len(columns), 1), max(size, 1))]
+    names = [" to ".join(dict.fromkeys([*piece[:1], *piece[-1:]])) for piece in pieces]
+    return {name: shown[[*keys, *piece]] for name, piece in zip(names, pieces, strict=True)}
 
 
 def part_name(batch: pd.DataFrame) -> str:

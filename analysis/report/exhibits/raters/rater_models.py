@@ -22,6 +22,7 @@ from ...tables import (
     in_words,
     interval,
     number,
+    side_by_side,
     spread,
     styled_table,
     whole,
@@ -271,7 +272,7 @@ def rater_model_tables(result: Result, names: Names) -> dict[str, GT]:
     )
     note = "Posterior means with equal-tailed intervals; SD: standard deviation."
     note += NOT_IDENTIFIED if ends else ""
-    made = {"groups of raters": styled_table(shown, note=note)}
+    made = {name: styled_table(part, note=note) for name, part in side_by_side(shown, 1).items()}
     if "bias" in result.extra:
         bias = result.extra["bias"]
         points = bias[bias["quantity"] == "bias_points"]
@@ -337,7 +338,10 @@ def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
     shown = spread(
         rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
-    made = {"accuracy and agreement": styled_table(shown, note=LABEL_NOTE)}
+    parts = side_by_side(shown, 1)
+    made = {
+        f"accuracy and agreement, {name}": styled_table(part, note=LABEL_NOTE) for name, part in parts.items()
+    }
     shares = frame[frame["quantity"] == "prevalence"]
     table = pd.DataFrame(
         {

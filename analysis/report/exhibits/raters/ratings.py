@@ -20,6 +20,7 @@ from ...tables import (
     interval,
     intervals,
     number,
+    side_by_side,
     spread,
     star_rule,
     stars,
@@ -307,7 +308,7 @@ def tier_accuracy(result: Result, names: Names) -> list[GT]:
         "standard errors; p values are adjusted by Holm's procedure."
     ),
 )
-def biases(result: Result, names: Names) -> list[GT]:
+def biases(result: Result, names: Names) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)
     named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]
@@ -319,4 +320,5 @@ def biases(result: Result, names: Names) -> list[GT]:
     )
     note = f"{in_brackets(intervals(result.settings), shown)}."
     note = with_gaps(note, shown, "not identified; the notes give the reason")
-    return [styled_table(shown, groups="bias", note=note)]
+    parts = side_by_side(shown, 2)
+    return {name: styled_table(part, groups="bias", note=note) for name, part in parts.items()}
