@@ -20,7 +20,16 @@ import pandas as pd
 from ..figures import save_variants
 from ..figures.benchmark.panels import METRICS
 from ..figures.conjoint.effects import is_reference
-from ..figures.labels import LabelKey, Labels, Names, display_order, level_of, series_labels, words
+from ..figures.labels import (
+    LabelKey,
+    Labels,
+    Names,
+    display_order,
+    level_of,
+    series_labels,
+    true_minus,
+    words,
+)
 from ..frames.vocabulary import HUMAN
 
 if TYPE_CHECKING:
@@ -413,7 +422,7 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
     for name, metric in METRICS.items():
         if "_" in name or name in ACRONYMS:
             result = re.sub(_whole(name), metric if metric[1:2].isupper() else _uncapitalised(metric), result)
-    return re.sub(ID, lambda match: match[0].replace("_", " "), result)
+    return true_minus(re.sub(ID, lambda match: match[0].replace("_", " "), result))
 
 
 def _ids_of(labels: Mapping[LabelKey, str], kind: str) -> list[str]:

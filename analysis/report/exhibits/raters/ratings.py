@@ -11,7 +11,7 @@ import pandas as pd
 from ....figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
 from ....frames.vocabulary import OVERALL
 from ....results import Result
-from ...data import ReportData, parts
+from ...data import ReportData
 from ...methods import plain
 from ...tables import (
     dimension_of,
@@ -45,21 +45,13 @@ if TYPE_CHECKING:
     ),
 )
 def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Mean ratings, and as a radar by one column."""
+    """Mean ratings; the radar of the same means is not repeated here."""
     lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
     text = captioned(record, "Points: means of item means", lines)
-    radar = captioned(
-        record, "Lines: the same means of item means, a spoke for each dimension", of="By dimension."
-    )
-    further = [
-        Exhibit("{figure} shows the same means by dimension.", [Drawn(result, radar, part, part)])
-        for part in parts(result)
-    ]
     return Exhibit(
         "{figure} shows mean ratings, and {table} the numbers.",
         [Drawn(result, text)],
         [Laid(means_tables(result, report.names))],
-        further=further,
     )
 
 
@@ -114,7 +106,7 @@ def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibi
     lead = (
         "{figure} plots a model's rating of each item against people's mean; on the dashed line both agree."
     )
-    lines = "lines: least squares, with {level} bootstrap bands, {drawn}"
+    lines = "lines: least squares, of up to three with {level} bootstrap bands, {drawn}"
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
 
 
