@@ -19,7 +19,7 @@ from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.diagnosed.robustness import verdicts
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import describe_analysis
-from conjury.analysis.report.tables import MOST_LINES, in_words, styled_table, table_blocks
+from conjury.analysis.report.tables import MOST_LINES, in_words, side_by_side, styled_table, table_blocks
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
 
@@ -145,3 +145,13 @@ def test_captions_of_checks_explain_judges_with_the_same_numbers() -> None:
     assert "counted as more were shown the same pairs" in caption(name, title, 0.05, "", table)
     other = table.assign(estimate=range(len(table)))
     assert "counted as more" not in caption(name, title, 0.05, "", other)
+
+
+def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:
+    shown = pd.DataFrame([[0] * 9], columns=["bias", "Judge", *"abcdefg"])
+    parts = side_by_side(shown, 2)
+    assert {name: list(part.columns) for name, part in parts.items()} == {
+        "a to d": ["bias", "Judge", *"abcd"],
+        "e to g": ["bias", "Judge", *"efg"],
+    }
+    assert [len(part.columns) for part in side_by_side(shown.iloc[:, :7], 2).values()] == [7]
