@@ -109,9 +109,9 @@ def load_checks(path: str | Path) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> load_checks("no_such_file.py")
+    >>> load_checks("mine.py")
     Traceback (most recent call last):
-    conjury.inference.errors.InputError: no_such_file.py cannot be read (No such file or directory); check the path.
+    conjury.inference.errors.InputError: mine.py cannot be read (No such file or directory); check the path.
     """
     before = dict(CHECKS)
     try:

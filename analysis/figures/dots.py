@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -314,10 +315,32 @@ def stripe(axes: Axes, rows: Sequence[Any], look: Theme) -> None:
 
 
 def tidy(axes: Axes, grid: str = "x", open_sides: Sequence[str] = ("top", "right", "left")) -> None:
-    """Draw a grid below the data, and no frame at the open sides."""
+    """Draw a grid below the data, no frame at the open sides, and thousands with separators."""
+    for axis in (axes.xaxis, axes.yaxis):
+        if type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
+            axis.set_major_formatter(_thousands()())
     axes.grid(axis=grid, zorder=0)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[list(open_sides)].set_visible(False)
+
+
+@cache
+def _thousands() -> Any:
+    """The usual formatter of ticks, with commas in numbers from 1,000 on."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class Thousands(ScalarFormatter):
+        """Ticks as usual, with commas."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            """The text of a tick."""
+            return (
+                f"{x:,.0f}".replace("-", "\N{MINUS SIGN}")
+                if abs(x) >= 1000
+                else str(super().__call__(x, pos))
+            )
+
+    return Thousands
 
 
 def handles_of(places: Sequence[int], look: Theme) -> list[Any]:

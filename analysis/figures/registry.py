@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from conjury.inference.errors import InputError
 
 from .journal import fitted
-from .labels import LabelKey, Labels, Names
+from .labels import LabelKey, Labels, Names, true_minus
 from .theme import LIGHT, Theme, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
@@ -202,8 +202,8 @@ def alt(
     style = Style(LIGHT, dict(labels or {}))
     kind = _found(result, part)
     if kind.alt is not None:
-        return kind.alt(result, style)
-    return kind.function(result, style, **options).describe()  # type: ignore[union-attr]
+        return true_minus(kind.alt(result, style))
+    return true_minus(kind.function(result, style, **options).describe())  # type: ignore[union-attr]
 
 
 def parts(result: Drawable) -> list[str]:

@@ -22,14 +22,14 @@ from .scores import shown_metric
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DIFFERS, OPEN = "Differs, adjusted p below alpha", "No difference shown"
+OPEN = "No difference shown"
 MOST_JUDGES = 8  # more are drawn as matrices
 TICK, HEAD = 7.4, 8.6
 SMALLEST_CELL, LARGEST_CELL = 0.13, 0.22
 GAP = 0.1
 ABOVE = 0.34  # inches above a matrix, beside its heading
 BAR = 0.85  # inches below all
-LEGEND = "row minus column, same items. Dot: adjusted p below alpha"
+LEGEND = "row minus column, same items. Dot: adjusted p below {alpha:g}"
 
 
 @figure("differences")
@@ -39,7 +39,8 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
     frame, kind = shown_metric(result, metric)
     frame, panels = pairs_placed(one_test(frame), result.settings, names)
     p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
-    frame = frame.assign(_differs=p < float(result.settings.get("alpha", 0.05)))
+    alpha = float(result.settings.get("alpha", 0.05))
+    frame = frame.assign(_differs=p < alpha)
     what = metric_in_words(kind)
     if of_many_judges(frame, result.settings):
         labels = dict(
@@ -49,9 +50,10 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
                 strict=True,
             )
         )
-        return Matrices(frame, panels, {str(judge): label for judge, label in labels.items()}, what)
-    states = frame["_differs"].map({True: DIFFERS, False: OPEN})
-    series = [name for name in (DIFFERS, OPEN) if name in set(states)]
+        return Matrices(frame, panels, {str(judge): label for judge, label in labels.items()}, what, alpha)
+    known = (f"Differs, adjusted p below {alpha:g}", OPEN)
+    states = frame["_differs"].map({True: known[0], False: OPEN})
+    series = [name for name in known if name in set(states)]
     return forest(
         frame,
         panel=frame["_where"],
@@ -59,7 +61,7 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
         series=states,
         panels=panels,
         order=series,
-        places=[(DIFFERS, OPEN).index(name) for name in series],
+        places=[known.index(name) for name in series],
         xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
         what=f"Paired differences in {what.lower()}",
         baseline=0.0,
@@ -135,13 +137,14 @@ def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) 
 class Matrices:
     """A matrix of judges by judges for each place, the best judge first; dots mark what stands out.
 
-    ``frame`` has pairs with ``_where`` and ``_differs``; ``labels`` are those of the judges.
+    ``frame`` has pairs with ``_where`` and ``_differs`` at ``alpha``; ``labels`` are those of the judges.
     """
 
     frame: pd.DataFrame
     places: Sequence[str]
     labels: Mapping[str, str]
     what: str
+    alpha: float = 0.05
 
     def describe(self) -> str:
         """Count the pairs that differ, and give the largest difference, by place."""
@@ -188,7 +191,7 @@ class Matrices:
         long = min(3.6, 0.8 * width)
         ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
         bar = drawn.colorbar(image, cax=drawn.add_axes(ends), orientation="horizontal")
-        bar.set_label(wrap(f"{self.what}: {LEGEND}", width - 0.3), fontsize=8.5)
+        bar.set_label(wrap(f"{self.what}: {LEGEND.format(alpha=self.alpha)}", width - 0.3), fontsize=8.5)
         bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize=7.5)
         add_legend(drawn, [], [], 1, title, style.look)
