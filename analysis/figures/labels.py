@@ -14,6 +14,8 @@ from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from .theme import LIGHT, distinct
 
 if TYPE_CHECKING:
+    from conjury.inference.study.models import ItemStudy, Study
+
     from .theme import Theme
 
 LabelKey = str | tuple[str, str]
@@ -45,6 +47,40 @@ def level_of(settings: Mapping[str, Any]) -> str:
 def p_text(p: float) -> str:
     """A p value after its name, with three decimals."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:
+    """Labels as a mapping: those of the study, where a study is given."""
+    if labels is None or isinstance(labels, Mapping):
+        return dict(labels or {})
+    found: dict[LabelKey, str] = dict(labels.feature_labels)
+    levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
+    if labels.kind == "items":
+        found["dimension"] = "Dimension"
+        levels |= _levels_of_items(labels)
+    for column, names in levels.items():
+        found |= {(column, name): text for name, text in names.items()}
+    return found
+
+
+def _levels_of_items(study: ItemStudy) -> dict[str, dict[str, str]]:
+    """Labels of scales and tasks, and of the labels of each task."""
+    classes = {
+        task: {label.id: label.label for label in form.labels} for task, form in study.label_sets.items()
+    }
+    tasks = {task: task_in_words(study, task) for task in study.label_sets}
+    gold = {label.id: label.label for label in study.gold.levels} if study.gold is not None else {}
+    both = {task: names | gold for task, names in classes.items()}
+    every = {name: text for names in both.values() for name, text in names.items()}
+    return {**both, "dimension": study.scale_labels | tasks, "task": tasks, "gold": every}
+
+
+def task_in_words(study: ItemStudy, task: str) -> str:
+    """What is labelled: the title of the prompt that asks for it, or the id of the labels if several do."""
+    response = study.label_sets.get(task)
+    asking = [prompt.label for prompt in study.prompts if study.response_of(prompt.id) == response]
+    text = asking[0] if len(asking) == 1 else task.replace("_", " ")
+    return text[:1].upper() + text[1:]
 
 
 class Labels:

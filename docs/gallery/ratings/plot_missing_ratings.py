@@ -1,0 +1,18 @@
+"""
+How much could unanswered items change a mean?
+==============================================
+
+A tenth of the model's ratings is missing. The bars are all means that those ratings could have given, and
+the lines add sampling error; the dots are the means of the ratings given.
+"""
+
+from conjury.analysis.raters import bounds
+from conjury.inference.simulation import simulate_ratings
+from conjury.inference.study import load_any_study
+
+study = load_any_study("oogiri")
+ratings = simulate_ratings(study, 1, topics=40, people=32, judges=["gpt_4_1", "gemini_2_5_pro"])
+missing = ratings.judgments.index % 10 == 0
+judgments = ratings.judgments.assign(value=ratings.judgments["value"].mask(missing))
+result = bounds(judgments, dimensions=["funniness", "clarity"], scale=range(5), draws=200)
+figure = result.plot(labels=study)
