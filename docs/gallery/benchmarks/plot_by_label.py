@@ -1,9 +1,9 @@
 """
-Which kinds of jokes does a model recognise?
-============================================
+Which kinds of jokes does a model name too often?
+=================================================
 
-Precision is the share of answers with a label that are correct, recall the share of jokes of a kind that get
-its label. Kinds that the model hardly ever names have a low recall.
+A label that is given as often as it is correct lies at 1. The models differ in the kinds of jokes that they
+overuse, which an overall accuracy does not show.
 """
 
 from conjury.analysis.benchmark import by_label, score

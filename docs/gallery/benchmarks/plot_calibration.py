@@ -2,7 +2,7 @@
 Is a judge as sure as it should be?
 ===================================
 
-Labels that the model calls 90% probable are correct in about 75% of cases: its probabilities are too extreme.
+Labels that the model calls 95% probable are correct in about 70% of cases: its probabilities are too extreme.
 The band is where the curve of a calibrated judge would lie.
 """
 

@@ -2,8 +2,8 @@
 Which kinds of jokes are taken for each other?
 ==============================================
 
-Rows are gold labels and cells the shares of answers. Dark cells off the diagonal are systematic confusions,
-which better instructions may resolve.
+Rows are gold labels, and cells the percent of answers to such jokes. Strong cells off the diagonal are
+systematic confusions: whatever the joke, this model often calls it observational.
 """
 
 from conjury.analysis.benchmark import confusion, score

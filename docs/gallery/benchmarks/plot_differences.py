@@ -2,8 +2,8 @@
 Which differences between models are more than noise?
 =====================================================
 
-All models labelled the same jokes, so differences are paired. Several neighbours in the ranking cannot be
-told apart with 150 jokes.
+The models labelled the same jokes, so that differences are paired and their intervals short. An interval that
+contains zero leaves open which of two models is better.
 """
 
 from conjury.analysis.benchmark import differences, score
@@ -11,7 +11,7 @@ from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import load_any_study
 
 study = load_any_study("multiturn")
-judges = ["qwen3_32b", "olmo3_1_32b", "qwen3_8b"]
-simulated = simulate_labels(study, seed=1, items=150, judges=judges)
+judges = ["qwen3_32b", "olmo3_1_32b", "qwen3_8b", "falcon3_10b"]
+simulated = simulate_labels(study, seed=1, items=100, judges=judges)
 scored = score(simulated.judgments, simulated.labels, items=simulated.items).of(condition="none")
 figure = differences(scored, metrics=["accuracy"], draws=200).plot(labels=study)

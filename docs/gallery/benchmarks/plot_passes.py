@@ -2,8 +2,8 @@
 What do several answers per joke add?
 =====================================
 
-With five answers at least one is right more often, and all are right less often, than with one. The majority
-of five is hardly better than a single answer here.
+At least one of five answers is right more often than a single answer, and all five are right less often. Both
+curves are needed: the first shows what a model can do, the second how reliable it is.
 """
 
 from conjury.analysis.benchmark import passes, score

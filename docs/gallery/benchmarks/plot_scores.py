@@ -1,9 +1,9 @@
 """
-Which model labels jokes best?
-==============================
+Which models label jokes better than a constant answer?
+=======================================================
 
-All models are far above the dashed baseline, which always gives the commonest label. Macro-F1 is lower than
-accuracy, since rare kinds of jokes are recognised less often.
+The dashed line is the score of somebody who always gives the most frequent label. Most models fall below it,
+since answers that name no label count as wrong.
 """
 
 from conjury.analysis.benchmark import score, scores

@@ -2,8 +2,8 @@
 What would people rate if they had rated everything?
 ====================================================
 
-People rated a fifth of the responses, the model all of them. The corrected means are those of people, with
-intervals that the model makes shorter; the model alone is far off.
+People rated a fifth of the responses, the model all of them. The model alone is far off, and the corrected
+means are not. The gains at the right are near 1: this model hardly helps.
 """
 
 from conjury.analysis.raters import means

@@ -2,8 +2,8 @@
 Does a conclusion depend on the prompt that was used?
 =====================================================
 
-Each column is one prompt, sorted by the effect. An effect whose sign or significance changes along the curve
-is a property of the wording as much as of the judge.
+Each column is one prompt, sorted by the effect of a reply that disagrees. Under some prompts the effect is
+significant and under others it is not, although the same pairs were judged.
 """
 
 from conjury.analysis.instrument import specifications
@@ -12,6 +12,6 @@ from conjury.inference.study import load_study
 
 study = load_study("moderation")
 prompts = ["baseline", "context_aware", "context_free", "name_only", "face_only"]
-choices = simulate(study, seed=1, pairs=2000, judges=["gpt4o"], prompts=prompts).choices
-choices = choices[choices["slur"].isin(["generic", "reclaimed"])]
-figure = None
+choices = simulate(study, seed=1, pairs=3000, judges=["gpt4o"], prompts=prompts).choices
+curve = specifications(choices, "chosen ~ slur + reply", draws=500)
+figure = curve.plot(feature="reply", level="disagree", labels=study)

@@ -6,11 +6,18 @@ Epsilon is the disadvantage that is accepted because a model costs less. Each li
 a model wins; the points mark the smallest epsilon with which it passes.
 """
 
-from conjury.analysis.raters import alt_test, epsilon_curve
-from conjury.inference.simulation import simulate_ratings
-from conjury.inference.study import load_any_study
+import numpy as np
+import pandas as pd
 
-study = load_any_study("oogiri")
-judgments = simulate_ratings(study, seed=1, topics=60, people=32).judgments
-result = alt_test(judgments, dimension="funniness", draws=200)
-figure = epsilon_curve(result).plot(labels=study)
+from conjury.analysis.raters import alt_test, epsilon_curve
+
+random, n = np.random.default_rng(1), 200
+truth = random.choice(["fine", "toxic"], n)
+other = np.where(truth == "fine", "toxic", "fine")
+right = {"Ann": 0.95, "Ben": 0.9, "Eva": 0.85, "Max": 0.8, "Model A": 0.9, "Model B": 0.7}
+parts = []
+for judge, share in right.items():
+    kind = "model" if judge.startswith("Model") else "human"
+    labels = np.where(random.random(n) < share, truth, other)
+    parts.append(pd.DataFrame({"item_id": np.arange(n), "judge_id": judge, "judge_kind": kind, "value": labels}))
+figure = epsilon_curve(alt_test(pd.concat(parts), draws=50)).plot()

@@ -12,5 +12,6 @@ from conjury.inference.study import load_any_study
 
 study = load_any_study("oogiri")
 judgments = simulate_ratings(study, seed=1, topics=50, people=32, judges=["human", "gpt_4_1"]).judgments
-path = sequential(agreement, judgments, coefficients="gwet", dimension="funniness", looks=range(100, 400, 25))
+options = {"coefficients": "gwet", "weights": "ordinal", "dimension": "funniness"}
+path = sequential(agreement, judgments, looks=range(100, 400, 25), **options)
 figure = path.plot(labels=study)

@@ -12,5 +12,5 @@ from conjury.inference.study import load_any_study
 
 study = load_any_study("oogiri")
 simulated = simulate_ratings(study, 1, topics=40, people=32, judges=["human", "gpt_4_1", "gemini_2_5_pro"])
-options = {"coefficients": ["pearson", "kendall"], "cluster": "topic_id", "draws": 200}
+options = {"coefficients": ["spearman"], "cluster": "topic_id", "draws": 200}
 figure = correlations(simulated.judgments, simulated.items, **options).plot(labels=study)

@@ -2,8 +2,8 @@
 Which scale goes along with funniness?
 ======================================
 
-Outlined is the scale that correlates most with funniness. For people it is another one than for models, which
-therefore may find other things funny.
+Outlined is the scale that correlates most with funniness: for the people it is empathy, and for the two
+models novelty. They may find other things funny.
 """
 
 from conjury.analysis.raters import dimension_correlations

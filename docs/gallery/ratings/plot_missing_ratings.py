@@ -2,8 +2,8 @@
 How much could unanswered items change a mean?
 ==============================================
 
-A tenth of the model's ratings is missing. The bars are all means that those ratings could have given, and
-the lines add sampling error; the dots are the means of the ratings given.
+A tenth of the ratings is refused. The bars are all means that those ratings could have given, and the dashed
+lines add sampling error; the dots are the means of the ratings given.
 """
 
 from conjury.analysis.raters import bounds
@@ -12,7 +12,9 @@ from conjury.inference.study import load_any_study
 
 study = load_any_study("oogiri")
 ratings = simulate_ratings(study, 1, topics=40, people=32, judges=["gpt_4_1", "gemini_2_5_pro"])
-missing = ratings.judgments.index % 10 == 0
-judgments = ratings.judgments.assign(value=ratings.judgments["value"].mask(missing))
+judgments, refused = ratings.judgments, ratings.judgments.index % 10 == 0
+judgments = judgments.assign(
+    value=judgments["value"].mask(refused), status=judgments["status"].mask(refused, "refused")
+)
 result = bounds(judgments, dimensions=["funniness", "clarity"], scale=range(5), draws=200)
 figure = result.plot(labels=study)

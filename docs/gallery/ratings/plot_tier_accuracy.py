@@ -2,8 +2,8 @@
 Do judges put good, middling and bad responses in order?
 ========================================================
 
-Single ratings order the three tiers of a topic only somewhat more often than chance does. The mean of several
-ratings would do better, and so should a model be compared with both.
+The mean rating of people orders most tiers, and single ratings fewer. The two models order the tiers of a
+topic no better than chance does.
 """
 
 from conjury.analysis.raters import tier_accuracy

@@ -1,9 +1,9 @@
 """
-How much larger are standard errors that account for shared texts?
-==================================================================
+Does it matter how standard errors are computed?
+================================================
 
-The posts of a topic share ten texts, so rows are not independent. Standard errors by text show how far the
-effects would move with ten other texts.
+The same effects are shown with intervals by rows, pairs, and texts and users. Texts make no difference of
+their own in this simulation, so most ratios are near 1; the pigeonhole bootstrap is conservative.
 """
 
 from conjury.analysis.conjoint import errors_under_choices

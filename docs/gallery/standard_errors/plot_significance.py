@@ -2,8 +2,8 @@
 Which effects remain significant among many tests?
 ==================================================
 
-A study with twenty effects finds one by chance alone. Holm's adjustment controls the probability of even one
-false finding among all effects.
+A study with twenty effects finds one by chance alone. Filled dots remain significant after Holm's adjustment,
+and dots with a centre only before it.
 """
 
 from conjury.analysis.conjoint import adjust, amce
@@ -12,5 +12,5 @@ from conjury.inference.study import load_study
 
 study = load_study("moderation")
 choices = simulate(study, seed=1, pairs=2000, judges=["gpt4o"], prompts=["baseline"]).choices
-fit = amce(choices, "chosen ~ slur + identity + topic + reply + curse + engagement", id="pair_id")
-figure = adjust(fit, "holm").plot(labels=study)
+fit = amce(choices, "chosen ~ identity + topic + reply + curse", id="pair_id")
+figure = adjust(fit, "holm").plot(part="significance", labels=study)

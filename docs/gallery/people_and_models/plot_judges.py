@@ -15,6 +15,6 @@ simulated = simulate(study, 1, respondents=400, pairs=3000, judges=["human", "gp
 choices = simulated.choices.query("~repeat").assign(judges="human")
 model = choices["judge_kind"] == "model"
 choices["judges"] = choices["judges"].mask(model, choices["judge_id"])
+choices["judges"] = choices["judges"].astype("category").cat.reorder_categories(["human", "gpt4o"])
 choices["cluster"] = choices["judge_id"].mask(model, choices["pair_id"])
-fit = cj(choices, "chosen ~ slur + reply", id="cluster", by="judges")
-figure = fit.plot(labels=study)
+figure = cj(choices, "chosen ~ slur + reply", id="cluster", by="judges").plot(labels=study)
