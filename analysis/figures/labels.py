@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 LabelKey = str | tuple[str, str]
 SERIES_COLUMNS = ("judge", "judge_id", "prompt", "prompt_id", "variant", "engine", "source")
+PLURALS = {  # keys of labels of judges and prompts, by columns that contain them
+    **dict.fromkeys(("judge", "judge_id"), "judges"),
+    **dict.fromkeys(("prompt", "prompt_id"), "prompts"),
+}
 CAPITALISED = {"black": "Black", "white": "White"}
 
 
@@ -53,7 +57,7 @@ def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> d
     """Labels as a mapping: those of the study, where a study is given."""
     if labels is None or isinstance(labels, Mapping):
         return dict(labels or {})
-    found: dict[LabelKey, str] = dict(labels.feature_labels)
+    found: dict[LabelKey, str] = {**labels.prompt_labels, **labels.judge_labels, **labels.feature_labels}
     levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
     if labels.kind == "items":
         found["dimension"] = "Dimension"
@@ -95,7 +99,10 @@ class Labels:
 
     def level(self, feature: object, level: object) -> str:
         """Label of a level of an attribute."""
-        return self._given.get((str(feature), str(level)), words(level))
+        column = PLURALS.get(str(feature), str(feature))
+        return self._given.get((str(feature), str(level))) or self._given.get(
+            (column, str(level)), words(level)
+        )
 
     def levels(self, frame: pd.DataFrame) -> list[str]:
         """Labels of the levels of all rows."""

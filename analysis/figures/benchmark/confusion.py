@@ -132,7 +132,7 @@ class Confusions:
 
             place: Any = {"location": "bottom", "fraction": 0.03, "pad": 0.02, "aspect": 32, "shrink": 0.6}
             legend = add_bar(drawn, shades, used, self.axes_labels[1], **place)
-            legend.ax.xaxis.set_major_formatter(PercentFormatter(1))
+            legend.ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
             legend.ax.xaxis.label.set_size(8.5)
             legend.ax.tick_params(labelsize=7.5)
         else:

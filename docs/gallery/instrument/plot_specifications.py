@@ -2,8 +2,8 @@
 Does a conclusion depend on the prompt that was used?
 =====================================================
 
-Each column is one prompt, sorted by the effect of a reply that disagrees. Under some prompts the effect is
-significant and under others it is not, although the same pairs were judged.
+Each column is one prompt, sorted by the effect of a reply that disagrees. The effect is positive under all
+five prompts, and its size differs little between them.
 """
 
 from conjury.analysis.instrument import specifications

@@ -2,10 +2,10 @@
 Which intervals miss the true value, and by how much?
 =====================================================
 
-Every line is the interval of one simulated study, sorted by its distance from the true value. If more than
-5% at the top are coloured, intervals are too short.
+Every line is the interval of one simulated study, sorted by its distance from the true value. Far more than
+5% of the intervals by rows miss it; those by raters do better.
 """
 
 from conjury.analysis.trial import load_trial, run_trial
 
-figure = run_trial(load_trial("small"), draws=60, methods=["rows", "cr2"]).plot(part="zip")
+figure = run_trial(load_trial("small"), draws=30, methods=["rows", "cr1"]).plot(part="zip")

@@ -2,8 +2,8 @@
 What do standard errors of five raters say?
 ===========================================
 
-Five raters are few clusters. Intervals with the bias-reduced CR2 and Student's t are far wider than those that
-take all ratings as independent, since raters differ in the effect.
+Five raters are few clusters. Intervals with the bias-reduced CR2 and Student's t are far wider than those
+that take all ratings as independent, since raters differ in the effect.
 """
 
 import warnings
