@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..grid import diverging, shade
+from ..grid import Shades, add_bar, shade
 from ..labels import level_of
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
@@ -180,26 +180,26 @@ class Matrices:
         reach = float(np.nanmax(np.abs(self.frame["estimate"].to_numpy(dtype=float)))) or 1.0
         drawn = new_figure(width, height)
         drawn.set_layout_engine("none")
-        image: Any = None
+        shades: Any = None
         for k, place in enumerate(self.places):
             size = cell * len(made[place].judges)
             left = (k % across) * (side + cell * most + GAP) + side
             top = above + sum(heights[: k // across]) + rooms[k // across]
             axes = drawn.add_axes((left / width, 1 - (top + size) / height, size / width, size / height))
-            image = self._draw_matrix(axes, made[place], reach, style, cell)
+            shades = self._draw_matrix(axes, made[place], reach, style, cell)
             axes.set_title(heads[place], fontsize=HEAD, fontweight="bold", loc="left", pad=4)
         long = min(3.6, 0.8 * width)
         ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
-        bar = drawn.colorbar(image, cax=drawn.add_axes(ends), orientation="horizontal")
-        bar.set_label(wrap(f"{self.what}: {LEGEND.format(alpha=self.alpha)}", width - 0.3), fontsize=8.5)
-        bar.outline.set_visible(False)
+        what = wrap(f"{self.what}: {LEGEND.format(alpha=self.alpha)}", width - 0.3)
+        bar = add_bar(drawn, shades, None, what, cax=drawn.add_axes(ends), orientation="horizontal")
+        bar.ax.xaxis.label.set_size(8.5)
         bar.ax.tick_params(labelsize=7.5)
         add_legend(drawn, [], [], 1, title, style.look)
         return drawn
 
-    def _draw_matrix(self, axes: Any, made: Matrix, reach: float, style: Style, cell: float) -> Any:
+    def _draw_matrix(self, axes: Any, made: Matrix, reach: float, style: Style, cell: float) -> Shades:
         look, n = style.look, len(made.judges)
-        image = shade(axes, made.values, diverging(look), -reach, reach, look, 0.8)
+        shades = shade(axes, made.values, -reach, reach, look, 0.8)
         y, x = np.nonzero(made.differs)
         axes.plot(x, y, "o", color=look.foreground, markersize=min(3.2, 13 * cell), linestyle="none")
         labels = [f"{self.labels[judge]} {k}" for k, judge in enumerate(made.judges, 1)]
@@ -207,4 +207,4 @@ class Matrices:
         axes.set_xticks(range(n), [str(k) for k in range(1, n + 1)], fontsize=min(TICK, 34 * cell))
         axes.xaxis.tick_top()
         axes.tick_params(which="both", length=0, pad=2)
-        return image
+        return shades

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ...frames.vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..grid import add_bar, diverging, shade, two_digits, write
+from ..grid import add_bar, shade, two_digits, write
 from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order, level_of
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
@@ -182,12 +182,13 @@ def pairs(
     grid = drawn.subplots(down, across, squeeze=False, sharey=True)
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
-    image: Any = None
+    shades: Any = None
     for axes, name, head in zip(grid.flat, shown, heads, strict=False):
         values = _matrix(frame[frame["panel"] == name], raters)[:, columns]
-        image = shade(axes, values, diverging(look, lowest), lowest, 1, look, 1.0 if n <= FEW else 0.6)
+        shades = shade(axes, values, lowest, 1, look, 1.0 if n <= FEW else 0.6)
         if n <= FEW:
-            write(axes, image, lambda i, j, cells=values: two_digits(cells[i, j]), min(7.2, 17 * cell))  # type: ignore[misc]
+            text = lambda i, j, cells=values: two_digits(cells[i, j])  # noqa: E731
+            write(axes, values, text, look, min(7.2, 17 * cell))
         axes.set_xticks(range(len(columns)), [texts[k] for k in columns], rotation=90, fontsize=size)
         axes.set_yticks(range(n), texts, fontsize=size)
         if 0 < n_people < n:
@@ -196,7 +197,7 @@ def pairs(
             axes.axvline(n_people - 0.5, color=look.foreground, linewidth=1.1)
         axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
     measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")]))
-    add_bar(drawn, image, grid, measure, aspect=28)
+    add_bar(drawn, shades, grid, measure, aspect=28)
     if _has_gaps(frame[frame["panel"].isin(shown)], n):
         drawn.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
     if title:
