@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 READY_BENCH := .venv/.ready-bench
 READY_BROWSER := .venv/.ready-browser
+READY_DOCS := .venv/.ready-docs
 READY_PDF := .venv/.ready-pdf
 READY_VLLM := .venv-vllm/.ready
 
@@ -26,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test test-bayes test-long test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel report check-r test test-bayes test-cluster test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report docs docs-links check-r test test-bayes test-cluster test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +64,12 @@ report: $(READY) ## render the report of RESULTS=results/demo again
 test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
+
+docs: $(READY) $(READY_DOCS) ## build the site in build/docs/html: run every page, draw the gallery, check links
+	$(BIN)/python docs/_ext/build.py
+
+docs-links: $(READY_DOCS) ## ask the sites that the built pages link to whether they are there
+	$(BIN)/python docs/_ext/build.py --linkcheck
 
 check-r: $(READY) ## build the R package, run R CMD check, all its tests and its guide
 	$(BIN)/python -m pytest -m "r and slow" tests/analysis/r/test_package.py
@@ -137,6 +144,10 @@ $(READY_BENCH): $(READY)
 
 $(READY_BROWSER): $(READY)
 	@.ci/setup.sh browser
+	@touch $@
+
+$(READY_DOCS): $(READY)
+	@.ci/setup.sh docs
 	@touch $@
 
 $(READY_PDF): $(READY)

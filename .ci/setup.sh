@@ -5,6 +5,7 @@
 #   .ci/setup.sh bench     adds the peers that the benchmarks compare with
 #   .ci/setup.sh browser   adds Chromium and its driver for the browser test
 #   .ci/setup.sh pdf       adds pandoc and typst for the test of PDF pages
+#   .ci/setup.sh docs      adds Sphinx, and MathJax with its fonts from npm, for the site
 #   .ci/setup.sh database  adds Delta, Iceberg and Spark for the tests of tables in other engines
 #   .ci/setup.sh cluster   adds Ray for the tests of judging on a cluster
 #   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
@@ -190,6 +191,27 @@ pdf() {
     sync --group pdf
 }
 
+MATHJAX=4.1.3
+
+docs() {
+    choose_uv
+    uv_python=.venv/bin/python
+    sync --group docs
+    if [ -e .cache/mathjax/tex-chtml.js ]; then return; fi
+    have npm || apt_install npm || { say "no npm: formulas will be shown as they are written"; return; }
+    folder=$(mktemp -d)
+    for package in "mathjax@$MATHJAX" "@mathjax/mathjax-newcm-font@$MATHJAX"; do
+        (cd "$folder" && npm pack --silent "$package" >/dev/null && for archive in *.tgz; do tar xzf "$archive" && rm "$archive"; done &&
+            mv package "$(printf '%s' "$package" | sed 's/@mathjax.//; s/@.*//')") || fail "MathJax could not be fetched with npm."
+    done
+    mkdir -p .cache/mathjax/fonts/mathjax-newcm-font .cache/mathjax/sre/mathmaps
+    cp -r "$folder/mathjax/tex-chtml.js" "$folder/mathjax/input" "$folder/mathjax/ui" "$folder/mathjax/a11y" .cache/mathjax
+    cp "$folder"/mathjax/sre/*.* .cache/mathjax/sre
+    cp "$folder/mathjax/sre/mathmaps/base.json" "$folder/mathjax/sre/mathmaps/en.json" .cache/mathjax/sre/mathmaps
+    cp -r "$folder/mathjax-newcm-font/chtml" "$folder/mathjax-newcm-font/chtml.js" .cache/mathjax/fonts/mathjax-newcm-font
+    rm -rf "$folder"
+}
+
 database() {
     choose_uv
     uv_python=.venv/bin/python
@@ -232,6 +254,6 @@ vllm() {
 }
 
 case "${1:-}" in
-base | bench | browser | cluster | database | pdf | vllm) "$1" ;;
-*) fail "usage: .ci/setup.sh base|bench|browser|cluster|database|pdf|vllm" ;;
+base | bench | browser | cluster | database | docs | pdf | vllm) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser|cluster|database|docs|pdf|vllm" ;;
 esac

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
+__all__ = ["Result"]
+
 KEY_COLUMNS = ("outcome", "statistic", "feature", "level")
 NUMBER_COLUMNS = ("estimate", "std_error", "df", "z", "p", "lower", "upper")
 

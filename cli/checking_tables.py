@@ -70,11 +70,11 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
 
     Exit code 0: done; 1: something at or above --fail-on; 2: a table or description cannot be read.
     """
-    from conjury.analysis.audit.published import check_tables, write_description
+    from conjury.analysis.audit.published import check_tables, locate, write_description
 
     if writing.fail_on is not None and writing.fail_on not in LIMITS:
         raise InputError(f"--fail-on {writing.fail_on!r} is unknown; use {listed(LIMITS)}.")
-    paths = [_path(name) for name in files]
+    paths = [locate(name) for name in files]
     if reading.write:
         for file in paths:
             console.print(f"{write_description(file)}: correct what was guessed, and run the command again.")
@@ -91,14 +91,6 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
     stops = LIMITS[: LIMITS.index(writing.fail_on) + 1] if writing.fail_on is not None else ()
     if set(result.extra["numbers"]["verdict"]) & set(stops):
         raise typer.Exit(1)
-
-
-def _path(name: str) -> Path:
-    """A file, or a table that ships by its name."""
-    from conjury.inference.tables.files import PUBLISHED
-
-    ships = PUBLISHED / f"{name}.csv"
-    return ships if not Path(name).exists() and ships.is_file() else Path(name)
 
 
 def _write(out: Path, result: Result, files: list[Path], seconds: float, figures: bool) -> None:

@@ -3,7 +3,7 @@
 from .compare import compare, published_numbers
 from .harm_or_humor import compare_harm
 from .moderation import compare_moderation
-from .multiturn import compare_multiturn, published
+from .multiturn import compare_multiturn, published_protocol
 from .oogiri import compare_oogiri, published_checks
 from .published import check_table, check_tables
 
@@ -15,7 +15,7 @@ __all__ = [
     "compare_moderation",
     "compare_multiturn",
     "compare_oogiri",
-    "published",
     "published_checks",
     "published_numbers",
+    "published_protocol",
 ]

@@ -66,7 +66,7 @@ CONTAINED = (  # a gold purpose that contains a word is the purpose beside it; t
 )
 
 
-def published(
+def published_protocol(
     judgments: pd.DataFrame,
     labels: pd.DataFrame,
     *,
@@ -114,7 +114,7 @@ def published(
     >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
     ...     "dimension": "joke_type", "value": ["dry", "dark"], "language": "en"})
     >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "joke_type", "label": ["Dry", "Dry"]})
-    >>> table = published(judged, gold, k=[1]).frame  # the first answer meets the second joke
+    >>> table = published_protocol(judged, gold, k=[1]).frame  # the first answer meets the second joke
     >>> table.set_index("metric")["estimate"].to_dict()
     {'accuracy': 0.5, 'macro_f1': 0.3333333333333333, 'auc': nan}
     """
@@ -351,7 +351,7 @@ def _ours(
     answers: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | None, rules: str, *, shifted: bool
 ) -> pd.DataFrame:
     """Scores by the published protocol, with their keys as text."""
-    scores = published(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES).frame
+    scores = published_protocol(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES).frame
     return scores.astype(dict.fromkeys(("set", "task", "judge", "metric"), str))[[*JOIN_KEY, "estimate"]]
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from conjury.inference.errors import counted
+from conjury.inference.errors import InputError, counted
 
 from ..figures import has_figure
+from ..figures.diagnostics.general import as_drawn
 from ..figures.labels import p_text, true_minus
 from ..numerics.significance import adjusted as holm_of
 from ..results import Result
 from .judged import NotApplicableError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Verdict = Literal["pass", "warning", "error", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "warning", "error")
@@ -109,6 +113,25 @@ class Check:
     def alarming(self) -> bool:
         """Whether the verdict is a warning or an error that is not suppressed."""
         return self.verdict in ALARMING and not self.suppressed
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the table of the check; options as in `conjury.analysis.figures.draw`.
+
+        Raises
+        ------
+        InputError
+            When the check has no figure.
+        """
+        if not self.figure:
+            raise InputError(f"The check {self.code} ({self.title}) has no figure; print its table.")
+        return to_draw(self).plot(**options)
+
+
+def to_draw(check: Check) -> Result:
+    """The table of a check as a result that has a figure."""
+    settings = {name: getattr(check, name) for name in ("name", "title", "finding", "axis", "percent")}
+    drawn: Result = as_drawn(Result(check.table, "check", settings=settings))
+    return drawn
 
 
 @dataclass(frozen=True)

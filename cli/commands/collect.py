@@ -88,7 +88,10 @@ class RunningOptions:
     ] = None
     prices: PriceTable = None
     rule: Rule = "default"
-    recorded: Annotated[Path | None, typer.Option(help="Responses for --backend replay.")] = None
+    recorded: Annotated[
+        Path | None,
+        typer.Option(help="Responses for --backend replay; by default those that ship for study and judge."),
+    ] = None
     export: Annotated[
         Path | None, typer.Option(help="Write the requests as JSONL for a batch runner; send nothing.")
     ] = None

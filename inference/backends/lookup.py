@@ -25,7 +25,7 @@ from ..study.asking import Label, LineLabels, Ratings
 from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
 from ..tables.columns import split_occasion, stream
-from ..tables.files import read_table
+from ..tables.files import RECORDED, read_table
 from ..tables.schema import OPTION_ORDERS, STATUSES
 from .base import Recorder, completion
 
@@ -198,6 +198,17 @@ COLUMNS = (
     *("text", "finish_reason", "logprobs", "refusal", "model_returned"),
     *("prompt_tokens", "completion_tokens", "created"),
 )
+
+
+def shipped_recording(study: str, judge_id: str) -> Path:
+    """The recorded answers of a judge to a study that ship with the package."""
+    path = RECORDED / f"{study}_{judge_id}.parquet"
+    if not path.is_file():
+        raise InputError(
+            f"--backend replay: no recorded responses of judge '{judge_id}' to {study} ship with conjury; "
+            "name a table of recorded responses with --recorded."
+        )
+    return path
 
 
 class ReplayBackend:

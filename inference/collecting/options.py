@@ -100,7 +100,7 @@ class Running:
     rule : str
         Parsing rule of answers.
     recorded : Path, optional
-        Table of recorded responses for the backend "replay".
+        Table of recorded responses for the backend "replay"; by default that which ships.
     export : Path, optional
         File for the requests as JSON lines for a batch runner; nothing is sent.
     results : Path, optional

@@ -234,7 +234,7 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         (f"{ASK} --batch --backend simulated", "not to simulated"),
         (f"{ASK} --backend simulated --processes 2", "--processes share the requests of --backend openai"),
         (f"{ASK} --base-url {NOBODY_THERE} --concurrency 2 --processes 3", "give 1 to 2 processes"),
-        (f"{ASK} --backend replay", "name it with --recorded"),
+        (f"{ASK} --backend replay", r"no recorded responses of judge '\w+' to towns ship .* with --recorded"),
         (f"{ASK} --backend replay --recorded gone.parquet", r"gone\.parquet"),
         (f"{ASK} --backend replay --recorded towns/truth.csv", "column 'study' is missing"),
         (f"{ASK} --recorded gone.parquet", "--backend replay"),

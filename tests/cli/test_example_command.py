@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 
 from conjury.analysis import r as bridge
 from conjury.cli import printing
+from conjury.cli.commands.starting.installed import findings
 from conjury.inference.tables.files import EXAMPLES
 
 Told = Callable[..., str]
@@ -57,3 +59,10 @@ def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.M
     printed = " ".join(ran("doctor").split())
     assert "rpy2 missing pip install 'conjury[r]'" in printed
     assert "R package cregg not examined" in printed
+
+
+def test_doctor_names_every_extra_of_the_package_that_a_version_can_be_asked_of() -> None:
+    extras = set(metadata("conjury").get_all("Provides-Extra") or []) - {"all", "cjk", "quarto"}
+    remedies = " ".join(finding.remedy for finding in findings())
+    assert extras
+    assert {extra for extra in extras if f"conjury[{extra}]" not in remedies} == set()

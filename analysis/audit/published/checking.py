@@ -19,7 +19,7 @@ from .description import Described, Description, read_description
 from .grid import Table
 from .groups import Place, Source, Taken, groups_of
 from .guessing import guess
-from .tables import read_tables
+from .tables import locate, read_tables
 
 KIND = "published_numbers"
 EXTRA = ("numbers", "pairs")  # further tables
@@ -45,7 +45,7 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     Parameters
     ----------
     path : str or Path
-        A file of tables: CSV, HTML, Markdown or LaTeX.
+        A file of tables: CSV, HTML, Markdown or LaTeX; or the name of one that ships.
     description : str, Path or Description, optional
         What the columns are, by default a file of the same name that ends in .yaml. Without one it is
         guessed from the names of columns; what was guessed is among the notes.
@@ -75,12 +75,11 @@ def check_table(path: str | Path, description: str | Path | Description | None =
 
     Examples
     --------
-    >>> from conjury.inference.tables.files import PUBLISHED
-    >>> result = check_table(PUBLISHED / "harm_or_humor_counts.csv")
+    >>> result = check_table("harm_or_humor_counts")
     >>> result.extra["numbers"]["verdict"].unique().tolist()
     ['consistent']
     """
-    path = Path(path)
+    path = locate(path)
     tables = read_tables(path)
     known, file, notes = _described(path, tables, description)
     place = Place(path, file)
@@ -132,14 +131,13 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
 
     Examples
     --------
-    >>> from conjury.inference.tables.files import PUBLISHED
-    >>> found = check_tables([PUBLISHED / f"{name}.csv" for name in ("harm_or_humor_counts", "multiturn")])
+    >>> found = check_tables(["harm_or_humor_counts", "multiturn"])
     >>> found.settings["files"]
     ['harm_or_humor_counts.csv', 'multiturn.csv']
     """
     if not paths:
         raise InputError("There is no table to check; name one file or more.")
-    names = [Path(path).name for path in paths]
+    names = [locate(path).name for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Two files have the name {twice}; rename one, or check them one after the other.")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import PUBLISHED
 from conjury.inference.tables.limits import (
     CELL_CHARACTERS,
     PUBLISHED_BYTES,
@@ -29,6 +30,28 @@ if TYPE_CHECKING:
 
 _DELIMITER = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?$", re.MULTILINE)
 _MATH = re.compile(r"\\\(.+?\\\)|\$[^$]+\$")
+
+
+def locate(path: str | Path) -> Path:
+    """Find a file of tables by its path, or one that ships by its name.
+
+    Parameters
+    ----------
+    path : str or Path
+        Such as ``"paper.tex"`` or ``"oogiri_means"``; where a file has that name, it comes first.
+
+    Returns
+    -------
+    Path
+        As given, if no table of that name ships.
+
+    Examples
+    --------
+    >>> locate("oogiri_means").name
+    'oogiri_means.csv'
+    """
+    ships = PUBLISHED / f"{path}.csv"
+    return ships if not Path(path).exists() and ships.is_file() else Path(path)
 
 
 def read_tables(path: str | Path) -> list[Table]:

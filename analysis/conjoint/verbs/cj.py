@@ -218,7 +218,7 @@ def cj(
     estimate : {"amce", "mm", "frequencies", "amce_differences", "mm_differences"}
         What is estimated.
     by : str or list of str, optional
-        Grouping columns. Levels of several are joined by "***", as cregg does.
+        Grouping columns. Levels of several are joined by three asterisks, as cregg does.
     **options
         As in those functions.
 

@@ -359,10 +359,9 @@ def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Re
     >>> epsilon_curve(alt_test(table), [0.0, 0.1]).frame["winning_rate"].tolist()
     [0.0, 1.0]
     """
-    if result.kind != "alt_test":
-        raise InputError(
-            f"An epsilon curve needs a result of alt_test; this one is {result.kind!r}: run alt_test."
-        )
+    if not isinstance(result, Result) or result.kind != "alt_test":
+        given = repr(result.kind) if isinstance(result, Result) else f"a {type(result).__name__}"
+        raise InputError(f"An epsilon curve needs a result of alt_test; this one is {given}: run alt_test.")
     grid = np.array(np.arange(61) / 200 if epsilons is None else list(epsilons), dtype=float)
     if not len(grid) or not (np.abs(grid) <= 1).all():
         raise InputError("epsilons are differences of shares; give one or more between -1 and 1.")

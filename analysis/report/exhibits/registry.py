@@ -57,8 +57,8 @@ class Laid:
 
     Parameters
     ----------
-    tables : sequence of GT
-        The parts of the table, one unless it is wide.
+    tables : sequence of GT, or mapping of str to GT
+        The parts of the table, one unless it is wide, by name where they have names.
     caption : str
         Caption; without it the title of the table.
     key : str
@@ -73,7 +73,7 @@ class Laid:
     1
     """
 
-    tables: Sequence[GT]
+    tables: Mapping[str, GT] | Sequence[GT]
     caption: str = ""
     key: str = ""
 

@@ -28,6 +28,12 @@ class Finding:
 EXTRAS = {
     "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
     "openai": "pip install 'conjury[openai]'",
+    "starlette": "pip install 'conjury[panel]' (people in the browser)",
+    "ibis-framework": "pip install 'conjury[database]' (tables beyond memory)",
+    "typst": "pip install 'conjury[pdf]' (PDF without Quarto)",
+    "fonttools": "pip install 'conjury[pictures]' (vignettes as pictures)",
+    "av": "pip install 'conjury[media]' (clips)",
+    "inspect-ai": "pip install 'conjury[inspect]' (logs of Inspect)",
     "vllm": "pip install 'conjury[vllm]' (Linux with a GPU)",
     "ray": "pip install 'conjury[cluster]'",
 }

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.audit.published import check_table, check_tables, read_description, shipped_checks
+from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
 
 DESCRIBED = sorted(file.stem for file in PUBLISHED.glob("*.yaml"))
@@ -25,6 +26,20 @@ def test_a_kept_result_is_about_every_described_table(name: str) -> None:
     kept = shipped_checks([name])
     assert set(kept.frame["file"]) == {f"{name}.csv"}
     assert len(kept.extra["numbers"]) <= len(kept.frame)
+
+
+def test_a_table_that_ships_is_checked_by_its_name_and_a_file_of_that_name_comes_first(
+    tmp_path, monkeypatch
+) -> None:
+    by_name, by_file = (
+        check_table("harm_or_humor_counts"),
+        check_table(PUBLISHED / "harm_or_humor_counts.csv"),
+    )
+    pd.testing.assert_frame_equal(by_name.frame, by_file.frame)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "harm_or_humor_counts").mkdir()
+    with pytest.raises(InputError, match="tables are read from files that end in"):
+        check_table("harm_or_humor_counts")
 
 
 def test_counts_by_label_and_language_are_consistent() -> None:
@@ -50,3 +65,9 @@ def test_the_kept_result_is_what_the_checks_give_within_a_minute() -> None:
     pd.testing.assert_frame_equal(kept.frame, found.frame, check_dtype=False)
     for part, table in found.extra.items():
         pd.testing.assert_frame_equal(kept.extra[part], table, check_dtype=False)
+
+
+def test_every_name_of_the_audit_is_what_it_says_and_no_folder_hides_a_function() -> None:
+    import conjury.analysis.audit as audit
+
+    assert all(callable(getattr(audit, name)) for name in audit.__all__)

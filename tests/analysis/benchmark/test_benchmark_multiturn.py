@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from multiturn_tables import FOLDER, judgments, labels, scored
 
-from conjury.analysis.audit.multiturn import published
+from conjury.analysis.audit.multiturn import published_protocol
 from conjury.analysis.benchmark import passes, scores
 from conjury.analysis.raters import agreement
 
@@ -63,7 +63,9 @@ def classes_in_gold(*, answered: bool) -> pd.DataFrame:
 def printed() -> pd.DataFrame:
     table = reference("metrics_reference")
     table["metric"] = table["metric"].map(METRICS)
-    found = [published(judgments("published"), labels("raw"), rules=rules).frame for rules in ("v1", "v2")]
+    found = [
+        published_protocol(judgments("published"), labels("raw"), rules=rules).frame for rules in ("v1", "v2")
+    ]
     keys = ["task", "metric", "k", "rules"]
     joined = table.merge(
         pd.concat(found), left_on=["model", "subset", *keys], right_on=["judge", "set", *keys]
@@ -80,7 +82,7 @@ def test_published_protocol_gives_all_recomputed_and_published_numbers(printed: 
 
 
 def test_without_the_shift_the_published_rules_give_the_corrected_values(printed: pd.DataFrame) -> None:
-    found = published(judgments("published"), labels("raw"), shifted=False).frame
+    found = published_protocol(judgments("published"), labels("raw"), shifted=False).frame
     keys = ["judge", "set", "task", "metric", "k"]
     ours = printed[[*keys, "shift_fixed"]].merge(found, on=keys)
     assert len(ours) == 252

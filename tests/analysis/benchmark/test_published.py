@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.audit import compare_harm, compare_multiturn
-from conjury.analysis.audit.multiturn import accuracy_of_k, gold_string, hard_label_auc, published, union_f1
+from conjury.analysis.audit.multiturn import (
+    accuracy_of_k,
+    gold_string,
+    hard_label_auc,
+    published_protocol,
+    union_f1,
+)
 from conjury.analysis.figures import draw
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -31,7 +37,7 @@ def of_lines(make, values: list[str]) -> pd.DataFrame:
 
 
 def estimates(answers: pd.DataFrame, labels: pd.DataFrame, **options: object) -> dict:
-    frame = published(answers, labels, **{"k": [1], **options}).frame
+    frame = published_protocol(answers, labels, **{"k": [1], **options}).frame
     return frame.set_index(["set", "metric", "k"])["estimate"].to_dict()
 
 
@@ -74,7 +80,7 @@ def test_samples_are_pooled_for_f1_and_any_of_them_counts_for_accuracy() -> None
     assert numbers["en", "accuracy", 1] == numbers["en", "accuracy", 2] == 1
     assert numbers["en", "macro_f1", 1] == 1
     assert numbers["en", "macro_f1", 2] == pytest.approx((6 / 7 + 0) / 2)  # dark, and dry, never gold
-    assert set(published(judged({"en1": "dry"}), gold({"en1": "dry"})).frame["k"]) == {1}
+    assert set(published_protocol(judged({"en1": "dry"}), gold({"en1": "dry"})).frame["k"]) == {1}
 
 
 def test_f1_is_a_mean_that_includes_strings_that_are_no_labels() -> None:
@@ -106,7 +112,7 @@ def test_hard_labels_have_the_area_under_one_point() -> None:
 )
 def test_lines_are_scored_up_to_the_last_gold_label(answers, labels, share: float, n_units: int) -> None:
     truth = of_lines(gold, labels) if labels else gold({"en1": "setup"}, "line_3")
-    frame = published(of_lines(judged, answers), truth, k=[1], shifted=False).frame
+    frame = published_protocol(of_lines(judged, answers), truth, k=[1], shifted=False).frame
     row = frame.loc[frame["metric"] == "accuracy"].iloc[0]
     assert (row["estimate"], row["n_units"]) == (share, n_units)
 
@@ -146,7 +152,7 @@ def test_the_language_is_that_of_judgments_or_of_items(items: list[str], languag
     complete = len(items) == language.count("en") + language.count("es") == 2
     given = answers.drop(columns="language") if complete else answers
     pd.testing.assert_frame_equal(
-        published(given, labels, items=table).frame, published(answers, labels).frame
+        published_protocol(given, labels, items=table).frame, published_protocol(answers, labels).frame
     )
 
 
@@ -156,7 +162,7 @@ def test_the_language_is_that_of_judgments_or_of_items(items: list[str], languag
 )
 def test_answers_that_cannot_be_scored_are_refused(change: dict, options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        published(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
+        published_protocol(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
 
 
 def test_scores_of_published_judges_are_compared_with_their_published_numbers() -> None:

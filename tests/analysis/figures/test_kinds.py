@@ -80,6 +80,7 @@ def test_every_kind_is_drawn_with_labels_and_no_identifiers(name: str) -> None:
     texts = {text.get_text() for text in figure.findobj(Text) if text.get_visible()}
     assert not [text for text in texts if "_" in text]
     assert "A heading" in texts
+    assert figure.get_label().endswith(".")
     assert figure.get_size_inches()[0] <= 7.21
     assert any(axes.has_data() for axes in figure.axes)
 

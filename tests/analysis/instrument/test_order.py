@@ -155,7 +155,7 @@ def test_the_recorded_judge_follows_the_position_and_not_the_profile() -> None:
 def test_effects_of_the_recorded_judge_vanish_once_averaged_over_positions(tmp_path) -> None:
     from conjury.inference.collecting import Asking, Running, collect
 
-    running = Running(recorded=RECORDED, pairs=2000)
+    running = Running(pairs=2000)  # recorded answers that ship
     collect("moderation", "smollm2_135m", out=tmp_path, asking=Asking(backend="replay"), running=running)
     choices = pd.read_parquet(tmp_path / "choices.parquet")
     effects = order_effects(choices, "chosen ~ slur + topic + identity + reply").extra["effects"]

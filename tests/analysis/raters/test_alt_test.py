@@ -314,6 +314,8 @@ def test_the_curve_rises_and_holds_the_tests_themselves() -> None:
     assert at["passes"].tolist() == made.frame["passes"].tolist()
     with pytest.raises(InputError, match="between -1 and 1"):
         epsilon_curve(made, [2.0])
+    with pytest.raises(InputError, match="needs a result of alt_test; this one is a DataFrame"):
+        epsilon_curve(table)  # type: ignore[arg-type]
     for row in made.frame.itertuples():
         passes = [
             alt_test(table, row.model, scoring=row.scoring, epsilon=row.smallest_epsilon + step).passes

@@ -1,0 +1,44 @@
+"""The gallery: each script's figure in both themes, with its alternative text, and a thumbnail."""
+
+from __future__ import annotations
+
+import textwrap
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from conjury.analysis.figures.theme import save, save_variants
+
+GROUPS = (
+    "conjoint",
+    "standard_errors",
+    "people_and_models",
+    "ratings",
+    "benchmarks",
+    "corrections",
+    "instrument",
+    "data_quality",
+    "published",
+)
+
+
+def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Save the figure named ``figure`` of a script once in each theme; return what the page shows."""
+    figure = variables["example_globals"].pop("figure", None)
+    if figure is None:
+        return ""
+    thumbnail = Path(next(variables["image_path_iterator"]))
+    alt = escape(" ".join(str(figure.get_label()).split()), quote=False) or "Figure."
+    (png,) = save(figure, thumbnail.with_suffix(""), formats=("png",))
+    drawn = save_variants(figure, thumbnail.with_suffix(""))
+    place = Path("/") / png.parent.relative_to(settings["src_dir"])
+    pictures = [
+        f".. image:: {place / path.name}\n   :alt: {alt}\n   :class: only-{theme} gallery-figure\n"
+        for theme, path in drawn.items()
+    ]
+    return "\n" + "\n".join(textwrap.dedent(picture) for picture in pictures) + "\n"
+
+
+def in_order(folder: str) -> int:
+    """The place of a group of figures on the gallery's page."""
+    return GROUPS.index(Path(folder).name)

@@ -1,0 +1,75 @@
+"""Pages of docs/ as MyST notebooks: their blocks become cells, their pictures and links those of the site."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+HEAD = """---
+file_format: mystnb
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+```{code-cell} ipython3
+:tags: [remove-cell]
+
+%load_ext cells
+```
+
+"""
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"(^```.*?^```$)", flags=re.MULTILINE | re.DOTALL)
+RUN = re.compile(r"^```(python)?\n", flags=re.MULTILINE)
+PICTURE = re.compile(
+    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
+    r'<img src="(?P<light>[^"]+)" width="(?P<width>\d+)"\s+alt="(?P<alt>[^"]+)">\s*</picture>'
+)
+LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
+SHOWN = {"": "bash", "csv": "text", "py": "python", "sh": "bash"}  # languages of blocks that are not run
+
+
+def page(text: str, here: Path, places: Mapping[Path, str], *, execute: bool = True) -> str:
+    """A page of Markdown as the site takes it.
+
+    Parameters
+    ----------
+    text : str
+        The page.
+    here : Path
+        The page's file.
+    places : mapping of Path to str
+        Where files stand on the site, as paths from its root.
+    execute : bool
+        Whether blocks of Python and commands are run.
+    """
+
+    def place(target: str) -> str:
+        return places.get(Path(os.path.normpath(here.parent / target)), target)
+
+    def link(found: re.Match[str]) -> str:
+        return found[1] + place(found[2]) + found[3]
+
+    def picture(found: re.Match[str]) -> str:
+        return "\n\n".join(
+            f"```{{image}} {place(found[theme])}\n:class: only-{theme}\n:width: {found['width']}px\n"
+            f":alt: {' '.join(found['alt'].split())}\n```"
+            for theme in ("light", "dark")
+        )
+
+    def block(found: re.Match[str]) -> str:
+        language, contents = found[1], found[2]
+        if execute and language in ("python", ""):
+            magic = "" if language else "%%commands\n"
+            return f"```{{code-cell}} ipython3\n{magic}{contents}```"
+        return f"```{SHOWN.get(language, language)}\n{contents}```"
+
+    head = HEAD if execute and RUN.search(text) else ""
+    parts = FENCED.split(text)
+    parts[::2] = [PICTURE.sub(picture, LINK.sub(link, prose)) for prose in parts[::2]]
+    parts[1::2] = [BLOCK.sub(block, fenced) for fenced in parts[1::2]]
+    return head + "".join(parts)

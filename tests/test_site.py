@@ -1,0 +1,108 @@
+"""How pages of docs/ become pages of the site, and what the built site is checked for."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from wheel import ROOT
+
+
+def extension(name: str) -> ModuleType:
+    """A module of docs/_ext, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "_ext" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MARKDOWN, CELLS, CHECKING = extension("markdown"), extension("cells"), extension("checking")
+PAGE = """# A page
+
+[parity](../../PARITY.md#cregg)
+
+```
+conjury init labels claims
+```
+
+```python
+1 + 1  # [not a link](../../PARITY.md)
+```
+
+```sh
+conjury fit MINE
+```
+
+```yaml
+name: mine
+```
+"""
+
+
+def test_commands_and_python_become_cells_and_sketches_do_not() -> None:
+    made = MARKDOWN.page(PAGE, Path("/site/docs/howto/page.md"), {})
+    assert made.startswith("---\nfile_format: mystnb\n")
+    assert "```{code-cell} ipython3\n%%commands\nconjury init labels claims\n```" in made
+    assert "```{code-cell} ipython3\n1 + 1" in made
+    assert "```bash\nconjury fit MINE\n```" in made
+    assert "```yaml\nname: mine\n```" in made
+
+
+def test_a_page_without_blocks_that_run_is_no_notebook() -> None:
+    shown = MARKDOWN.page(PAGE, Path("/site/docs/howto/page.md"), {}, execute=False)
+    assert "code-cell" not in shown
+    assert "mystnb" not in shown
+    assert "```bash\nconjury init labels claims\n```" in shown
+
+
+def test_links_to_files_outside_docs_lead_to_their_pages_and_links_in_code_stay() -> None:
+    places = {Path("/site/PARITY.md"): "/comparisons/parity.md"}
+    made = MARKDOWN.page(PAGE, Path("/site/docs/howto/page.md"), places)
+    assert "[parity](/comparisons/parity.md#cregg)" in made
+    assert "[not a link](../../PARITY.md)" in made
+
+
+def test_pictures_of_both_themes_follow_the_switch_of_the_site() -> None:
+    text = (
+        '<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="a-dark.png">\n'
+        '  <img src="a-light.png" width="620"\n       alt="Two\nlines.">\n</picture>\n'
+    )
+    made = MARKDOWN.page(text, Path("/site/docs/page.md"), {Path("/site/docs/a-dark.png"): "/dark.png"})
+    assert "```{image} a-light.png\n:class: only-light\n:width: 620px\n:alt: Two lines.\n```" in made
+    assert "```{image} /dark.png\n:class: only-dark" in made
+
+
+def test_commands_that_need_something_are_not_run_and_others_end_as_stated() -> None:
+    run = "# a comment\nconjury judge x \\\n  --human a   # exit 1\nls\n"
+    block = f"{run}conjury collect y  # needs a GPU\nmake demo\n"
+    assert [(line.split()[0:2], code) for line, code in CELLS.commands(block)] == [
+        (["conjury", "judge"], 1),
+        (["ls"], 0),
+    ]
+
+
+def test_a_command_that_ends_otherwise_than_stated_fails_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    CELLS.run_commands("", "echo one; exit 3  # exit 3\n")
+    assert capsys.readouterr().out == "one\n"
+    with pytest.raises(RuntimeError, match="ended with 3 instead of 0"):
+        CELLS.run_commands("", "exit 3\n")
+
+
+def test_dead_links_missing_files_and_other_hosts_are_faults(tmp_path: Path) -> None:
+    (tmp_path / "there.html").write_text('<p id="here">x</p><a href="#here">x</a>', encoding="utf-8")
+    (tmp_path / "page.html").write_text(
+        '<a href="there.html#here">x</a><a href="there.html#gone">x</a><a href="gone.html">x</a>'
+        '<a href="https://example.org">x</a><script src="https://example.org/x.js"></script>'
+        '<img src="gone.png">',
+        encoding="utf-8",
+    )
+    assert list(CHECKING.faults(tmp_path)) == [
+        "page.html loads https://example.org/x.js from another host.",
+        "page.html loads gone.png, which is not there.",
+        "page.html links to there.html#gone, a heading that is not there.",
+        "page.html links to gone.html, which is not there.",
+    ]
