@@ -21,6 +21,7 @@ from .panels import (
     judges_in_words,
     label_in_words,
     metric_in_words,
+    names_of_judges,
     of_judges,
     of_task,
     pairs_in_words,
@@ -47,11 +48,17 @@ def scores(
 ) -> Forest:
     """Scores: a panel for each metric, task and stratum, a row for each judge; lines are baselines.
 
-    Where the most frequent label of each stratum is a baseline, that of all is not drawn.
+    Where baselines differ between prompts, each prompt has panels of its own. Where the most frequent label
+    of each stratum is a baseline, that of all is not drawn.
     """
     frame, kinds = shown_scores(result, metrics)
     policy = policy_of(frame, missing)
-    frame, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, style.names)
+    frame = frame[frame["missing"].astype(str) == policy]
+    if _baselines_differ(frame, strata_of(result.settings, frame)):
+        frame, places = pairs_placed(frame, result.settings, style.names)
+        frame["_who"] = names_of_judges(frame["judge"], style.names)
+    else:
+        frame, places = placed(frame, result.settings, style.names)
     metric = [metric_in_words(name) for name in frame["metric"]]
     panel = pd.Series(
         [_joined(*pair) for pair in zip(metric, frame["_where"], strict=True)], index=frame.index
@@ -80,6 +87,14 @@ def scores(
         what=f"{subject}, {missing_as}",
         xlabel=f"{subject} ({level_of(result.settings)} intervals; {missing_as})",
     )
+
+
+def _baselines_differ(frame: pd.DataFrame, strata: Sequence[str]) -> bool:
+    """Whether a baseline has several values in one panel, as where prompts are put to other items."""
+    values = frame[frame["judge_kind"] == BASELINE].groupby(
+        ["judge", "metric", "task", *strata], observed=True
+    )["estimate"]
+    return bool((values.max() - values.min() > 1e-9).any())
 
 
 def shown_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:

@@ -57,6 +57,22 @@ def test_pooled_scores_have_dashed_lines_for_baselines_and_rows_by_prompt_where_
     assert {"Qwen3 8b, Joke", "Qwen3 8b, Other"} <= set(row_labels(draw(twice, "scores").axes[0]))
 
 
+def test_prompts_with_baselines_of_their_own_have_panels_of_their_own() -> None:
+    result = made.scores(by=())
+    other = result.frame.assign(prompt="other")
+    other.loc[other["judge"] == "majority class", "estimate"] = 0.7
+    figure = draw(pd.concat([result.frame, other], ignore_index=True), "scores")
+    panels = {
+        axes.get_title(loc="left"): {
+            round(float(line.get_xdata()[0]), 6) for line in axes.get_lines() if line.get_linestyle() == "--"
+        }
+        for axes in figure.axes
+    }
+    apart = {name: lines for name, lines in panels.items() if name.startswith("Accuracy")}
+    assert {0.7 in lines for name, lines in apart.items() if "Other" in name} == {True}
+    assert {0.7 in lines for name, lines in apart.items() if "Other" not in name} == {False}
+
+
 def test_policies_and_recalls_of_kinds_of_harm_are_figures_of_their_own() -> None:
     result = made.harm()
     assert "recalls" in parts(result)
