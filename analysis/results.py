@@ -72,7 +72,7 @@ def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 class Result:
     """The tidy table of an analysis.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
         One row per number: key columns, then ``estimate, std_error, lower, upper`` as far as they exist.
@@ -84,6 +84,13 @@ class Result:
         What was run: coefficients, draws, seed, alpha and the like, as JSON could hold them.
     extra : dict of str to DataFrame
         Further tables of the same analysis, by name.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": ["gpt"], "metric": ["accuracy"], "estimate": [0.9]})
+    >>> result = Result(frame, "scores", notes=("Two items without gold labels were excluded.",))
+    >>> result.frame["estimate"].tolist(), result.notes[0]
+    ([0.9], 'Two items without gold labels were excluded.')
     """
 
     frame: pd.DataFrame

@@ -1,7 +1,8 @@
 """What a judgment costs on one GPU: forward passes of models with random weights, one answer token each.
 
 A judgment whose answer is one of a few letters is one forward pass over its prompt, so its cost does not
-depend on the weights. Needs torch and transformers; prints JSON, which docs/howto/collecting/scaling.md takes its costs from.
+depend on the weights. Needs torch and transformers; prints JSON, the source of the costs in
+docs/howto/collecting/scaling.md.
 Serving engines add scheduling, and save the passes over prompts that begin alike.
 """
 

@@ -73,6 +73,7 @@ sphinx_gallery_conf = {
     "thumbnail_size": (480, 340),
     "abort_on_example_error": True,
     "min_reported_time": 1e6,
+    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"

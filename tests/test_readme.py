@@ -19,7 +19,7 @@ from conjury.cli.main import app
 
 LINK = re.compile(r'(?:\]\(|src(?:set)?=")([^)"#]+)(?:#([^)"]+))?[)"]')
 COMMANDS = [step for step in STEPS if step.language != "python"]
-PYTHON = [step for step in STEPS if step.language == "python" and not step.repeated]
+PYTHON = [step for step in STEPS if step.language == "python"]
 OF_README = [step for step in RUN if ROOT / step.document in README]
 
 
@@ -56,18 +56,19 @@ def test_blocks_name_no_file_of_a_checkout() -> None:
         assert not re.search(r"\b(data/|R/|tests/|quarto/)", step.text), step.text
 
 
-@pytest.mark.parametrize("step", PYTHON, ids=ids(PYTHON))
-def test_blocks_of_python_import_what_they_use(step: Step) -> None:
-    tree = ast.parse(step.text)
-    stored = {
-        alias.asname or alias.name.partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    stored |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    assert used <= stored | set(dir(builtins))
+@pytest.mark.parametrize("document", sorted({step.document for step in PYTHON}))
+def test_blocks_of_python_use_names_of_their_page(document: str) -> None:
+    """Blocks of a page share one session, in order, so a name is one that this or an earlier block stores."""
+    stored = set(dir(builtins))
+    for step in (step for step in PYTHON if step.document == document):
+        nodes = list(ast.walk(ast.parse(step.text)))
+        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        stored |= {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
+        stored |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        stored |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        stored |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        assert {node.id for node in names if isinstance(node.ctx, ast.Load)} <= stored, step.name
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -16,7 +16,27 @@ ROUNDING = 0.0005  # of numbers that were published with three digits
 
 
 def published_numbers(name: str) -> pd.DataFrame:
-    """A table of published numbers, as ``data/published/README.md`` lists them."""
+    """Read a table of published numbers that comes with conjury.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, without ".csv": "harm_or_humor_metrics", "harm_or_humor_agreement",
+        "harm_or_humor_counts", "moderation", "multiturn", "oogiri_means" or "oogiri_correlations".
+
+    Returns
+    -------
+    DataFrame
+        One row per published number; the columns depend on the table.
+
+    Examples
+    --------
+    >>> numbers = published_numbers("harm_or_humor_metrics")
+    >>> numbers.loc[0, ["judge", "language", "metric", "percent"]].to_list()[:3]
+    ['GPT-5.2', 'en', 'accuracy']
+    >>> float(numbers["percent"][0])
+    90.3
+    """
     return read_table(PUBLISHED / f"{name}.csv")
 
 

@@ -27,6 +27,19 @@ def compare_harm(results: Mapping[str, Result], judge_labels: Mapping[str, str])
     Result
         Kind "published_scores": ``table, set`` (modality and language)``, task, condition, judge, metric, k,
         printed, recomputed, difference``.
+
+    Raises
+    ------
+    InputError
+        Where no result has a number that was published.
+
+    Examples
+    --------
+    >>> row = {"modality": "text", "language": "en", "judge": "gpt", "metric": "accuracy", "missing": "wrong"}
+    >>> ours = Result(pd.DataFrame([row]).assign(estimate=0.91), "scores")
+    >>> found = compare_harm({"scores_modality_language": ours}, {"gpt": "GPT-5.2"}).frame
+    >>> found[["printed", "recomputed", "difference"]].round(3).values.tolist()
+    [[0.903, 0.91, 0.007]]
     """
     printed = published_numbers("harm_or_humor_metrics").rename(columns={"judge": "label"})
     ids = {label: judge for judge, label in judge_labels.items()}

@@ -301,6 +301,20 @@ def compare_multiturn(
         Kind "published_scores": ``table, set, task, condition, judge, metric, k, printed``; ``recomputed`` by
         the published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with each
         answer on its own item. Printed numbers of conditions without answers are counted in a note.
+
+    Raises
+    ------
+    InputError
+        Where no published number is of these answers.
+
+    Examples
+    --------
+    >>> labels = pd.DataFrame({"item_id": ["j1"], "label_set": "joke_type", "label": "dry", "raw": "dry"})
+    >>> answers = pd.DataFrame({"item_id": ["j1"], "judge_id": "qwen3_8b", "judge_kind": "model",
+    ...     "dimension": "joke_type", "value": "dry", "language": "en"})
+    >>> found = compare_multiturn({"v1": answers}, labels).frame
+    >>> found.loc[found["metric"] == "accuracy", ["printed", "recomputed"]].round(3).values.tolist()
+    [[0.024, 0.0]]
     """
     printed = published_numbers(JOKES).rename(columns={"subset": "set", "value": "printed"})
     parts, notes = [], []

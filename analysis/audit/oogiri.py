@@ -48,7 +48,27 @@ def printed(name: str) -> pd.DataFrame:
 def compare_oogiri(
     study: str, results: Mapping[str, Result], real: Collection[str] | None = None
 ) -> dict[str, pd.DataFrame]:
-    """Published tables with recomputed numbers, by name of the table; empty for a study without any."""
+    """Compare means and correlations of ratings with those published in the Oogiri paper.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study; only "oogiri" has published tables.
+    results : mapping of str to Result
+        Results by name; ``means``, ``means_crossed`` and ``correlations`` are compared.
+    real : collection of str, optional
+        Judges and groups whose answers are not simulated; the others are excluded. By default all are kept.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Published tables with recomputed numbers, by name of the table; empty for any other study.
+
+    Examples
+    --------
+    >>> compare_oogiri("my_study", {})
+    {}
+    """
     if study != STUDY:
         return {}
     result = [published_means(results[name]) for name in ("means", "means_crossed") if name in results]

@@ -13,8 +13,6 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text
 from ..frames.vocabulary import HUMAN, OVERALL
 from ..results import Result
 
-__all__ = ["compare_with_truth", "effect_recovery", "label_recovery", "rating_recovery", "recovery_summary"]
-
 EFFECT_GROUP = ["analysis", "judge", "prompt"]
 EFFECT_KEYS = [*EFFECT_GROUP, "statistic", "feature", "level", "by"]
 RATING_COLUMNS = [

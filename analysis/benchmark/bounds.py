@@ -73,7 +73,8 @@ def bounds(
     Parameters
     ----------
     scored : Scored
-    by, draws, seed, alpha, cluster
+        Answers and gold labels, from `score`.
+    by
         As in `scores`.
     metrics : sequence of str, optional
         ``accuracy, balanced_accuracy, specificity`` (mean of the classes), ``recall_X, specificity_X`` and
@@ -86,6 +87,8 @@ def bounds(
         the bounds is then the score of the answers given.
     null : float, optional
         The value that scores are compared with, by default that of random answers; shares have none.
+    draws, seed, alpha, cluster
+        As in `scores`.
 
     Returns
     -------

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..figures.labels import task_in_words
 from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
 from ..numerics.types import Codes
 from ..results import Result, Step, analysis
-from .data.answered import task_in_words
 from .data.scoring import Cell, Scored
 from .data.stored import StoredScored
 from .data.stored_scores import OfClasses, confusion_of_stored, labels_of_stored

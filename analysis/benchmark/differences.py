@@ -61,6 +61,7 @@ def differences(
     Parameters
     ----------
     scored : Scored
+        Answers and gold labels, from `score`.
     between : str
         What is compared: "judge", "prompt", "condition" (copies of an item are that item) or another column
         that differs between answers to one unit. Answers pair by unit and sample; those of conditions by

@@ -61,16 +61,19 @@ def mixed_logit(
     Parameters
     ----------
     scored : Scored
+        Answers and gold labels, from `score`.
     between : str
         What is compared: "judge", "prompt", "condition" and the like, see `differences`.
     reference : str, optional
         Side that others are compared with; by default the first. Where it has no answer, nothing is fitted.
     by : sequence of str
         Columns to fit within.
-    missing : "wrong", "missing" or "study"
+    missing : {"wrong", "missing", "study"}
+        How answers without a label count, as in `scores`.
     adjust : "holm", "bh" or "none"
         Over all p values of the table.
     alpha : float
+        One minus the confidence level.
     errors : "robust" or "model"
         Errors from the scores of the items, which hold whatever else the answers to an item share (several
         samples, lines, a judge who fails on a whole item); or the model's own, as in lme4.

@@ -119,13 +119,15 @@ def passes(
     ----------
     scored : Scored
         With several samples.
-    by, missing, draws, seed, alpha, cluster
+    by
         As in `scores`.
     k : sequence of int, optional
         By default 1 to the number of samples; beyond ten samples powers of two and the number.
     metrics : sequence of str
         ``pass_at_k`` (unbiased: the mean over all subsets of k samples), ``pass_all_k`` (pass^k, likewise),
         ``majority_of_k`` (of the first k), ``best_of_k`` (any of the first k).
+    missing, draws, seed, alpha, cluster
+        As in `scores`.
     strata : sequence of str, optional
         Columns in whose values copies of samples are looked for too; by default language and modality where
         they are there.

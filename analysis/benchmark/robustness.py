@@ -60,9 +60,11 @@ def robustness(
         With a column ``condition``, and ``base_item_id`` for copies under names of their own.
     baseline : str
         Condition of items as they were; items without a condition have "none".
+    by : sequence of str
+        As in `differences`.
     metrics : sequence of str, optional
         By default accuracy, macro F1 and, where missing answers are wrong, how often answers are missing.
-    by, missing, adjust, draws, seed, alpha, cluster
+    missing, adjust, draws, seed, alpha, cluster
         As in `differences`; the family of tests is a metric over all judges, tasks and conditions.
 
     Returns

@@ -12,14 +12,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .output.results import summary
     from .registry import Check
-    from .running import check_collected, diagnose, run_checks
+    from .running import check_collected, diagnose, load_checks, run_checks
 
-__all__ = ["Check", "check_collected", "diagnose", "run_checks"]
+__all__ = ["Check", "check_collected", "diagnose", "load_checks", "run_checks", "summary"]
+
+_PLACES = {"Check": "registry", "summary": "output.results"}
 
 
 def __getattr__(name: str) -> Any:
     """Import names on demand: other rooms use `effects.py` without all checks."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(".registry" if name == "Check" else ".running", __name__), name)
+    return getattr(import_module(f".{_PLACES.get(name, 'running')}", __name__), name)

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from conjury.inference.errors import counted
+from conjury.inference.errors import InputError, counted
 
 from ..figures import has_figure
+from ..figures.diagnostics.general import as_drawn
 from ..figures.labels import p_text, true_minus
 from ..numerics.significance import adjusted as holm_of
 from ..results import Result
 from .judged import NotApplicableError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Verdict = Literal["pass", "warning", "error", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "warning", "error")
@@ -30,7 +34,7 @@ KINDS = {"1": "design", "2": "people", "3": "answers", "4": "files", "5": "prove
 class Check:
     """The answer of one check of what was collected.
 
-    Attributes
+    Parameters
     ----------
     code : str
         Such as CJ102; the first digit is the kind: design, people, answers, files, provenance.
@@ -70,6 +74,15 @@ class Check:
         Whether ``estimate`` is a share, which is drawn in percent.
     reads : tuple of str
         The tables that the check reads, the one that its evidence is about first.
+
+    Examples
+    --------
+    >>> found = "2 of 100 texts contain a replacement character."
+    >>> check = Check("CJ404", "mangled_text", "Mangled text", "Are characters lost?", pd.DataFrame(),
+    ...     "warning", found, "Judges saw other texts than people.", "Read the file in its encoding.",
+    ...     figure=False, alarms="never")
+    >>> check.kind, check.alarming
+    ('files', True)
     """
 
     code: str
@@ -100,6 +113,25 @@ class Check:
     def alarming(self) -> bool:
         """Whether the verdict is a warning or an error that is not suppressed."""
         return self.verdict in ALARMING and not self.suppressed
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the table of the check; options as in `conjury.analysis.figures.draw`.
+
+        Raises
+        ------
+        InputError
+            When the check has no figure.
+        """
+        if not self.figure:
+            raise InputError(f"The check {self.code} ({self.title}) has no figure; print its table.")
+        return to_draw(self).plot(**options)
+
+
+def to_draw(check: Check) -> Result:
+    """The table of a check as a result that has a figure."""
+    settings = {name: getattr(check, name) for name in ("name", "title", "finding", "axis", "percent")}
+    drawn: Result = as_drawn(Result(check.table, "check", settings=settings))
+    return drawn
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
 from pkgutil import walk_packages
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,6 @@ from conjury.inference.tables.frames import any_frame
 from ..numerics.intervals import check_alpha
 from .judged import Judged, split
 from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, said_p
-
-__all__ = ["CODES", "NAMES", "Content", "check_collected", "diagnose", "run_checks"]
 
 for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
     if _module.name.removeprefix(f"{__package__}.").partition(".")[0] in KINDS.values():
@@ -85,20 +84,66 @@ class Content:
         return getattr(self.collected, name)
 
 
+def ordered() -> list[tuple[Question, Run]]:
+    """All checks that are registered, by their codes: those of the package and those of a user."""
+    return sorted(CHECKS.values(), key=lambda registered: registered[0].code)
+
+
+def load_checks(path: str | Path) -> tuple[str, ...]:
+    """Run a Python file whose checks register themselves.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; its functions have the decorator ``@check(QUESTION)``.
+
+    Returns
+    -------
+    tuple of str
+        The codes of its checks, in order.
+
+    Raises
+    ------
+    InputError
+        The file is missing, it raises an error, or it registers no check.
+
+    Examples
+    --------
+    >>> load_checks("mine.py")
+    Traceback (most recent call last):
+    conjury.inference.errors.InputError: mine.py cannot be read (No such file or directory); check the path.
+    """
+    before = dict(CHECKS)
+    try:
+        run_path(str(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); check the path.") from None
+    except Exception as error:
+        raise InputError(f"{path}: {type(error).__name__}: {error}; correct the file.") from error
+    codes = sorted(
+        question.code for name, (question, run) in CHECKS.items() if before.get(name, (0, 0))[1] != run
+    )
+    if not codes:
+        raise InputError(f"{path}: no check is registered; write @check(QUESTION) above its function.")
+    return tuple(codes)
+
+
 def chosen(selectors: Sequence[str] | None, of: str = "checks") -> tuple[str, ...]:
     """Codes that selectors name: codes, beginnings of codes such as CJ3, or names of checks."""
+    questions = [question for question, _ in ordered()]
+    known = tuple(question.code for question in questions)
     if selectors is None:
-        return CODES
+        return known
     found: list[str] = []
     for selector in selectors:
         text = selector.strip()
-        begins = text if text.startswith("CJ") else "-"
-        codes = [q.code for q, _ in ORDERED if q.name == text or q.code.startswith(begins)]
+        begins = text if text[:2] in {code[:2] for code in known} else "-"
+        codes = [q.code for q in questions if q.name == text or q.code.startswith(begins)]
         if not codes:
-            hint = did_you_mean(text, [*CODES, *NAMES])
-            raise InputError(f"{of}: there is no check {text!r}{hint}; codes are {CODES[0]} to {CODES[-1]}.")
+            hint = did_you_mean(text, [*known, *(question.name for question in questions)])
+            raise InputError(f"{of}: there is no check {text!r}{hint}; codes are {known[0]} to {known[-1]}.")
         found += codes
-    return tuple(code for code in CODES if code in found)
+    return tuple(code for code in known if code in found)
 
 
 def run_checks(
@@ -164,7 +209,7 @@ def run_checks(
     reasons = {**ignored(collected.study), **(ignore or {})}
     content = Content(collected, alpha, seed, filters)
     found = []
-    for question, run in ORDERED:
+    for question, run in ordered():
         if question.code not in wanted:
             continue
         if progress is not None:
@@ -181,10 +226,11 @@ def ignored(study: Study | ItemStudy | None) -> dict[str, str]:
     """Reasons by code of the checks that a study file suppresses; InputError for a code that is unknown."""
     if study is None:
         return {}
+    known = chosen(None)
     for place, part in enumerate(study.checks.ignore):
-        if part.code not in CODES:
-            hint = did_you_mean(part.code, CODES)
-            problem = f"there is no check {part.code}{hint}; codes are {listed(CODES, len(CODES))}."
+        if part.code not in known:
+            hint = did_you_mean(part.code, known)
+            problem = f"there is no check {part.code}{hint}; codes are {listed(known, len(known))}."
             raise read_marked_yaml(study._file).error(("checks", "ignore", place, "code"), problem)
     return {part.code: part.because for part in study.checks.ignore}
 
@@ -242,6 +288,7 @@ def check_collected(
     Returns
     -------
     list of Check
+        One check for each code, in the order of codes.
 
     Raises
     ------
@@ -281,6 +328,7 @@ def diagnose(
     Returns
     -------
     list of Check
+        One check for each code, in the order of codes.
 
     Raises
     ------

@@ -81,7 +81,7 @@ class Estimates(Result):
 class Solution:
     """Solved regressions of a plan with K coefficients.
 
-    Attributes
+    Parameters
     ----------
     coef : ndarray, shape (K,)
         0 for columns that are linear combinations of earlier ones.

@@ -29,10 +29,10 @@ from ..numerics.intervals import UNBOUNDED, Support
 from ..numerics.linear import Regression, one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from .engines import assemble, native, solve
+from .engines import native
 from .engines.completions import solve_completed
 from .engines.few_clusters import warn_of_few_clusters
-from .engines.solution import estimable, infer
+from .engines.solution import assemble, estimable, infer, solve
 from .estimands import plan_of
 from .estimates import Estimates, Fitted
 from .plan import Plan
@@ -81,8 +81,8 @@ def bounds(
         `amce`, `mm`, `amce_diffs`, `mm_diffs` or `amce_by_reference`.
     data : DataFrame or path
         One row per profile of every task asked; the outcome is missing where there was no answer.
-    formula, id, alpha, **options
-        As for the estimator; the engine is native, and ``family`` "gaussian".
+    formula, id
+        As for the estimator.
     limits : tuple of float, optional
         Least and largest possible outcome; by default 0 and 1 where all outcomes are between them.
     forced : bool, optional
@@ -92,6 +92,8 @@ def bounds(
         favourable to a level, or to the level over its reference, as the answers given), or none up
         ("against"). For a mean this is Manski's "means missing monotonically". One of the bounds is then the
         estimate from the answers given.
+    alpha, **options
+        As for the estimator; the engine is native, and ``family`` "gaussian".
 
     Returns
     -------

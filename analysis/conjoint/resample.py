@@ -51,10 +51,27 @@ class Bootstrap(Estimates):
     ``p`` inverts that interval: it is below alpha exactly where the interval leaves the
     null value out, up to 1 / (draws + 1). Counts have errors and limits, but no test.
 
-    Attributes
+    Parameters
     ----------
+    frame : DataFrame
+        One row per estimate, as in `conjury.analysis.conjoint.Estimates`.
+    vcov : DataFrame or None
+        Covariance of the draws.
+    provenance : Provenance
+        Verb, formula, engine, clusters and counts.
     replicates : ndarray, shape (draws, m)
         Estimates of each draw; NaN where a draw lost a level.
+    notes, extra, fitted
+        As in `conjury.analysis.conjoint.Estimates`.
+
+    Examples
+    --------
+    >>> from conjury.analysis.conjoint import bootstrap, mm
+    >>> rows = pd.DataFrame({"pair_id": [1, 1, 2, 2, 3, 3, 4, 4], "tone": ["kind", "rude"] * 4,
+    ...     "chosen": [1, 0, 1, 0, 0, 1, 1, 0]})
+    >>> drawn = bootstrap(mm, rows, "chosen ~ tone", draws=200, seed=1)
+    >>> drawn.frame[["level", "estimate"]].values.tolist(), drawn.replicates.shape
+    ([['kind', 0.75], ['rude', 0.25]], (200, 2))
     """
 
     replicates: np.ndarray
@@ -80,7 +97,7 @@ def bootstrap(
     ----------
     estimator : function
         `amce`, `mm`, `amce_diffs`, `mm_diffs`, `amce_by_reference`, `cj`, `cj_freqs` or `cj_props`.
-    data, formula, **options
+    data, formula
         As for the estimator; of a Parquet file all columns are read. The native engine computes all draws. Of
         a table of Ibis, and of a folder, glob or address of Parquet files, the engine sends rows in the order
         of units, and only sums over them are kept. A draw then weighs each unit by a Poisson number with mean
@@ -94,18 +111,23 @@ def bootstrap(
         With two factors the noise of single rows then counts three times, with three seven
         times: intervals are too wide where that noise dominates the effects of the factors.
     draws : int
+        Number of draws, 2 or more.
     seed : int, optional
         Same seed, same draws, whatever the number of processors.
     method : {"percentile", "basic", "bca", "studentized"}
         Studentized intervals compute a standard error in every draw and take ten times
         as long as the others or more.
     alpha : float
+        One minus the confidence level.
     progress : callable, optional
         Called with the number of draws just finished.
+    **options : object
+        As for the estimator.
 
     Returns
     -------
     Bootstrap
+        Estimates with errors, intervals and p values from the draws.
 
     Raises
     ------

@@ -10,8 +10,8 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import REPEAT, needed_columns, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored, open_stored
-from .engines import assemble, solve
 from .engines.few_clusters import warn_of_few_clusters
+from .engines.solution import assemble, solve
 from .estimands import plan_of
 from .estimates import Estimates
 from .plan import Plan

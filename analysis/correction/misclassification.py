@@ -216,8 +216,8 @@ def calibration_split(n: int, rate: float, sensitivity: float, specificity: floa
 
     Returns
     -------
-    tuple of int
-        m0 (without the class) and m1 (with it), at least 1 each.
+    tuple (int, int)
+        Numbers of units without the class, m0, and with it, m1, at least 1 each.
 
     Raises
     ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,7 +214,7 @@ class Levels(Dots):
         """Inches that each row of a panel takes; a reference row holds a single point and stays low."""
         here = self.table[self.table["panel"] == panel]
         single = here.groupby("row", sort=False)["reference"].all()
-        full = max(self.SINGLE_ROW, 0.1 + self.step * len(self.series))
+        full = max(self.SINGLE_ROW, 0.1 + self.step * len(self._drawn_in(panel)))
         return np.array(
             [
                 max(self.SINGLE_ROW if single.get(row, False) else full, 0.06 + lines_high(texts[row]))
@@ -221,14 +222,23 @@ class Levels(Dots):
             ]
         )
 
+    def _drawn_in(self, panel: str) -> list[str]:
+        """The series with places in the rows of a panel: all, or the only one that is there."""
+        here = self.table[(self.table["panel"] == panel) & ~self.table["reference"]]
+        present = [name for name in self.series if (here["series"] == name).any()]
+        return present if len(present) == 1 else self.series
+
     def _draw_panel(self, axes: Axes, panel: str, look: Theme, texts: Mapping[str, str]) -> None:
-        rows, n_series = self.rows[panel], len(self.series)
+        rows, drawn, n_series = self.rows[panel], self._drawn_in(panel), len(self.series)
         here, baseline = self.table[self.table["panel"] == panel], self.baseline.get(panel)
         edges = np.concatenate([[0.0], np.cumsum(self._heights(panel, texts))])
         y_of_row = dict(zip(rows, (edges[:-1] + edges[1:]) / 2, strict=True))
-        for position, (name, number) in enumerate(zip(self.series, self.places, strict=True)):
+        for name, number in zip(self.series, self.places, strict=True):
+            if name not in drawn:
+                continue
             one = here[(here["series"] == name) & ~here["reference"]]
-            y = one["row"].map(y_of_row).to_numpy(float) + (position - (n_series - 1) / 2) * self.step
+            shift = (drawn.index(name) - (len(drawn) - 1) / 2) * self.step
+            y = one["row"].map(y_of_row).to_numpy(float) + shift
             self._draw_series(axes, one, y, look, number)
         for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
             axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
@@ -314,10 +324,32 @@ def stripe(axes: Axes, rows: Sequence[Any], look: Theme) -> None:
 
 
 def tidy(axes: Axes, grid: str = "x", open_sides: Sequence[str] = ("top", "right", "left")) -> None:
-    """Draw a grid below the data, and no frame at the open sides."""
+    """Draw a grid below the data, no frame at the open sides, and thousands with separators."""
+    for axis in (axes.xaxis, axes.yaxis):
+        if type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
+            axis.set_major_formatter(_thousands()())
     axes.grid(axis=grid, zorder=0)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[list(open_sides)].set_visible(False)
+
+
+@cache
+def _thousands() -> Any:
+    """The usual formatter of ticks, with commas in numbers from 1,000 on."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class Thousands(ScalarFormatter):
+        """Ticks as usual, with commas."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            """The text of a tick."""
+            return (
+                f"{x:,.0f}".replace("-", "\N{MINUS SIGN}")
+                if abs(x) >= 1000
+                else str(super().__call__(x, pos))
+            )
+
+    return Thousands
 
 
 def handles_of(places: Sequence[int], look: Theme) -> list[Any]:

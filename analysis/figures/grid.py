@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from .fitting import LONGEST_LABEL, ColumnLabels, column_labels, inches, lines_high, set_panel_title, wrap
-from .theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure, SubFigure
 
     from .theme import Theme
@@ -23,6 +22,8 @@ CELL = 0.42
 _LARGEST = 150.0
 _SMALLEST = 14.0
 FILLED, HALF, HOLLOW = "filled", "half", "hollow"
+MOST_OPAQUE = 0.65  # of the darkest cells
+STEPS = 60  # of a bar of colours
 
 
 @dataclass(frozen=True)
@@ -138,62 +139,69 @@ def states_of(p: np.ndarray, adjusted: np.ndarray | None, alpha: float) -> list[
     ]
 
 
-def diverging(look: Theme, lowest: float = -1.0, highest: float = 1.0) -> Colormap:
-    """Colours from ``lowest`` over the background at zero to ``highest``; missing cells are grey."""
-    from matplotlib.colors import LinearSegmentedColormap
+@dataclass(frozen=True)
+class Shades:
+    """Colours of cells: a colour of the theme above zero, and one below, the more opaque the further away.
 
-    zero = -lowest / (highest - lowest)
-    ends = [(0.0, look.color(1)), (zero, look.background), (1.0, look.color(0))]
-    colors = LinearSegmentedColormap.from_list("diverging", ends if zero > 0 else ends[1:])
-    return colors.with_extremes(bad=look.grid)
+    Cells are drawn as theme colours over the background, and not as mixtures, so that a finished drawing can
+    be turned into another theme. They stay pale enough for text in the foreground's colour.
+    """
+
+    look: Theme
+    low: float
+    high: float
+
+    def of(self, value: float) -> tuple[str, float]:
+        """The colour of a value and its opacity; missing values are grey."""
+        if not np.isfinite(value):
+            return self.look.grid, 1.0
+        reach = max(abs(self.low), abs(self.high)) if self.low < 0 < self.high else self.high - self.low
+        share = (value if self.low < 0 < self.high else value - self.low) / reach
+        return self.look.color(0 if share >= 0 else 1), MOST_OPAQUE * min(abs(share), 1.0)
+
+    def fill(self, axes: Axes, value: float, x: float, y: float, width: float, height: float) -> None:
+        """Fill a rectangle with the colour of a value."""
+        from matplotlib.patches import Rectangle
+
+        color, opacity = self.of(value)
+        axes.add_patch(
+            Rectangle((x, y), width, height, facecolor=color, alpha=opacity, linewidth=0, zorder=0.5)
+        )
 
 
-def sequential(look: Theme) -> Colormap:
-    """Colours from none to much."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("sequential", [look.band, look.color(0)])
-
-
-def shade(
-    axes: Axes, values: np.ndarray, colors: Colormap, low: float, high: float, look: Theme, gap: float = 1.2
-) -> Any:
+def shade(axes: Axes, values: np.ndarray, low: float, high: float, look: Theme, gap: float = 1.2) -> Shades:
     """Shade cells, with gaps between them and neither ticks nor a frame."""
-    image = axes.imshow(values, cmap=colors, vmin=low, vmax=high, aspect="equal")
-    axes.set_xticks(np.arange(values.shape[1] - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(values.shape[0] - 1) + 0.5, minor=True)
+    shades, (n_rows, n_columns) = Shades(look, low, high), values.shape
+    for i, j in np.ndindex(n_rows, n_columns):
+        shades.fill(axes, float(values[i, j]), j - 0.5, i - 0.5, 1, 1)
+    axes.set_xlim(-0.5, n_columns - 0.5)
+    axes.set_ylim(n_rows - 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.set_xticks(np.arange(n_columns - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(n_rows - 1) + 0.5, minor=True)
     axes.grid(which="minor", color=look.background, linewidth=gap)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
-    return image
+    return shades
 
 
-def write(axes: Axes, image: Any, text: Callable[[int, int], str], size: float, shift: float = 0.0) -> None:
-    """Write a text into every cell with a value, black or white, ``shift`` cells below its middle."""
-    values = np.ma.filled(image.get_array(), np.nan)
+def write(
+    axes: Axes,
+    values: np.ndarray,
+    text: Callable[[int, int], str],
+    look: Theme,
+    size: float,
+    shift: float = 0.0,
+) -> None:
+    """Write a text into every cell with a value, ``shift`` cells below its middle."""
     for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
         if told := text(int(i), int(j)):
-            axes.text(
-                j,
-                i + shift,
-                told,
-                ha="center",
-                va="center",
-                fontsize=size,
-                color=ink(image.cmap(image.norm(values[i, j]))),
-            )
+            axes.text(j, i + shift, told, ha="center", va="center", fontsize=size, color=look.foreground)
 
 
 def two_digits(value: float) -> str:
     """A number with two digits and a true minus."""
     return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
-
-
-def ink(color: tuple[float, ...]) -> str:
-    """Black or white, whichever stands out more from a colour."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if luminance > 0.18 else "#ffffff"
 
 
 def outline(axes: Axes, i: int, j: int, look: Theme, width: float = 1.5, half: float = 0.47) -> None:
@@ -213,9 +221,21 @@ def outline(axes: Axes, i: int, j: int, look: Theme, width: float = 1.5, half: f
     )
 
 
-def add_bar(figure: Figure | SubFigure, image: Any, axes: Any, label: str, **options: Any) -> None:
-    """Explain the colours with a bar."""
-    bar = figure.colorbar(image, ax=axes, **{"fraction": 0.02, "pad": 0.015, "aspect": 22, **options})
+def add_bar(figure: Figure | SubFigure, shades: Shades, axes: Any, label: str, **options: Any) -> Any:
+    """Explain the colours with a bar, and return it."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    scale = ScalarMappable(Normalize(shades.low, shades.high))
+    given = options if axes is None else {"ax": axes, "fraction": 0.02, "pad": 0.015, "aspect": 22, **options}
+    bar = figure.colorbar(scale, **given)
+    bar.solids.set_visible(False)
+    edges = np.linspace(shades.low, shades.high, STEPS + 1)
+    across = bar.orientation == "horizontal"
+    for start, end in pairwise(edges):
+        place = (start, 0, end - start, 1) if across else (0, start, 1, end - start)
+        shades.fill(bar.ax, float(start + end) / 2, *place)
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7, length=2)
     bar.outline.set_visible(False)
+    return bar

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SHARE = (
     0.25  # of the smaller one of two texts that may be covered by the other: boxes are larger than letters
 )
+BAR = "<colorbar>"  # matplotlib's label of the axes of bars of colours, which are narrow
 EDGE = 1.5  # points by which a box may pass the edge of its figure
 
 
@@ -59,7 +60,8 @@ def crowded(figure: Figure) -> bool:
         smaller = min(one.width * one.height, other.width * other.height)
         if wide > 0 and high > 0 and wide * high > SHARE * smaller:
             return True
-    return any(axes.bbox.width < 0.4 * figure.dpi for axes in figure.axes if axes.get_visible())
+    panels = [one for one in figure.axes if one.get_visible() and one.get_label() != BAR]
+    return any(axes.bbox.width < 0.4 * figure.dpi for axes in panels)
 
 
 def _shown(figure: Figure) -> list[Text]:

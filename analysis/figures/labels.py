@@ -14,10 +14,16 @@ from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from .theme import LIGHT, distinct
 
 if TYPE_CHECKING:
+    from conjury.inference.study.models import ItemStudy, Study
+
     from .theme import Theme
 
 LabelKey = str | tuple[str, str]
 SERIES_COLUMNS = ("judge", "judge_id", "prompt", "prompt_id", "variant", "engine", "source")
+PLURALS = {  # keys of labels of judges and prompts, by columns that contain them
+    **dict.fromkeys(("judge", "judge_id"), "judges"),
+    **dict.fromkeys(("prompt", "prompt_id"), "prompts"),
+}
 CAPITALISED = {"black": "Black", "white": "White"}
 
 
@@ -47,6 +53,40 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
+def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:
+    """Labels as a mapping: those of the study, where a study is given."""
+    if labels is None or isinstance(labels, Mapping):
+        return dict(labels or {})
+    found: dict[LabelKey, str] = {**labels.prompt_labels, **labels.judge_labels, **labels.feature_labels}
+    levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
+    if labels.kind == "items":
+        found["dimension"] = "Dimension"
+        levels |= _levels_of_items(labels)
+    for column, names in levels.items():
+        found |= {(column, name): text for name, text in names.items()}
+    return found
+
+
+def _levels_of_items(study: ItemStudy) -> dict[str, dict[str, str]]:
+    """Labels of scales and tasks, and of the labels of each task."""
+    classes = {
+        task: {label.id: label.label for label in form.labels} for task, form in study.label_sets.items()
+    }
+    tasks = {task: task_in_words(study, task) for task in study.label_sets}
+    gold = {label.id: label.label for label in study.gold.levels} if study.gold is not None else {}
+    both = {task: names | gold for task, names in classes.items()}
+    every = {name: text for names in both.values() for name, text in names.items()}
+    return {**both, "dimension": study.scale_labels | tasks, "task": tasks, "gold": every}
+
+
+def task_in_words(study: ItemStudy, task: str) -> str:
+    """What is labelled: the title of the prompt that asks for it, or the id of the labels if several do."""
+    response = study.label_sets.get(task)
+    asking = [prompt.label for prompt in study.prompts if study.response_of(prompt.id) == response]
+    text = asking[0] if len(asking) == 1 else task.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
 class Labels:
     """Labels of features and levels, with words made from the identifiers where none is given."""
 
@@ -59,7 +99,10 @@ class Labels:
 
     def level(self, feature: object, level: object) -> str:
         """Label of a level of an attribute."""
-        return self._given.get((str(feature), str(level)), words(level))
+        column = PLURALS.get(str(feature), str(feature))
+        return self._given.get((str(feature), str(level))) or self._given.get(
+            (column, str(level)), words(level)
+        )
 
     def levels(self, frame: pd.DataFrame) -> list[str]:
         """Labels of the levels of all rows."""

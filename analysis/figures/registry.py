@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from conjury.inference.errors import InputError
 
 from .journal import fitted
-from .labels import LabelKey, Labels, Names
+from .labels import LabelKey, Labels, Names, labels_given, true_minus
 from .theme import LIGHT, Theme, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from conjury.inference.study.models import ItemStudy, Study
 
     from .fitting import Drawable
 
@@ -118,7 +120,7 @@ def draw(
     result: Drawable,
     *,
     theme: str = "light",
-    labels: Mapping[LabelKey, str] | None = None,
+    labels: Mapping[LabelKey, str] | Study | ItemStudy | None = None,
     title: str | None = None,
     part: str | None = None,
     size: str | None = None,
@@ -132,9 +134,9 @@ def draw(
         What an analysis gave, or a table read back with its kind.
     theme : {"light", "dark"}
         Colours.
-    labels : mapping, optional
-        ``feature -> label`` of columns, ``(column, identifier) -> label`` of their values, such as
-        ``("judges", "gpt_4_1")``; identifiers without a label become words.
+    labels : mapping, Study or ItemStudy, optional
+        The study whose labels are shown, or ``feature -> label`` of columns and ``(column, identifier) ->
+        label`` of their values, such as ``("judges", "gpt_4_1")``; identifiers without a label become words.
     title : str, optional
         Heading above the figure.
     part : str
@@ -147,7 +149,7 @@ def draw(
 
     Returns
     -------
-    matplotlib.figure.Figure
+    Figure
         Its ``get_label()`` is the alternative text, as `alt` gives it.
 
     Raises
@@ -165,17 +167,20 @@ def draw(
     >>> len(draw(Result(frame, "amce"), title="Effects").axes)
     1
     """
-    style = Style(theme_named(theme), dict(labels or {}), title)
+    style = Style(theme_named(theme), labels_given(labels), title)
     kind = _found(result, part)
     with sized(size), styled(style.look):
         made: Any = kind.function(result, style, **options)
         drawn: Figure = made if kind.alt is not None else made.draw(style)
-        drawn.set_label(kind.alt(result, style) if kind.alt is not None else made.describe())
+        drawn.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else made.describe()))
         return drawn if column_width() is None else fitted(drawn)
 
 
 def alt(
-    result: Drawable, labels: Mapping[LabelKey, str] | None = None, part: str | None = None, **options: Any
+    result: Drawable,
+    labels: Mapping[LabelKey, str] | Study | ItemStudy | None = None,
+    part: str | None = None,
+    **options: Any,
 ) -> str:
     """Describe the figure of a result in words, from its numbers.
 
@@ -187,6 +192,7 @@ def alt(
     Returns
     -------
     str
+        Sentences for readers who do not see the figure.
 
     Examples
     --------
@@ -198,21 +204,57 @@ def alt(
     >>> "Agree 0.100 [0.050, 0.150]" in alt(Result(frame, "amce"))
     True
     """
-    style = Style(LIGHT, dict(labels or {}))
+    style = Style(LIGHT, labels_given(labels))
     kind = _found(result, part)
     if kind.alt is not None:
-        return kind.alt(result, style)
-    return kind.function(result, style, **options).describe()  # type: ignore[union-attr]
+        return true_minus(kind.alt(result, style))
+    return true_minus(kind.function(result, style, **options).describe())  # type: ignore[union-attr]
 
 
 def parts(result: Drawable) -> list[str]:
-    """Name the further figures of a result, for ``part`` of `draw` and `alt`."""
+    """List the further figures of a result, for ``part`` of `draw` and `alt`.
+
+    Parameters
+    ----------
+    result : Result
+        What an analysis gave, or a table read back with its kind.
+
+    Returns
+    -------
+    list of str
+        Names of the figures; empty where the result has its main figure alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.results import Result
+    >>> parts(Result(pd.DataFrame(), "amce"))
+    []
+    """
     found = _kinds().get(result.kind, {})
     return [part for part, kinds in found.items() if part and any(kind.when(result) for kind in kinds)]
 
 
 def has_figure(result: Drawable) -> bool:
-    """Whether results of this kind have a figure."""
+    """Check whether results of this kind have a figure.
+
+    Parameters
+    ----------
+    result : Result
+        What an analysis gave, or a table read back with its kind.
+
+    Returns
+    -------
+    bool
+        True where `draw` draws a main figure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.results import Result
+    >>> has_figure(Result(pd.DataFrame(), "amce")), has_figure(Result(pd.DataFrame(), "manifest"))
+    (True, False)
+    """
     return "" in _kinds().get(result.kind, {})
 
 

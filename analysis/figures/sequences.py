@@ -10,9 +10,11 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .conjoint.effects import axis_label
 from .dots import tidy
 from .fitting import Drawable, add_legend, more_lines, room_above, wrap
 from .labels import COEFFICIENTS, WEIGHTS, level_of, words
+from .raters.agreement import compared_in_words
 from .registry import Style, figure
 from .theme import Theme, new_figure, page_width
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HIGH, SIZE = 1.45, 8.0
-ACROSS = 3
+ACROSS, NARROWEST = 3, 1.6  # panels side by side, and inches of each
 UNITS = {"pair_id": "pairs", "item_id": "items", "judge_id": "respondents", "respondent": "respondents"}
 NUMBERS = ("n_units", "estimate", "lower", "upper", "fixed_lower", "fixed_upper")
 QUANTITIES = ("outcome", "statistic")  # columns that name no term
@@ -43,12 +45,15 @@ class Paths:
         What is counted, in words.
     level : str
         Level of the intervals in percent.
+    what : str
+        What is estimated, for the vertical axis.
     """
 
     table: pd.DataFrame
     panels: list[str]
     unit: str
     level: str
+    what: str = "Estimate"
 
     def describe(self) -> str:
         """Give the last look of each panel."""
@@ -69,10 +74,10 @@ class Paths:
         from matplotlib.patches import Patch
 
         look, n = style.look, len(self.panels)
-        across = min(ACROSS, n)
+        across = max(min(ACROSS, n, int(page_width() / NARROWEST)), 1)
         down = -(-n // across)
         width = page_width() if across > 1 else min(page_width(), 4.6)
-        heads = [wrap(name, (width - 0.6) / across - 0.2, SIZE, bold=True) for name in self.panels]
+        heads = [wrap(name, (width - 0.9) / across - 0.2, SIZE, bold=True) for name in self.panels]
         names = ["Estimate", f"Always-valid {self.level} interval", f"{self.level} interval of a single look"]
         title, above, columns = room_above(style.title, width, names)
         most = max(map(more_lines, heads))
@@ -87,6 +92,7 @@ class Paths:
             axes.xaxis.set_tick_params(labelbottom=k + across >= n)
         grid[0, 0].set_ylim(*self._range())
         drawn.supxlabel(f"Number of {self.unit}", fontsize=8.5)
+        drawn.supylabel(wrap(self.what, HIGH * down + 0.4), fontsize=8.5)
         handles: list[Any] = [
             Line2D([], [], color=look.color(0), linewidth=1.4),
             Patch(color=look.color(0), alpha=0.22, linewidth=0),
@@ -132,7 +138,17 @@ def confidence_sequence(result: Drawable, style: Style) -> Paths:
     table = frame[list(NUMBERS)].astype(float).assign(panel=panel)
     unit = str(result.settings.get("unit", "units"))
     named = UNITS.get(unit, f"clusters ({style.names.column(unit)})" if unit != "units" else unit)
-    return Paths(table, list(dict.fromkeys(panel)), named, level_of(result.settings))
+    return Paths(table, list(dict.fromkeys(panel)), named, level_of(result.settings), _what(frame, result))
+
+
+def _what(frame: pd.DataFrame, result: Drawable) -> str:
+    """What is estimated: an effect, or a coefficient of agreement where all rows have the same one."""
+    if "feature" in frame:
+        return axis_label(frame)
+    same = [name for name in WORDS if name in frame and frame[name].nunique() == 1]
+    texts = [WORDS[name].get(str(frame[name].iloc[0]), "") for name in same]
+    verb = str(result.settings.get("verb", ""))
+    return ", ".join(filter(None, texts)) or ("Mean rating" if verb == "means" else "Estimate")
 
 
 def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
@@ -141,6 +157,9 @@ def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
         frame.columns[: min(list(frame.columns).index(name) for name in FIRST_COUNT if name in frame)]
     )
     texts = {name: frame[name].astype("string").fillna("") for name in keys if name not in QUANTITIES}
+    if {"among", "against"} <= set(texts):
+        del texts["against"]
+        texts["among"] = pd.Series(compared_in_words(frame, style.names), frame.index)
     differing = [name for name, column in texts.items() if column.nunique() > 1]
     if "feature" in texts:
         differing = [name for name in differing if name not in ("feature", "level")]
@@ -154,5 +173,4 @@ def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
 def _label(column: str, text: str, style: Style) -> str:
     if column in WORDS:
         return WORDS[column].get(text, text)
-    label = style.names.of("group" if column in ("among", "against") else column, text) if text else ""
-    return f"with {label}" if column == "against" and label else label
+    return text if column == "among" or not text else style.names.of(column, text)

@@ -234,6 +234,18 @@ def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, 
     Colours of the light theme are exchanged for those of the other in the finished drawing, which
     is what drawing it in that theme gives, at half the time.
 
+    Parameters
+    ----------
+    figure : Figure
+        A figure drawn in the light theme.
+    path_without_suffix : str or Path
+        Folder and first part of the names of the files.
+
+    Returns
+    -------
+    dict of str to Path
+        Paths of the files by name of the theme.
+
     Examples
     --------
     >>> import tempfile

@@ -114,7 +114,20 @@ REPEAT = "repeat"
 
 
 class RepeatsExcluded(UserWarning):
-    """Rows of repeated pairs were excluded from an estimate."""
+    """Rows of repeated pairs were excluded from an estimate.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from conjury.analysis.conjoint import mm
+    >>> rows = pd.DataFrame({"pair_id": [1, 1, 2, 2, 3, 3], "tone": ["kind", "rude"] * 3,
+    ...     "chosen": [1, 0, 0, 1, 1, 0], "repeat": [False] * 4 + [True] * 2})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = mm(rows, "chosen ~ tone", id="pair_id")
+    >>> RepeatsExcluded in [warning.category for warning in caught]
+    True
+    """
 
 
 def is_repeat(data: pd.DataFrame) -> np.ndarray:

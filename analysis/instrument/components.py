@@ -116,6 +116,7 @@ def variance_components(
     method : {"anova", "reml"}, optional
         By default "anova" where the design is balanced.
     alpha : float
+        One minus the confidence level.
     draws, seed : int
         Draws behind the intervals.
 

@@ -52,6 +52,7 @@ def drift(
     cluster : str, optional
         Column of clusters instead of the object.
     alpha : float
+        One minus the confidence level.
 
     Returns
     -------

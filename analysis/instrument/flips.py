@@ -56,6 +56,7 @@ def flips(
     cluster : str, optional
         Column of clusters instead of the object (of people's choices: the respondent).
     alpha : float
+        One minus the confidence level.
 
     Returns
     -------

@@ -67,6 +67,7 @@ def order_effects(
     cluster : str, optional
         Column of clusters instead of the pair or the respondent.
     alpha : float
+        One minus the confidence level.
 
     Returns
     -------

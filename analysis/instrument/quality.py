@@ -77,6 +77,7 @@ def preferences_beyond_quality(
     cluster : str, optional
         Column of clusters instead of the pair or the object.
     alpha : float
+        One minus the confidence level.
 
     Returns
     -------
@@ -149,12 +150,16 @@ def self_preference(
 
     Parameters
     ----------
-    data, human, **options
+    data
         As in `preferences_beyond_quality`.
     author : str
         Column of who wrote the text of a row.
+    human
+        As in `preferences_beyond_quality`.
     judge : str
         Column of names to compare authors with, such as that of the model behind a judge.
+    **options
+        As in `preferences_beyond_quality`.
 
     Returns
     -------

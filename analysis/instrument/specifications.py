@@ -60,6 +60,7 @@ def specifications(
     outcome, features, cluster
         As in `order_effects`.
     alpha : float
+        One minus the confidence level.
     draws, seed : int
         Draws behind simultaneous bands.
 

@@ -18,7 +18,7 @@ from conjury.inference.readers.judgments import dimensions_of
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.files import ROOT
 
-from ..benchmark.data.answered import task_in_words
+from ..figures.labels import task_in_words
 from ..raters.models.fitted import ModelFit
 from .results_folder import FORMAT
 from .run import Named, further_tables

@@ -107,12 +107,14 @@ def settings_of(
         "groups": [
             {
                 "judge": group.judge,
+                "kind": group.kind,
                 "prompt": group.prompt,
                 "variant": group.variant,
                 "n_rows": estimates.provenance.n_rows,
                 "n_used": estimates.provenance.n_used,
                 "n_clusters": None if counting else estimates.provenance.n_clusters,
                 "id": None if counting else estimates.provenance.id,
+                "unit": resampled_unit(study, group.kind) if bootstrapped else None,
                 "repeats_left_out": group.repeats,
             }
             for group, estimates in estimated

@@ -26,9 +26,9 @@ GIVEN = ", as given"  # ends the name of a column of the user that is called lik
 
 @dataclass(frozen=True)
 class Ratings:
-    """n usable ratings of I items by J judges on one dimension.
+    """Usable ratings of items by judges on one dimension: n ratings, I items, J judges.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame of n rows
         ``judge`` (id; with its prompt where a model has several), ``kind`` ("human" or "model"), ``group``
@@ -58,6 +58,14 @@ class Ratings:
         Kinds of the judges without a usable rating, by ``judge_id``.
     unanswered : DataFrame
         Judgments without a usable value that were not excluded, with the columns of ``frame``.
+
+    Examples
+    --------
+    >>> from conjury.analysis.raters import read_ratings
+    >>> ratings = read_ratings(pd.DataFrame({"judge_id": ["ann", "gpt"], "judge_kind": ["human", "model"],
+    ...     "item_id": "joke", "value": [3, 4]}))
+    >>> ratings.models, ratings.value.tolist()
+    (['gpt'], [3.0, 4.0])
     """
 
     frame: pd.DataFrame

@@ -76,6 +76,7 @@ def read_dimensions(
     Returns
     -------
     list of Ratings
+        One for each dimension, in the order of ``dimensions`` or of their appearance.
 
     Examples
     --------
@@ -166,6 +167,7 @@ def read_ratings(
     Returns
     -------
     Ratings
+        The judgments of one dimension, checked and coded.
 
     Raises
     ------

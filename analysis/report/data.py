@@ -40,12 +40,58 @@ OPTIONS = ("group", "bounds", "share_x", "feature", "by", "panels", "yardstick",
 def draw(
     result: Result, labels: Mapping[LabelKey, str], *, theme: str = "light", part: str | None = None
 ) -> Figure:
-    """Draw a result, or a further figure of it."""
+    """Draw a result, or a further figure of it.
+
+    Parameters
+    ----------
+    result : Result
+        A result read back from a results folder.
+    labels : mapping
+        Labels of columns and of their values, as in `conjury.analysis.figures.draw`.
+    theme : str
+        "light" or "dark".
+    part : str, optional
+        A further figure of the result, one of `parts`.
+
+    Returns
+    -------
+    Figure
+        The figure as reports show it.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [0.0, 0.1],
+    ...     "lower": [None, 0.05], "upper": [None, 0.15]})
+    >>> len(draw(Result(frame, "amce"), {}).axes)
+    1
+    """
     return figures.draw(_drawable(result), theme=theme, labels=labels, part=part, **_options(result))
 
 
 def describe(result: Result, labels: Mapping[LabelKey, str], *, part: str | None = None) -> str:
-    """Describe what `draw` draws, from its numbers."""
+    """Describe what `draw` draws, from its numbers.
+
+    Parameters
+    ----------
+    result : Result
+        A result read back from a results folder.
+    labels : mapping
+        Labels of columns and of their values, as in `conjury.analysis.figures.draw`.
+    part : str, optional
+        A further figure of the result, one of `parts`.
+
+    Returns
+    -------
+    str
+        Sentences for readers who do not see the figure.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [0.0, 0.1],
+    ...     "lower": [None, 0.05], "upper": [None, 0.15]})
+    >>> "Kind 0.100 [0.050, 0.150]" in describe(Result(frame, "amce"), {})
+    True
+    """
     if result.kind == "check":
         return str(result.settings["finding"])
     return figures.alt(_drawable(result), labels, part, **_options(result))

@@ -33,6 +33,7 @@ CONVENTIONS = {
     "HC2": " (HC2)",
     "HC3": " (HC3)",
 }
+WHO = {"human": "people", "model": "models"}
 RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
 
 
@@ -128,8 +129,25 @@ def _errors(analysis: Mapping[str, Any]) -> str:
         return f"Standard errors treat every row as independent and allow unequal variances{kind}."
     clusters, crossed = analysis.get("n_clusters"), ", " in str(analysis["id"])
     counted = f" ({'at least ' if crossed else ''}{whole(clusters)} clusters)" if clusters else ""
-    by = " or ".join(_columns(one) for one in str(analysis["id"]).split(" or "))
-    return f"Standard errors are clustered by {by}{counted}{kind}."
+    return f"Standard errors are clustered by {clustered_by(analysis)}{counted}{kind}."
+
+
+def clustered_by(analysis: Mapping[str, Any]) -> str:
+    """What standard errors are clustered by, with the kind of judges where kinds differ."""
+    by_kind = _by_kind(analysis, "id")
+    if by_kind:
+        return " and ".join(f"{_columns(names)} for {who}" for who, names in by_kind.items())
+    return " or ".join(_columns(one) for one in str(analysis["id"]).split(" or "))
+
+
+def _by_kind(analysis: Mapping[str, Any], key: str) -> dict[str, str]:
+    """What groups of judgments have under a key, for people and for models; empty where it is the same."""
+    found: dict[str, set[str]] = {}
+    for group in analysis.get("groups") or []:
+        if group.get("kind") and group.get(key):
+            found.setdefault(str(group["kind"]), set()).add(str(group[key]))
+    known = {WHO[kind]: names.pop() for kind, names in found.items() if kind in WHO and len(names) == 1}
+    return known if len(set(known.values())) > 1 and len(known) == len(found) else {}
 
 
 def _errors_against_people(analysis: Mapping[str, Any]) -> str:
@@ -168,6 +186,9 @@ def _intervals(analysis: Mapping[str, Any]) -> str:
 
 def _unit(analysis: Mapping[str, Any]) -> str:
     unit = str(analysis.get("unit") or "row")
+    if by_kind := _by_kind(analysis, "unit"):
+        drawn = [f"{_unit({'unit': column})} for {who}" for who, column in by_kind.items()]
+        return " and ".join(drawn)
     same = " or ".join(map(code, unit.split(" or ")))
     return RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from functools import partial
@@ -124,17 +125,31 @@ class Report(ReportData):
         return "\n\n".join(f"**{ended(_few(titles))}** {found}" for found, titles in about.values())
 
     def notes(self) -> str:
-        """All notes in Markdown, each once, with the results that it is about; empty without notes."""
-        about: dict[str, list[str]] = {
-            str(note): [] for run in self.runs.values() for note in run.get("notes") or []
+        """All notes in Markdown, each once, with what it is about; empty without notes."""
+        about: dict[str, dict[str, list[str]]] = {
+            str(note): {} for run in self.runs.values() for note in run.get("notes") or []
         }
         of_runs = set(about)
         for record in self._own():
             for note in record.notes:
-                titles = about.setdefault(str(note), [])
-                if note not in of_runs:
-                    titles.append(record.title.rstrip("."))
+                who, text = self._whose(record, str(note))
+                titles = about.setdefault(text, {})
+                if text not in of_runs:
+                    titles.setdefault(record.title.rstrip("."), []).extend([who] if who else [])
         return note_list([self._note(note, titles) for note, titles in about.items()])
+
+    def _whose(self, record: Recorded, note: str) -> tuple[str, str]:
+        """The judge that a note of an analysis is about, with its prompt, and the rest of the note."""
+        start, gap, rest = note.removeprefix(f"{record.name}, ").partition(": ")
+        if not note.startswith(f"{record.name}, ") or not gap:
+            return "", note
+        for group in record.settings.get("groups") or []:
+            named = [str(group.get(part) or "") for part in ("judge", "prompt", "variant")]
+            if start == " ".join(filter(None, named)):
+                judge, prompt, variant = named
+                shown = [self.label("judges", judge), prompt and self.label("prompts", prompt), variant]
+                return ", ".join(filter(None, shown)), rest
+        return "", note.removeprefix(f"{record.name}, ")
 
     def versions(self) -> None:
         """Print the tables of data files, software and commands."""
@@ -211,11 +226,10 @@ class Report(ReportData):
             return ""
         return " ".join(filter(None, [str(known.method) if known else "", settings_text(record.settings)]))
 
-    def _note(self, note: str, titles: Sequence[str]) -> str:
+    def _note(self, note: str, titles: Mapping[str, Sequence[str]]) -> str:
         text = in_words(note, self.labels)
-        if not titles:
-            return text
-        return f"{text} ({_few(titles)})"
+        about = [f"{title}: {_few(whose)}" if whose else title for title, whose in titles.items()]
+        return f"{text} ({_few(about)})" if about else text
 
     def _print(self, text: Callable[[], str]) -> None:
         """Print Markdown, or a sentence with the reason why there is none."""
@@ -250,9 +264,12 @@ class Report(ReportData):
         }
         texts = [lead, shown.reading]
         for placeholder, reference in references.items():
+            if " and " in reference:
+                texts = [re.sub(rf"({re.escape(placeholder)}) (\w+)", _in_plural, text) for text in texts]
             texts = [text.replace(placeholder, reference) for text in texts]
         blocks = [
-            table_blocks(label, list(laid.tables), laid.caption or title) for label, laid in tables.items()
+            table_blocks(label, _plainly_named(laid.tables), laid.caption or title)
+            for label, laid in tables.items()
         ]
         further = [self._blocks(one, name, title) for one in shown.further]
         return "\n\n".join(filter(None, [shown.heading, *texts, *figures.values(), *blocks, *further]))
@@ -281,6 +298,20 @@ def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 GENERAL = Kind(_general)
+
+
+PLURALS = {"has": "have", "is": "are", "plots": "plot", "shows": "show", "counts": "count", "ranks": "rank"}
+PLURALS |= {"lists": "list", "gives": "give", "compares": "compare", "splits": "split"}
+
+
+def _in_plural(found: re.Match[str]) -> str:
+    """A placeholder and the verb behind it, which several figures or tables have in the plural."""
+    return f"{found[1]} {PLURALS.get(found[2], found[2])}"
+
+
+def _plainly_named(tables: Mapping[str, GT] | Sequence[GT]) -> Mapping[str, GT] | Sequence[GT]:
+    """Parts of a table, with their names as Markdown."""
+    return {plain(name): one for name, one in tables.items()} if isinstance(tables, Mapping) else tables
 
 
 def _joined(name: str, key: str) -> str:

@@ -11,14 +11,26 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..figures import save_variants
+from ..figures.benchmark.panels import METRICS
 from ..figures.conjoint.effects import is_reference
-from ..figures.labels import LabelKey, Labels, Names, display_order, level_of, series_labels, words
+from ..figures.labels import (
+    LabelKey,
+    Labels,
+    Names,
+    display_order,
+    level_of,
+    series_labels,
+    true_minus,
+    words,
+)
+from ..frames.vocabulary import HUMAN
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -26,6 +38,7 @@ if TYPE_CHECKING:
 
 ACTING = frozenset("&<>{}[]\"'`\\@$#*_|~^")
 PIXELS_PER_INCH = 96
+MOST_LINES = 42  # lines of a table that is shown without a click
 COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may take, beside its caption
 
 
@@ -76,13 +89,27 @@ def captioned(label: str, content: str, caption: str) -> str:
     return f"\n::: {{#{label}}}\n\n{content}\n\n{caption}\n\n:::\n"
 
 
-def table_blocks(name: str, tables: list[GT], caption: str) -> str:
-    """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on."""
-    parts = [f" Part {k} of {len(tables)}." if len(tables) > 1 else "" for k in range(1, len(tables) + 1)]
-    return "\n".join(
-        captioned(label, raw_block(table.with_id(f"gt-{label.removeprefix('tbl-')}")), caption + part)
-        for label, table, part in zip(_labels(name, len(tables)), tables, parts, strict=True)
-    )
+def table_blocks(name: str, tables: Mapping[str, GT] | Sequence[GT], caption: str) -> str:
+    """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on.
+
+    Several tables are called parts, by their names (Markdown) where they have some. On a screen long tables
+    are folded.
+    """
+    names = list(tables) if isinstance(tables, Mapping) else [""] * len(tables)
+    shown = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
+    several, blocks = len(shown) > 1, []
+    for k, (label, part, table) in enumerate(zip(_labels(name, len(shown)), names, shown, strict=True), 1):
+        called = f" Part {k} of {len(shown)}{': ' if part else ''}{part}." if several else ""
+        markup = raw_block(table.with_id(f"gt-{label.removeprefix('tbl-')}"))
+        block, n_rows = captioned(label, markup, caption + called), markup.count("<tr")
+        blocks.append(folded(block, f"Table of {n_rows} lines") if n_rows > MOST_LINES else block)
+    return "\n".join(blocks)
+
+
+def folded(block: str, summary: str) -> str:
+    """Fold a block on a screen, below a summary that opens it; on paper it is shown."""
+    opening, closing = f"<details><summary>{summary}</summary>", "</details>"
+    return f"\n```{{=html}}\n{opening}\n```\n{block}\n```{{=html}}\n{closing}\n```\n"
 
 
 def table_references(name: str, n_tables: int) -> list[str]:
@@ -115,6 +142,8 @@ STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 SECOND = "bootstrap: "  # begins the names of columns of a second kind of inference
 MOST_SERIES_WITH_INTERVALS = 3
 MOST_SERIES_IN_A_TABLE = 6
+MOST_COLUMNS = 5  # columns of estimates with intervals that a page has room for
+ACRONYMS = ("mcc", "auc")
 ID = r"(?<![\w./'`\"-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?!\w|[/-]|\.\w)"
 
 Row = Mapping[Any, Any]
@@ -217,6 +246,25 @@ def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
     starts = [sum(sizes[:k]) for k in range(n_tables)]
     chosen = [set(names[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
     return [frame[[name in kept for name in series]] for kept in chosen]
+
+
+def side_by_side(shown: pd.DataFrame, n_keys: int, most: int = MOST_COLUMNS) -> dict[str, pd.DataFrame]:
+    """Split a table of text by its columns into as few as possible, each with the first ``n_keys`` columns.
+
+    The parts are named by their columns, the first to the last.
+    """
+    keys, columns = list(shown.columns[:n_keys]), list(shown.columns[n_keys:])
+    n_parts = max(1, -(-len(columns) // most))
+    size = -(-len(columns) // n_parts)
+    pieces = [columns[k : k + size] for k in range(0, max(len(columns), 1), max(size, 1))]
+    names = [" to ".join(dict.fromkeys([*piece[:1], *piece[-1:]])) for piece in pieces]
+    return {name: shown[[*keys, *piece]] for name, piece in zip(names, pieces, strict=True)}
+
+
+def part_name(batch: pd.DataFrame) -> str:
+    """Name a part of a table by its series: the first to the last."""
+    names = list(dict.fromkeys(series_labels(batch)))
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 @dataclass(frozen=True)
@@ -360,13 +408,40 @@ def intervals(settings: Mapping[str, Any]) -> str:
 def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
     """Put the labels of judges and levels where a text names them by id; other ids become words.
 
-    Names in quotes and of files stay as they are.
+    Names in quotes and of files stay as they are; so do ids that could be words.
     """
-    result = str(text)
+    result = re.sub(r"(?<![\w'`\"])human(?=[:,;] )", labels.get(("judges", HUMAN), "people"), str(text))
+    result = re.sub(r"(?<![\w'`\"])(\w+) ?= ?(\w+)", partial(_level_in_words, labels), result)
+    for judge, prompt in product(*(_ids_of(labels, kind) for kind in ("judges", "prompts"))):
+        both = f"{labels['judges', judge]}, {labels['prompts', prompt]}"
+        result = re.sub(_whole(f"{judge} {prompt}"), lambda _, text=both: text, result)  # type: ignore[misc]
     for key, label in labels.items():
-        if isinstance(key, tuple) and "_" in key[1]:
-            result = re.sub(rf"\b{re.escape(key[1])}\b", lambda _, text=label: text, result)  # type: ignore[misc]
-    return re.sub(ID, lambda match: match[0].replace("_", " "), result)
+        if isinstance(key, tuple) and ("_" in key[1] or (key[0] == "judges" and re.search(r"\d", key[1]))):
+            result = re.sub(_whole(key[1]), lambda _, text=label: text, result)  # type: ignore[misc]
+    result = re.sub(_whole("p_holm"), "adjusted p", result)
+    for name, metric in METRICS.items():
+        if "_" in name or name in ACRONYMS:
+            result = re.sub(_whole(name), metric if metric[1:2].isupper() else _uncapitalised(metric), result)
+    return true_minus(re.sub(ID, lambda match: match[0].replace("_", " "), result))
+
+
+def _ids_of(labels: Mapping[LabelKey, str], kind: str) -> list[str]:
+    """Identifiers of judges or prompts that have labels."""
+    return [key[1] for key in labels if isinstance(key, tuple) and key[0] == kind]
+
+
+def _level_in_words(labels: Mapping[LabelKey, str], found: re.Match[str]) -> str:
+    """A level that a text names as ``attribute=level``, where it has a label."""
+    return Labels(labels).both(found[1], found[2]) if (found[1], found[2]) in labels else found[0]
+
+
+def _whole(name: str) -> str:
+    """A pattern of a name that is neither part of a longer one nor in quotes."""
+    return rf"(?<![\w./'`\"-]){re.escape(name)}(?![\w'`\"]|-\w|\.\w)"
+
+
+def _uncapitalised(metric: str) -> str:
+    return metric if metric.startswith("Matthews") else metric[:1].lower() + metric[1:]
 
 
 def in_brackets(what: str, shown: pd.DataFrame) -> str:

@@ -67,7 +67,43 @@ class Method(Crossed):
 
 
 class Trial(Part):
-    """A simulation study of estimators, laid out by aims, processes, estimands, methods and performance."""
+    """A simulation study of estimators, laid out by aims, processes, estimands, methods and performance.
+
+    Parameters
+    ----------
+    name : str
+        Identifier, the name of its tables.
+    title : str
+        What it is called.
+    aims : str
+        What it asks.
+    draws : int
+        Draws in each cell, 2 to 1,000,000.
+    until : dict of str to float
+        By performance measure, the Monte Carlo standard error below which a cell ends before ``draws``.
+    seed : int
+        Same seed, same draws.
+    alpha : float
+        Significance level; intervals have one minus it.
+    processes : list of Process
+        Data-generating processes, with their parameters; one or more.
+    estimands : dict of str to str
+        Descriptions of the estimands, by name.
+    quantities : dict of str to str
+        Labels of the quantities, by name.
+    labels : dict of str to str
+        Labels of the parameters, by name.
+    methods : list of Method
+        Methods, with their options; one or more.
+    performance : list of str
+        Performance measures; by default all that are registered.
+
+    Examples
+    --------
+    >>> trial = load_trial("small")
+    >>> trial.draws, len(trial.cells)
+    (250, 2)
+    """
 
     name: Identifier
     title: Text
@@ -154,7 +190,12 @@ def digest(content: object) -> str:
 
 
 def list_trials() -> list[str]:
-    """Names of the trials that ship with the project, in alphabetical order.
+    """List the trials that ship with the project.
+
+    Returns
+    -------
+    list of str
+        Names of the trials, in alphabetical order.
 
     Examples
     --------

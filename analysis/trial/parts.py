@@ -26,13 +26,19 @@ _PARTS: dict[str, dict[str, Callable[..., Any]]] = {kind: {} for kind in KINDS}
 class Drawn:
     """Data of one draw and what is true of them.
 
-    Attributes
+    Parameters
     ----------
     data : object
         Whatever the methods of a trial take, most often a data frame.
     truth : DataFrame
         ``estimand, quantity, truth``: one true value for each estimand (which population it is about) and
         quantity (which number). A method's estimate of a quantity is compared with each of its true values.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"y": [0.1, 0.3]})
+    >>> Drawn(data, true_values(population={"mean": 0.25})).truth["truth"].tolist()
+    [0.25]
     """
 
     data: Any
@@ -40,7 +46,23 @@ class Drawn:
 
 
 def true_values(**estimands: dict[str, float]) -> pd.DataFrame:
-    """The table of true values, from the quantities of each estimand by name."""
+    """Lay out the true values of a draw.
+
+    Parameters
+    ----------
+    **estimands : dict of str to float
+        For each estimand, from its quantities to their true values.
+
+    Returns
+    -------
+    DataFrame
+        ``estimand, quantity, truth``, one row per true value.
+
+    Examples
+    --------
+    >>> true_values(population={"mean": 0.25}, sample={"mean": 0.2}).values.tolist()
+    [['population', 'mean', 0.25], ['sample', 'mean', 0.2]]
+    """
     rows = [
         (estimand, quantity, value) for estimand, own in estimands.items() for quantity, value in own.items()
     ]
@@ -49,6 +71,16 @@ def true_values(**estimands: dict[str, float]) -> pd.DataFrame:
 
 def process(name: str) -> Callable[[Function], Function]:
     """Register a process: a function of a generator and parameters that returns a `Drawn`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the process in trial files.
+
+    Returns
+    -------
+    callable
+        A decorator of the function.
 
     Examples
     --------
@@ -68,6 +100,16 @@ def method(name: str) -> Callable[[Function], Function]:
     upper, p``. A method with a parameter ``rng`` is given a generator, one with ``alpha`` the level of the
     trial. What it raises is counted as a failure; `MissingDependency` excludes it from the trial.
 
+    Parameters
+    ----------
+    name : str
+        Name of the method in trial files.
+
+    Returns
+    -------
+    callable
+        A decorator of the function.
+
     Examples
     --------
     >>> @method("difference_of_means")
@@ -80,6 +122,16 @@ def method(name: str) -> Callable[[Function], Function]:
 
 def measure(name: str) -> Callable[[Function], Function]:
     """Register a performance measure: from `numerics.performance.Draws` to ``Measured``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the measure in trial files.
+
+    Returns
+    -------
+    callable
+        A decorator of the function.
 
     Examples
     --------

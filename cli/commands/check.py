@@ -71,6 +71,9 @@ class Choosing:
         list[str] | None,
         typer.Option(help="Column that records who passed an attention check; can be repeated."),
     ] = None
+    checks: Annotated[
+        list[Path] | None, typer.Option(help="Python file with checks of yours; can be repeated.")
+    ] = None
     alpha: Annotated[float, typer.Option("--alpha", help="Level of all tests together.")] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1
 
@@ -99,11 +102,13 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
 
     Exit code 0: nothing at or above --fail-on; 1: something is; 2: what was named cannot be read.
     """
-    from conjury.analysis.checks.running import chosen, run_checks
+    from conjury.analysis.checks.running import chosen, load_checks, run_checks
 
     if writing.as_json:
         writing = replace(writing, output="json")
     _refuse_unknown(writing)
+    for file in choosing.checks or ():
+        load_checks(file)
     selected = None if choosing.select is None else chosen(_listed(choosing.select), "--select")
     ignore = dict.fromkeys(chosen(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
     collected = _read(what, reading)

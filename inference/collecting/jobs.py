@@ -39,11 +39,20 @@ COLUMNS = (
 class Job:
     """What one judge is to be asked.
 
-    Attributes
+    Parameters
     ----------
+    study : Study or ItemStudy
+        The study that the judge is asked for.
+    judge_id : str
+        Identifier of the judge.
+    ask : Sampling
+        Model, backend, samples and form of answers.
+    prompts : sequence of Prompt
+        Prompts that the judge is asked under.
     subjects : callable
         Makes an iterator over all subjects anew, in the same order each time.
     n_subjects : int
+        Number of subjects.
     media : callable
         As :class:`conjury.inference.requests.building.Builder` takes it.
     put_to : mapping of str to int
@@ -54,6 +63,14 @@ class Job:
         Number of subjects that are pairs in exchanged positions.
     keys : collection of str, optional
         Only these requests.
+
+    Examples
+    --------
+    >>> from conjury.inference.collecting import Asking, Running, preview
+    >>> run = preview("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated", samples=3),
+    ...     running=Running(pairs=5), out="a_new_folder")
+    >>> run.job.judge_id, run.job.n_subjects, run.job.total
+    ('gpt_5_2', 5, 15)
     """
 
     study: Study | ItemStudy
@@ -101,7 +118,7 @@ class Job:
 class Plan:
     """Size and price of a job.
 
-    Attributes
+    Parameters
     ----------
     total, answered, waiting, failed : int
         Requests in all; those with an answer, in a live batch, and failed for good.
@@ -115,6 +132,14 @@ class Plan:
         What the judge cost in this run so far, answers that were asked again included.
     unstated : float
         The part of it that no answer states, counted at the most that it can be.
+
+    Examples
+    --------
+    >>> from conjury.inference.collecting import Asking, Running, preview
+    >>> run = preview("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...     running=Running(pairs=5), out="a_new_folder")
+    >>> run.plan.remaining, run.plan.measured, run.plan.cost
+    (5, False, None)
     """
 
     total: int

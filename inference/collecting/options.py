@@ -37,9 +37,10 @@ def engines(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
 class Asking:
     """How a judge is asked, where that differs from the study file; None keeps what the study file says.
 
-    Attributes
+    Parameters
     ----------
     backend : {"openai", "anthropic", "google", "vllm", "ray", "simulated", "replay"}, optional
+        Where the judge is asked.
     model : str, optional
         Name of the model where it is served.
     base_url : str, optional
@@ -73,7 +74,7 @@ class Asking:
 class Running:
     """How a run goes.
 
-    Attributes
+    Parameters
     ----------
     pairs : int, optional
         Only the first pairs of the design, or the first items.

@@ -93,15 +93,29 @@ def write_tables(
 class Status:
     """The state of a run.
 
-    Attributes
+    Parameters
     ----------
     study : Study or ItemStudy
+        The study of the run.
     folder : Path
+        Folder of the run.
     counts : list of Count
         Requests and tokens by judge, prompt and state.
     batches : list of Batch
+        Batches at providers, in the order in which they were made.
     judgments : DataFrame
         ``judge_id, prompt_id, status, n``, as last parsed; empty before the first tables.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect, status
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = collect("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    ...     run = status("harm_or_humor", folder)
+    >>> run.study.name, [(count.state, count.n) for count in run.counts], run.batches
+    ('harm_or_humor', [('answered', 5)], [])
     """
 
     study: Study | ItemStudy
@@ -124,6 +138,7 @@ def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Statu
     Returns
     -------
     Status
+        Requests by judge, prompt and state, batches, and statuses of judgments.
 
     Raises
     ------
@@ -160,12 +175,14 @@ def retry(
 
     Parameters
     ----------
-    study, out
+    study
         As in `status`.
     statuses : sequence of str
         Statuses of the judgments to ask again: error, refused, empty, truncated, unparsed or ok.
     judge : str, optional
         Only this judge.
+    out
+        As in `status`.
 
     Returns
     -------
@@ -221,10 +238,12 @@ def parse(
 
     Parameters
     ----------
-    study, out
+    study
         As in `status`.
     rule : str
         Parsing rule: default, strict, lenient, token.
+    out
+        As in `status`.
     prices : path, optional
         Price table in place of the one that ships.
 

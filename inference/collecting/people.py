@@ -58,10 +58,10 @@ CHOICES = "the model's choices with --answers"
 class PeoplePlan:
     """How many people judge which tasks.
 
-    Attributes
+    Parameters
     ----------
     people : int
-        Each judges as many tasks as the study's design says.
+        Number of people; each judges as many tasks as the study's design says.
     seed : int, optional
         By default that of the design.
     sample : {"uniform", "strata", "uncertainty"}, optional
@@ -72,15 +72,15 @@ class PeoplePlan:
         Tasks are sampled from the first pairs of the design only, such as those that a model was asked about.
     strata : str, optional
         Column of profiles: a stratum of pairs are those whose two profiles have the same two levels.
-    allocation : Path, optional
-        With ``sample="strata"`` a table with the ``share`` of each ``stratum`` among people's tasks, as
-        ``conjury power --with MODEL --strata COLUMN`` writes it; by default shares are equal.
     judge : str, optional
         Model by whose uncertainty tasks are sampled.
     answers : Path, optional
         Its choices; by default those of the run.
     floor : float
         Share of uniform sampling where tasks are sampled by uncertainty.
+    allocation : Path, optional
+        With ``sample="strata"`` a table with the ``share`` of each ``stratum`` among people's tasks, as
+        ``conjury power --with MODEL --strata COLUMN`` writes it; by default shares are equal.
 
     Examples
     --------
@@ -110,6 +110,7 @@ def add_people(
     study : str, Path or study
         A study that ships, the path of a study file, or a loaded study.
     plan : PeoplePlan
+        How many people judge which tasks.
     out : path, optional
         Folder of the run; by default ``runs/STUDY``. Where it has no design, that of the study file is drawn.
 
@@ -193,14 +194,17 @@ def add_survey(
 
     Parameters
     ----------
-    study, out
+    study
         As in `add_people`.
     path : path
         Choices of people, as from ``conjury import``; ``pair_id`` becomes the name of the task.
+    out
+        As in `add_people`.
 
     Returns
     -------
     DrawnDesign
+        The design of the run with these tasks; ``.panel.tasks`` are the tasks of people.
 
     Raises
     ------
@@ -251,10 +255,12 @@ def add_raters(
 
     Parameters
     ----------
-    study, out
+    study
         As in `add_people`, of a study of items.
     path : path
         Judgments of people, as from ``conjury import``, with the item ids of the study.
+    out
+        As in `add_people`, of a study of items.
 
     Returns
     -------

@@ -28,7 +28,7 @@ PASSES = 3  # how often what failed for a passing reason is asked again before a
 class Tally:
     """What a run has done so far.
 
-    Attributes
+    Parameters
     ----------
     passed, answered : int
         Requests handed on, and answers on disk.
@@ -51,6 +51,13 @@ class Tally:
         What the rule of stopping says is known, in words; empty without one.
     n_tasks : int
         Tasks from which it is known.
+
+    Examples
+    --------
+    >>> tally = Tally(passed=15, answered=14)
+    >>> tally.failed["timeout"] += 1
+    >>> tally.answered, sum(tally.failed.values()), tally.stopped
+    (14, 1, '')
     """
 
     passed: int = 0

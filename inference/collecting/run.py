@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..backends.base import Backend
@@ -84,7 +84,7 @@ Watch = Callable[[Tally], None]
 class Prepared:
     """A run before anything is sent: what is to be asked, how much of it, at what price.
 
-    Attributes
+    Parameters
     ----------
     job : Job
         Requests of the judge.
@@ -98,6 +98,14 @@ class Prepared:
         Options of the run.
     folder : RunFolder
         Where the run keeps its ledger and tables.
+
+    Examples
+    --------
+    >>> from conjury.inference.collecting import Asking, Running, preview
+    >>> run = preview("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...     running=Running(pairs=5), out="a_new_folder")
+    >>> run.plan.total, run.prices.currency, run.folder.path.name
+    (5, 'USD', 'a_new_folder')
     """
 
     job: Job
@@ -112,7 +120,7 @@ class Prepared:
 class Collected:
     """What a call of `collect` did.
 
-    Attributes
+    Parameters
     ----------
     prepared : Prepared
         The run as it was planned.
@@ -127,6 +135,16 @@ class Collected:
         Number of requests written for a batch runner; None where they were sent.
     rechecked : Rechecked or None
         With ``recheck``, both answers to each request that was answered twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = collect("harm_or_humor", "gpt_5_2", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    >>> run.tally.answered, run.waiting, [file.name for file in run.files]
+    (5, 0, ['responses.parquet', 'judgments.parquet'])
     """
 
     prepared: Prepared
@@ -197,6 +215,7 @@ def collect(
     before: Callable[[Prepared], None] | None = None,
     watch: Callable[[int], AbstractContextManager[Watch]] | None = None,
     until: Rule | None = None,
+    backend: Backend | None = None,
 ) -> Collected:
     """Ask one judge what it has not answered yet, and write the tables of the run.
 
@@ -219,10 +238,14 @@ def collect(
         returns whether they suffice, and what is known in words. It is called whenever there are 5% more
         outcomes; what it did not need stays to be asked by a later call.
         `conjury.analysis.pipeline.until.stopping_rule` makes one that may be checked so often.
+    backend : Backend, optional
+        Answers the requests in place of the backend that ``asking`` or the study file names: an object with
+        the methods of `conjury.inference.backends.base.Backend`. Its answers have no price.
 
     Returns
     -------
     Collected
+        What was asked and answered, and the tables written.
 
     Raises
     ------
@@ -246,7 +269,15 @@ def collect(
             "--until ends a run while answers come in, and --batch, --export, --results and --recheck handle "
             "all requests at once; omit one of the two."
         )
+    others = (options.batch, options.export, options.results, options.processes > 1, options.max_cost)
+    if backend is not None and any(other not in (None, False) for other in others):
+        raise InputError(
+            "backend answers the requests itself, at no price; omit batch, export, results, processes and "
+            "max_cost, or omit the backend."
+        )
     with _opened(study, judge, prompts, out, asking or Asking(), options) as (made, ledger, content):
+        if backend is not None:
+            made = replace(made, budget=replace(made.budget, price=None), plan=replace(made.plan, cost=None))
         if before is not None:
             before(made)
         assert ledger is not None  # opened to write
@@ -255,7 +286,7 @@ def collect(
             return Collected(made, exported=written)
         try:
             with watch(made.job.total) if watch else nullcontext(_silent) as shown:
-                tally = _send(made, ledger, content, shown, until)
+                tally = _send(made, ledger, content, shown, until, backend)
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):
                 error.add_note(
@@ -349,7 +380,14 @@ def _pictures(
     )
 
 
-def _send(made: Prepared, ledger: Ledger, content: RunContent, watch: Watch, until: Rule | None) -> Tally:
+def _send(
+    made: Prepared,
+    ledger: Ledger,
+    content: RunContent,
+    watch: Watch,
+    until: Rule | None,
+    backend: Backend | None,
+) -> Tally:
     """Ask by the route that the options name."""
     job, running = made.job, made.running
     if running.results is not None:
@@ -357,7 +395,7 @@ def _send(made: Prepared, ledger: Ledger, content: RunContent, watch: Watch, unt
     if running.batch:
         folder = made.folder.batches
         return collect_by_batch(job, ledger, folder, made.budget, made.plan, watch, wait=running.wait)
-    backend = choose_backend(job, made.folder, running, ledger)
+    backend = backend or choose_backend(job, made.folder, running, ledger)
     remember_engine(ledger, job.judge_id, backend.settings())
     stopping = None if until is None else Stopping(until, job, ledger, content, running.rule)
     return ask(job, ledger, backend, made.budget, made.plan, watch, stopping)

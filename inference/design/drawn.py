@@ -45,9 +45,11 @@ def assign_raters(items: pd.DataFrame, plan: Assignment, people: int | None, see
     items : DataFrame of n rows
         ``item_id``, the columns that the plan names, and ``modality`` if there is one.
     plan : Assignment
+        The columns that name topics and types, the raters per item, and the share of repeats.
     people : int, optional
         By default as few as can be: ``plan.raters`` for each subset.
     seed : int
+        Seed of the assignment.
 
     Returns
     -------

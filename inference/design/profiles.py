@@ -20,12 +20,17 @@ Integers = NDArray[np.int64]
 
 
 def level_probabilities(study: Study) -> pd.DataFrame:
-    """Probability with which each level of each attribute is shown.
+    """Compute the probability with which each level of each attribute is shown.
 
     Derived attributes get the probability of the source levels that imply them: where
     benign speech is one of seven kinds of speech, it has probability 1/7, not 1/2. Where the design has
     restrictions these are the shares that they leave: levels are drawn independently, and a combination
     that is excluded is drawn again, so levels that it names become rarer than the study file states.
+
+    Parameters
+    ----------
+    study : Study
+        A conjoint study.
 
     Returns
     -------
@@ -54,15 +59,27 @@ def level_probabilities(study: Study) -> pd.DataFrame:
 
 
 def attribute_cells(study: Study) -> pd.DataFrame:
-    """All combinations of attribute levels, with derived attributes and their probability.
+    """List all combinations of attribute levels, with derived attributes and their probability.
 
     Combinations that the design's restrictions name have no row.
+
+    Parameters
+    ----------
+    study : Study
+        A conjoint study.
 
     Returns
     -------
     DataFrame
-        One row a cell, the last attribute varying fastest; a categorical column for each
-        attribute and derived attribute, and ``probability`` (sums to one).
+        One row per combination, the last attribute varying fastest; a categorical column for each attribute
+        and derived attribute, and ``probability`` (sums to one).
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> cells = attribute_cells(load_study("moderation"))
+    >>> len(cells), float(cells["probability"].sum().round(6))
+    (2100, 1.0)
     """
     sizes = [len(attribute.levels) for attribute in study.attributes]
     refuse_too_many(study, sizes)
@@ -72,9 +89,14 @@ def attribute_cells(study: Study) -> pd.DataFrame:
 
 
 def enumerate_profiles(study: Study) -> pd.DataFrame:
-    """All distinct profiles of a study: attribute cells times the stimuli that render them.
+    """List all distinct profiles of a study: attribute cells times the stimuli that render them.
 
     Profiles keep their numbers when a restriction leaves others out, so that numbers then have gaps.
+
+    Parameters
+    ----------
+    study : Study
+        A conjoint study.
 
     Returns
     -------

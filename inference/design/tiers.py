@@ -20,7 +20,20 @@ UNRELATED = "unrelated"
 
 @dataclass(frozen=True)
 class VoteFilter:
-    """Topics with at least so many responses, the best of which has at least so many votes."""
+    """Topics with a minimum number of responses, the best of which has a minimum number of votes.
+
+    Parameters
+    ----------
+    responses : int
+        Least number of responses to a topic.
+    top_votes : int
+        Least number of votes for its best response.
+
+    Examples
+    --------
+    >>> VoteFilter(responses=3, top_votes=10)
+    VoteFilter(responses=3, top_votes=10)
+    """
 
     responses: int
     top_votes: int = 0
@@ -33,7 +46,7 @@ PAPER = (VoteFilter(responses=10, top_votes=100), VoteFilter(responses=100))
 class TierSelection:
     """Responses that were chosen.
 
-    Attributes
+    Parameters
     ----------
     items : DataFrame
         ``item_id, topic_id, response, response_type, generator, votes`` and what else was known of a topic;
@@ -43,6 +56,14 @@ class TierSelection:
         "chosen", or why not.
     notes : tuple of str
         Topics that were excluded, and responses with equal votes.
+
+    Examples
+    --------
+    >>> rows = [(topic, f"{topic}{n}", n) for topic in "ab" for n in range(5)]
+    >>> table = pd.DataFrame(rows, columns=["topic_id", "response", "votes"])
+    >>> selection = select_tiers(table, filters=[VoteFilter(responses=3)])
+    >>> len(selection.items), selection.topics["outcome"].tolist()
+    (8, ['chosen', 'chosen'])
     """
 
     items: pd.DataFrame
@@ -75,6 +96,7 @@ def select_tiers(
     topics : int or mapping of modality to int, optional
         How many topics to take; all that stay by default.
     filters : sequence of VoteFilter
+        A topic stays if it passes any of them.
     seed : int
         Of the unrelated responses.
     source : str
@@ -83,6 +105,7 @@ def select_tiers(
     Returns
     -------
     TierSelection
+        The responses chosen, and what became of every topic.
 
     Raises
     ------

@@ -48,9 +48,9 @@ HEADER = """\
 
 @dataclass(frozen=True)
 class Survey:
-    """Choices of a survey, and what was assumed in reading it.
+    r"""Choices of a survey, and what was assumed in reading it.
 
-    Attributes
+    Parameters
     ----------
     choices : DataFrame
         The choices contract, then the attributes, ``attribute_order``, further outcomes and covariates.
@@ -62,6 +62,16 @@ class Survey:
         Whether the first task is shown again.
     notes : tuple of str
         What was assumed, renamed, excluded or missing, with counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "export.csv"
+    >>> answers = ["R_1,Post B,Curse,no,yes", "R_2,Post A,Curse,no,yes"]
+    >>> _ = file.write_text("\n".join(["ResponseId,choice1,K-1-1,K-1-1-1,K-1-2-1", *answers]))
+    >>> survey = read_qualtrics(file)
+    >>> survey.respondents, survey.tasks, survey.labels["level"].tolist()
+    (2, 1, ['no', 'yes'])
     """
 
     choices: pd.DataFrame
@@ -93,19 +103,27 @@ def read_qualtrics(
 
     Parameters
     ----------
-    path : a text file with one respondent per row, with or without rows of question texts and import ids
-    outcomes : outcome column of each task, or such columns by the name of the result, one of them ``chosen``;
-        by default the only columns that are numbered like the tasks
-    repeated : column of the task that was shown again, as NAME or NAME=TASK; by default found by its name
-    flipped : whether the repeated task had its profiles swapped
-    labels : CSV with ``attribute`` and ``level`` in display order, the reference level first, and perhaps
-        ``attribute_id`` and ``level_id``; by default levels are in order of first appearance
-    first, second : the answers that mean the two profiles; by default they end in A and B, 1 and 2,
-        left and right, or first and second. Other answers are an error, unless both are given: then they
-        become status unparsed.
-    covariates : columns of respondents to keep; by default all but those that identify people
-    prefix : first part of the conjoint columns where there are several sets
-    id : column that identifies respondents
+    path : str or Path
+        A text file with one respondent per row, with or without rows of question texts and import ids.
+    outcomes : sequence or mapping, optional
+        Outcome column of each task, or such columns by the name of the result, one of them ``chosen``; by
+        default the only columns that are numbered like the tasks.
+    repeated : str, optional
+        Column of the task that was shown again, as NAME or NAME=TASK; by default found by its name.
+    flipped : bool
+        Whether the repeated task had its profiles swapped.
+    labels : str or Path, optional
+        CSV with ``attribute`` and ``level`` in display order, the reference level first, and perhaps
+        ``attribute_id`` and ``level_id``; by default levels are in order of first appearance.
+    first, second : str, optional
+        The answers that mean the two profiles; by default they end in A and B, 1 and 2, left and right, or
+        first and second. Other answers are an error, unless both are given: then they become status unparsed.
+    covariates : sequence of str, optional
+        Columns of respondents to keep; by default all but those that identify people.
+    prefix : str, optional
+        First part of the conjoint columns where there are several sets.
+    id : str
+        Column that identifies respondents.
 
     Returns
     -------
@@ -172,8 +190,11 @@ def draft_study(survey: Survey, name: str, source: str) -> str:
     Parameters
     ----------
     survey : Survey
-    name : id of the study
-    source : what the survey was read from, for the first line
+        Choices of a survey, as `read_qualtrics` returns them.
+    name : str
+        Id of the study.
+    source : str
+        What the survey was read from, for the first line.
 
     Returns
     -------

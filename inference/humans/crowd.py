@@ -92,9 +92,19 @@ def read_crowd(
 
     Parameters
     ----------
-    path : .csv or .tsv, or either with .gz, separated by commas, semicolons or tabs
-    platform : ``mturk``, ``lancers`` (also in Shift JIS) or ``csv`` (any other)
-    layout, rules : see ``Layout`` and ``Rules``
+    path : str or Path
+        .csv or .tsv, or either with .gz, separated by commas, semicolons or tabs.
+    platform : str
+        ``mturk``, ``lancers`` (also in Shift JIS) or ``csv`` (any other).
+    layout : Layout, optional
+        What the columns are, see `Layout`.
+    rules : Rules, optional
+        What counts as an answer, see `Rules`.
+
+    Returns
+    -------
+    Imported
+        Judgments, and what was assumed in reading them.
 
     Raises
     ------
@@ -245,10 +255,13 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
 
     Parameters
     ----------
-    imported : judgments, with the ids in ``column``
-    path : demographic export of Prolific, a CSV
-    column : column of the judgments with Prolific's ids; by default those that the importer kept for this
-        purpose, else ``judge_id``
+    imported : Imported
+        Judgments, with the ids in ``column``.
+    path : str or Path
+        Demographic export of Prolific, a CSV.
+    column : str, optional
+        Column of the judgments with Prolific's ids; by default those that the importer kept for this purpose,
+        else ``judge_id``.
 
     Returns
     -------

@@ -31,13 +31,19 @@ TAKEN = {*TABLES["judgments"], *LEADING, "probability", "expected"}
 class Imported:
     """Judgments of an export, and what was assumed in reading it.
 
-    Attributes
+    Parameters
     ----------
     judgments : DataFrame
         The judgments contract with ``excluded`` (why a row is excluded, missing where it is used), then
         ``duration`` (seconds), ``started``, ``ended`` where they are known, then further columns.
     notes : tuple of str
         What was assumed, marked or missing, with counts.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge_id": ["x@y.org"], "judge_kind": "human", "item_id": "j1", "value": 4})
+    >>> anonymise(Imported(frame, ("One rating was read.",))).judgments["judge_id"].tolist()
+    ['r001']
     """
 
     judgments: pd.DataFrame
@@ -102,6 +108,16 @@ def finish_log(
 
 def anonymise(imported: Imported) -> Imported:
     """Replace the ids of people by r001, r002, ... in order of appearance; models keep theirs.
+
+    Parameters
+    ----------
+    imported : Imported
+        Judgments by people and models.
+
+    Returns
+    -------
+    Imported
+        The same judgments with the new ids.
 
     Raises
     ------

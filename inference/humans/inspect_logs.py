@@ -33,10 +33,18 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
 
     Parameters
     ----------
-    path : an .eval or .json log, or a folder of them
-    layout : ``judge`` is ``grader`` (the rule above), ``scorer`` or ``model`` (the model under evaluation);
-        ``dimensions`` and ``items`` choose and rename
-    rules : anchors such as C=1,I=0, check items and marks
+    path : str or Path
+        An .eval or .json log, or a folder of them.
+    layout : Layout, optional
+        ``judge`` is ``grader`` (the rule above), ``scorer`` or ``model`` (the model under evaluation);
+        ``dimensions`` and ``items`` choose and rename.
+    rules : Rules, optional
+        Anchors such as C=1,I=0, check items and marks.
+
+    Returns
+    -------
+    Imported
+        One judgment per sample, epoch and score.
 
     Raises
     ------

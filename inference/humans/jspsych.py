@@ -54,12 +54,20 @@ def read_jspsych(path: str | Path, layout: Layout, rules: Rules | None = None) -
 
     Parameters
     ----------
-    path : a file (.json, .jsonl, .txt, .csv) or a folder of such files
-    layout : ``value`` or ``ratings`` (columns of ratings, such as ``response.wit`` where a form has several
-        answers), ``item`` (by default ``item_id`` or ``item``), and ``judge`` (by default the first of
-        visit, subject_id, subject, participant_id, participant, PROLIFIC_PID, run_id); rows without an item
-        are no trials with ratings
-    rules : anchors, checks and marks
+    path : str or Path
+        A file (.json, .jsonl, .txt, .csv) or a folder of such files.
+    layout : Layout
+        ``value`` or ``ratings`` (columns of ratings, such as ``response.wit`` where a form has several
+        answers), ``item`` (by default ``item_id`` or ``item``), and ``judge`` (by default the first of visit,
+        subject_id, subject, participant_id, participant, PROLIFIC_PID, run_id); rows without an item are no
+        trials with ratings.
+    rules : Rules, optional
+        Anchors, checks and marks.
+
+    Returns
+    -------
+    Imported
+        Judgments, and what was assumed in reading them.
 
     Raises
     ------

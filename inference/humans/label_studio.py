@@ -60,11 +60,19 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
 
     Parameters
     ----------
-    path : a .json file, exported as JSON (with all annotations) or JSON-MIN, or such a file with .gz
-    layout : ``dimensions`` (which controls to read), ``item`` (field of a task's data that names the item; by
+    path : str or Path
+        A .json file, exported as JSON (with all annotations) or JSON-MIN, or such a file with .gz.
+    layout : Layout, optional
+        ``dimensions`` (which controls to read), ``item`` (field of a task's data that names the item; by
         default the id of the task), ``judge`` (field of the annotator, such as email), ``items``, and
-        ``covariates`` (fields of a task's data to keep)
-    rules : anchors, check items and marks
+        ``covariates`` (fields of a task's data to keep).
+    rules : Rules, optional
+        Anchors, check items and marks.
+
+    Returns
+    -------
+    Imported
+        Judgments, and what was assumed in reading them.
 
     Raises
     ------

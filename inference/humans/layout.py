@@ -20,7 +20,7 @@ NUMBERED = ("place", "sample")
 class Layout:
     """What the columns of an export are; what is not named is taken from the columns that the program writes.
 
-    Attributes
+    Parameters
     ----------
     ratings : sequence of str
         Patterns of rating columns, with ``{item}``, ``{dimension}``, ``{place}`` (a number by which
@@ -138,8 +138,15 @@ def read_names(text: str | None, option: str) -> dict[str, str]:
 
     Parameters
     ----------
-    text : ``a,b``, ``1=a,2=b``, or a CSV with ``key`` and ``item_id``
-    option : what an error calls it
+    text : str or None
+        ``a,b``, ``1=a,2=b``, or a CSV with ``key`` and ``item_id``.
+    option : str
+        What errors call it.
+
+    Returns
+    -------
+    dict of str to str
+        Ids by the words of the export, in the order given.
 
     Examples
     --------

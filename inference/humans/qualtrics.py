@@ -87,10 +87,19 @@ def read_qualtrics_ratings(
 
     Parameters
     ----------
-    path : .csv, .tsv, or either with .gz
-    layout : which columns contain ratings; ``judge`` in place of ``id`` where people have other ids
-    rules : anchors, checks and marks
-    id : column that identifies respondents
+    path : str or Path
+        .csv, .tsv, or either with .gz.
+    layout : Layout
+        Which columns contain ratings; ``judge`` in place of ``id`` where people have other ids.
+    rules : Rules, optional
+        Anchors, checks and marks.
+    id : str
+        Column that identifies respondents.
+
+    Returns
+    -------
+    Imported
+        Judgments, and what was assumed in reading them.
 
     Raises
     ------

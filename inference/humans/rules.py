@@ -51,7 +51,7 @@ class Check:
 class Rules:
     """What counts as an answer, and which answers are marked as excluded.
 
-    Attributes
+    Parameters
     ----------
     scale : Scale
         Anchors and codes of skipped answers, see ``read_scale``.
@@ -84,8 +84,15 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
 
     Parameters
     ----------
-    texts : such as ``Q9=4`` or ``Q9=4|5``
-    option : what an error calls them
+    texts : sequence of str
+        Such as ``Q9=4`` or ``Q9=4|5``.
+    option : str
+        What errors call them.
+
+    Returns
+    -------
+    list of Check
+        One check for each text.
 
     Examples
     --------
@@ -110,8 +117,15 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
 
     Parameters
     ----------
-    text : ``Not at all=0,A little=1``, or a CSV with ``label, value`` and perhaps ``dimension``
-    missing : cells that count as no answer
+    text : str or None
+        ``Not at all=0,A little=1``, or a CSV with ``label, value`` and perhaps ``dimension``.
+    missing : sequence of str
+        Cells that count as no answer.
+
+    Returns
+    -------
+    Scale
+        Anchors and codes of skipped answers.
 
     Examples
     --------

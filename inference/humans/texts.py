@@ -149,9 +149,17 @@ def make_ids(texts: Sequence[str], prefix: str, taken: Sequence[str] | set[str] 
 
     Parameters
     ----------
-    texts : words, such as labels of levels
-    prefix : goes before an id that would begin with a digit
-    taken : ids that are not available
+    texts : sequence of str
+        Words, such as labels of levels.
+    prefix : str
+        Goes before an id that would begin with a digit.
+    taken : sequence of str or set of str
+        Ids that are not available.
+
+    Returns
+    -------
+    list of str
+        One id for each text, in their order.
 
     Examples
     --------

@@ -29,6 +29,15 @@ class Ledger:
     A context manager. Answers are written by a thread of its own, many to a commit, each commit on disk
     before it counts; all methods may be called from any thread.
 
+    Parameters
+    ----------
+    path : Path
+        The SQLite file. `Ledger.open` makes it where it is missing.
+    lock : Lock or None
+        The lock that keeps other writers away; None to read.
+    writer : Writer or None
+        The thread that writes; None to read.
+
     Attributes
     ----------
     on_commit : list of callable

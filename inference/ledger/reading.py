@@ -37,18 +37,25 @@ ORDER BY r.id LIMIT ?
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many requests of a judge under a prompt stand alike.
+    """Number of requests of a judge under a prompt that are in the same state.
 
-    Attributes
+    Parameters
     ----------
     judge_id, prompt_id : str
+        Identifiers of judge and prompt.
     state : str
         "pending", "answered", or the kind of error that the newest round ended with.
     batch : str
         "waiting in a batch", or empty.
     n : int
+        Number of requests.
     prompt_tokens, completion_tokens : int
         Of all their answers, those of earlier rounds included.
+
+    Examples
+    --------
+    >>> Count("gpt4o", "baseline", "answered", "", n=15, prompt_tokens=4_950, completion_tokens=15).n
+    15
     """
 
     judge_id: str
@@ -62,7 +69,23 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Answers of a judge that state their tokens, of all rounds, from batches or not, and their sums."""
+    """Sums over the answers of a judge that state their tokens, of all rounds.
+
+    Parameters
+    ----------
+    batch : bool
+        Whether the answers came from batches.
+    n : int
+        Number of answers.
+    prompt_tokens, completion_tokens : int
+        Tokens of all these requests, and of the answers.
+
+    Examples
+    --------
+    >>> usage = Usage(batch=False, n=15, prompt_tokens=4_950, completion_tokens=15)
+    >>> usage.prompt_tokens / usage.n
+    330.0
+    """
 
     batch: bool
     n: int
@@ -72,13 +95,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A request and the newest that came of it.
+    """A request and the newest outcome of it.
 
-    Attributes
+    Parameters
     ----------
     key, judge_id, prompt_id, subject_id : str
+        Identifiers of the request, its judge and prompt, and what is judged.
     sample : int
+        Number of the sample, from 1.
     arrangement : dict
+        What was drawn for the request, such as the order of options.
     round : int
         The round that brought the answer; without one, the newest.
     body : dict or None
@@ -86,13 +112,29 @@ class Answered:
     kind : str
         Empty for an answer, "pending" where nothing came, else the kind of error.
     error : str
+        Message of the newest failure; empty for an answer.
     created : datetime or None
         When it was recorded (UTC).
     seconds : float
+        How long the exchange took.
     attempts : int
         Exchanges of all rounds, this one included.
     batch : str
         The shard that brought it; empty otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from conjury.inference.ledger import Ledger
+    >>> from conjury.inference.ledger.exchanges import Outcome, Request
+    >>> with Ledger.open(Path(tempfile.mkdtemp()) / "ledger.sqlite") as ledger:
+    ...     for request in ledger.pending([Request("k1", "gpt", "p", "post_1", 1, {"messages": []})]):
+    ...         ledger.record(Outcome(request.key, b'{"choices": []}'))
+    ...     ledger.flush()
+    ...     [answered] = next(ledger.answers())
+    >>> answered.subject_id, answered.kind, answered.body
+    ('post_1', '', {'choices': []})
     """
 
     key: str

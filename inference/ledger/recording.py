@@ -21,7 +21,40 @@ FIELDS = ("state", "file_id", "batch_id", "output_file_id", "error_file_id", "de
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of ``n`` requests to one judge: its state, the SHA-256 of its lines, the provider's names."""
+    """A batch of requests to one judge.
+
+    Parameters
+    ----------
+    shard : str
+        Name of the batch in the ledger.
+    judge_id : str
+        Identifier of the judge.
+    state : str
+        How far the batch has come.
+    n : int
+        Number of requests.
+    sha256 : str
+        Hash of its lines.
+    file_id, batch_id, output_file_id, error_file_id : str
+        The provider's names of the batch and of its files; empty until they are known.
+    detail : str
+        What the provider states about its state, such as an error.
+    created, updated : datetime
+        When it was planned and last changed (UTC).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from conjury.inference.ledger import Ledger
+    >>> from conjury.inference.ledger.exchanges import Request
+    >>> with Ledger.open(Path(tempfile.mkdtemp()) / "ledger.sqlite") as ledger:
+    ...     requests = [Request("k1", "gpt", "p", "post_1", 1, {"messages": []})]
+    ...     ledger.plan_batch("shard_1", "gpt", [r.key for r in ledger.pending(requests)], "0" * 64)
+    ...     [batch] = ledger.batches()
+    >>> batch.shard, batch.n, batch.state
+    ('shard_1', 1, 'planned')
+    """
 
     shard: str
     judge_id: str

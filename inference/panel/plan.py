@@ -37,7 +37,7 @@ from ..tables.files import read_table
 from ..tables.limits import EXPORT_BYTES, RESPONDENTS, parse_json, read_content
 from ..tables.schema import POSITIONS, SAMPLING
 from ..tables.writing import whole
-from .shown import Shown, ShownItems, shown_items, shown_profiles
+from .shown import ShownItems, shown_items, shown_profiles
 
 PRACTICE = "practice"
 PANEL_FILE = "panel.json"
@@ -45,7 +45,25 @@ PANEL_FILE = "panel.json"
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """One task as it is shown: its name, what is in which position, and what it repeats."""
+    """One task as it is shown.
+
+    Parameters
+    ----------
+    name : str
+        Name of the pair (``task_id``) or of the item.
+    subjects : tuple of str
+        Numbers of the profiles in positions A and B, or the item.
+    repeat_of : str, optional
+        Name of the task that is shown again.
+    sampling : float, optional
+        Probability with which the task was sampled, where it was.
+
+    Examples
+    --------
+    >>> task = PlannedTask("pair_17", ("33", "34"), repeat_of="pair_2")
+    >>> task.name, task.repeat_of
+    ('pair_17', 'pair_2')
+    """
 
     name: str  # task_id of a pair, or item_id
     subjects: tuple[str, ...]  # profile numbers in positions A and B, or the item
@@ -55,7 +73,25 @@ class PlannedTask:
 
 @dataclass(frozen=True)
 class Slot:
-    """The planned tasks of one participation."""
+    """The planned tasks of one participation.
+
+    Parameters
+    ----------
+    number : int
+        Number of the slot, from 1.
+    name : str
+        Name of the slot, the ``judge_id`` of whoever fills it.
+    tasks : tuple of PlannedTask
+        Tasks in the order in which they are shown.
+    practice : PlannedTask, optional
+        A task that comes first and is not analysed.
+
+    Examples
+    --------
+    >>> slot = Slot(1, "human_0001", (PlannedTask("pair_17", ("33", "34")),))
+    >>> slot.name, len(slot.tasks)
+    ('human_0001', 1)
+    """
 
     number: int
     name: str
@@ -67,16 +103,27 @@ class Slot:
 class PanelPlan:
     """A study as people take part in it.
 
-    Attributes
+    Parameters
     ----------
     study, section
         The study and its section ``panel``, with defaults where it has none.
     folder : Path
         Folder of the run, which keeps design, database and tables.
     slots : tuple of Slot
+        The planned participations, by number.
     shown : ShownItems
         What profiles or items show, by number or id.
     design : DrawnDesign or None
+        The design that the tasks are from; None for a study of items.
+    by_number : mapping of int to Slot
+        Slots by their number; made from ``slots``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> plan = make_plan("moderation", people=2, out=tempfile.mkdtemp())
+    >>> plan.study.name, plan.by_number[2].name, len(plan.sha256())
+    ('moderation', 'human_0002', 64)
     """
 
     study: Study | ItemStudy
@@ -126,6 +173,13 @@ def make_plan(
     images : bool, optional
         Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``; by
         default as in the run before, else not.
+    pictures : Path
+        Folder in which ``conjury render`` keeps pictures.
+
+    Returns
+    -------
+    PanelPlan
+        Slots with their tasks, and what profiles or items show.
 
     Raises
     ------
@@ -344,4 +398,4 @@ def balanced_items(items: int, people: int, each: int, rng: np.random.Generator)
     return drawn
 
 
-__all__ = ["PanelPlan", "PlannedTask", "Shown", "Slot", "make_plan"]
+__all__ = ["PanelPlan", "PlannedTask", "Slot", "make_plan"]

@@ -50,7 +50,7 @@ class _NoSlot(Exception):
 class Timing:
     """What the browser measured on one page, by its monotonic clock.
 
-    Attributes
+    Parameters
     ----------
     response_ms : float or None
         From the moment the page was complete, pictures included, to the submission.
@@ -60,6 +60,11 @@ class Timing:
         For how long in all.
     first_input_ms : float or None
         From complete to the first key or click.
+
+    Examples
+    --------
+    >>> Timing(response_ms=5_200.0, focus_lost=1, focus_lost_ms=900.0).focus_lost
+    1
     """
 
     response_ms: float | None = None
@@ -70,7 +75,18 @@ class Timing:
 
 @dataclass(frozen=True)
 class Refused:
-    """Answers that were not stored: the reason of each field, as the key of a sentence of the catalogue."""
+    """Answers that were not stored.
+
+    Parameters
+    ----------
+    fields : mapping of str to Reason
+        Why each field was refused: "missing", "not_an_option", "not_a_number", "out_of_range" or "too_long".
+
+    Examples
+    --------
+    >>> dict(Refused({"age": "not_a_number"}).fields)
+    {'age': 'not_a_number'}
+    """
 
     fields: Mapping[str, Reason] = field(default_factory=dict)
 
@@ -83,9 +99,24 @@ def utc_now() -> datetime:
 class Visits:
     """Visits of one panel, stored in a database; `open` makes one.
 
-    Attributes
+    Parameters
     ----------
     plan : PanelPlan
+        Who sees what.
+    database : Database
+        Where visits are stored.
+    now : callable
+        The clock, in UTC.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.panel.plan import make_plan
+    >>> visits = Visits.open(make_plan("moderation", people=2, out=tempfile.mkdtemp()))
+    >>> visit = visits.arrive({}, {}, "en")
+    >>> visits.unfilled(), visits.language(visit)
+    (2, 'en')
+    >>> visits.close()
     """
 
     def __init__(self, plan: PanelPlan, database: Database, now: Callable[[], datetime]) -> None:
@@ -464,4 +495,4 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-__all__ = ["Reason", "Refused", "Timing", "UnknownVisit", "Visits", "utc_now"]
+__all__ = ["Refused", "Timing", "Visits"]

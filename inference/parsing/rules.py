@@ -71,7 +71,18 @@ def refusal_phrase(text: str) -> str:
 
 
 def refusal_version() -> str:
-    """Version of the list of phrases."""
+    """Return the version of the list of phrases by which refusals are recognised.
+
+    Returns
+    -------
+    str
+        Version as the list states it, a date.
+
+    Examples
+    --------
+    >>> refusal_version() >= "2026-11-22"
+    True
+    """
     return load_phrases().version
 
 
@@ -179,7 +190,17 @@ _ANY_FORM = ("strict", "lenient")
 
 
 def rules(form: str | None = None) -> tuple[str, ...]:
-    """Full names of all rules, or of those for one response form.
+    """List the full names of all parsing rules, or of those for one form of answer.
+
+    Parameters
+    ----------
+    form : str, optional
+        "choice", "ratings", "label", "line_labels" or "text"; by default all.
+
+    Returns
+    -------
+    tuple of str
+        Names with version, such as ``choice/token@1``.
 
     Examples
     --------
@@ -191,6 +212,16 @@ def rules(form: str | None = None) -> tuple[str, ...]:
 
 def explain(rule: str) -> str:
     """Describe a parsing rule in one sentence.
+
+    Parameters
+    ----------
+    rule : str
+        Full name of the rule.
+
+    Returns
+    -------
+    str
+        What the rule accepts.
 
     Raises
     ------
@@ -214,7 +245,7 @@ def read_answer(
     rule: str = "default",
     shown: Sequence[str] = (),
 ) -> list[Reading]:
-    """Read one answer: one reading for every dimension, whatever came.
+    """Parse one answer: one reading for every dimension, whatever the answer contains.
 
     Without a valid value the status is, in this order, ``error`` (no answer came), ``refused`` (the
     provider states so), ``empty``, ``refused`` (the answer starts with a phrase of the list), ``truncated``
@@ -223,6 +254,10 @@ def read_answer(
 
     Parameters
     ----------
+    answer : Answer
+        The answer, as `read_completion` returns it.
+    response : ResponseSpec
+        The answer that was asked for.
     arrangement : mapping
         What was drawn for the request; ``options``, if it is there, are the options in the order shown.
     rule : str
@@ -230,6 +265,11 @@ def read_answer(
         whose first token is an option, ``whole`` for text, ``lenient`` for all else.
     shown : sequence of str
         The judged texts. What the answer repeats of them word for word is not read.
+
+    Returns
+    -------
+    list of Reading
+        One for each of `dimensions`, in their order.
 
     Raises
     ------

@@ -15,7 +15,24 @@ Status = Literal["ok", "refused", "empty", "truncated", "unparsed", "error"]
 
 @dataclass(frozen=True, slots=True)
 class ScaleSpec:
-    """One rating scale from ``minimum`` to ``maximum``; in whole numbers unless ``whole`` is False."""
+    """One rating scale.
+
+    Parameters
+    ----------
+    id : str
+        Dimension of the rating.
+    minimum, maximum : float
+        Lowest and highest rating.
+    label : str
+        Name of the scale, which an answer may use in place of ``id``.
+    whole : bool
+        Whether ratings are whole numbers.
+
+    Examples
+    --------
+    >>> ScaleSpec("funniness", minimum=1, maximum=5).maximum
+    5
+    """
 
     id: str
     minimum: float = 0
@@ -26,7 +43,24 @@ class ScaleSpec:
 
 @dataclass(frozen=True, slots=True)
 class LabelSpec:
-    """One label with the other words that an answer may use for it."""
+    """One label that an answer may give.
+
+    Parameters
+    ----------
+    id : str
+        Identifier of the label.
+    label : str
+        Name of the label, which an answer may use in place of ``id``.
+    aliases : tuple of str
+        Other words that an answer may use for it.
+
+    Examples
+    --------
+    >>> response = ResponseSpec("label", labels=(LabelSpec("harmful", aliases=("toxic",)), LabelSpec("safe")))
+    >>> from conjury.inference.parsing import read_answer
+    >>> [reading.value for reading in read_answer(Answer("Toxic."), response, {})]
+    ['harmful']
+    """
 
     id: str
     label: str = ""
@@ -37,23 +71,32 @@ class LabelSpec:
 class ResponseSpec:
     """The answer that was asked for.
 
-    Attributes
+    Parameters
     ----------
     form : {"choice", "ratings", "label", "line_labels", "text"}
+        Form of the answer.
     options : tuple of str
         Names of the two options of a choice, as the question showed them.
     scales : tuple of ScaleSpec
+        Scales of ratings, in the order of the question.
     labels : tuple of LabelSpec
+        Labels that the answer may give, for the forms label and line_labels.
     lines : int
         How many lines were shown, where each line takes a label.
     key : str
         Key of the JSON answer; by default ``choice``, ``label`` or ``labels``.
+    noun : str
+        What a subject was called in the question; accepted before the name of an option ("Post A").
     further : tuple of str
         Other keys that the JSON answer was to have, such as one for the reasoning.
     surplus : bool
         Whether labels for lines beyond ``lines`` are read as well, each as a dimension of its own.
-    noun : str
-        What a subject was called in the question; accepted before the name of an option ("Post A").
+
+    Examples
+    --------
+    >>> response = ResponseSpec("ratings", scales=(ScaleSpec("wit"), ScaleSpec("clarity")))
+    >>> dimensions(response)
+    ('wit', 'clarity')
     """
 
     form: Form
@@ -107,9 +150,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one rule made of one answer, for one dimension.
+    """The value that a parsing rule finds in an answer, for one dimension.
 
-    Attributes
+    Parameters
     ----------
     dimension : str
         ``choice``, the id of a scale, ``label``, ``line_1`` and so on, or ``text``.
@@ -117,6 +160,7 @@ class Reading:
         Name of the option, rating, id of the label, or the text. None unless the status is ok; a truncated
         text keeps what came.
     status : str
+        "ok", or why there is no value: "refused", "empty", "truncated", "unparsed" or "error".
     probability : float or None
         Of the option shown first against the other, or of the value among all labels or ratings.
     rule : str
@@ -129,6 +173,13 @@ class Reading:
         Mean rating under the probabilities of the scale's values.
     given : int or None
         How many labels the answer has, where each line takes one.
+
+    Examples
+    --------
+    >>> from conjury.inference.parsing import read_answer
+    >>> [reading] = read_answer(Answer("I cannot help with that."), ResponseSpec("choice"), {})
+    >>> reading.dimension, reading.value, reading.status
+    ('choice', None, 'refused')
     """
 
     dimension: str
@@ -143,7 +194,17 @@ class Reading:
 
 
 def dimensions(response: ResponseSpec) -> tuple[str, ...]:
-    """Name the dimensions of an answer in the order in which its readings come.
+    """List the dimensions of an answer in the order of its readings.
+
+    Parameters
+    ----------
+    response : ResponseSpec
+        The answer that was asked for.
+
+    Returns
+    -------
+    tuple of str
+        ``choice``, ids of scales, ``label``, ``line_1, line_2`` and so on, or ``text``.
 
     Raises
     ------
@@ -177,13 +238,14 @@ THOUGHT_START = "<think>"
 class Answer:
     """One model's answer.
 
-    Attributes
+    Parameters
     ----------
     text : str
         Content of the message without reasoning that stands before it in ``<think>`` tags.
     refusal : str
         The provider's own field for a refusal.
     finish_reason : str
+        Why the answer ended, as the provider returned it, such as "stop" or "length".
     filtered : bool
         Whether the provider's content filter ended the answer.
     tokens : sequence of mapping
@@ -193,8 +255,15 @@ class Answer:
     fingerprint : str
         The provider's name for the version and configuration that answered (``system_fingerprint``).
     prompt_tokens, completion_tokens : int or None
+        Tokens of request and answer; None where they are not stated.
     error : str
         Why there is no answer; empty where there is one.
+
+    Examples
+    --------
+    >>> answer = read_completion({"choices": [{"message": {"content": "<think>Hm.</think>B"}}]})
+    >>> answer.text, answer.error
+    ('B', '')
     """
 
     text: str = ""
@@ -218,6 +287,11 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
         The parsed JSON; None where no answer came.
     error : str
         What went wrong where ``body`` is None.
+
+    Returns
+    -------
+    Answer
+        The answer; ``error`` states why where there is none.
 
     Examples
     --------

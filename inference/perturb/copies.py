@@ -30,7 +30,7 @@ ADDED = (
 class Perturbed:
     """Items with their perturbed copies.
 
-    Attributes
+    Parameters
     ----------
     items : DataFrame
         The columns of the items given and ``base_item_id, condition`` ("none" for originals), ``changes``
@@ -45,6 +45,15 @@ class Perturbed:
     summary : DataFrame
         By condition and language: ``n_items, n_pairs, n_rate_met`` (of the pairs), ``n_noops, n_unmet``
         (refused because the rate was not met), ``n_other, rate`` (requested), ``mean_rate`` (of the pairs).
+
+    Examples
+    --------
+    >>> jokes = pd.DataFrame({"item_id": ["j1"], "language": ["en"], "text": ["My mom drove."]})
+    >>> perturbed = perturb_items(jokes, ["dialect"])
+    >>> perturbed.items[["condition", "rate"]].round(2).values.tolist()
+    [['none', 0.0], ['dialect', 0.33]]
+    >>> perturbed.summary[["condition", "n_pairs"]].values.tolist()
+    [['dialect', 1]]
     """
 
     items: pd.DataFrame
@@ -91,6 +100,7 @@ def perturb_items(
     items : DataFrame
         The items contract, with ``text`` (lines end with a line feed) or ``lines``, and a language.
     kinds : sequence of {"orthographic", "drift", "preserving", "dialect"}
+        Kinds of perturbation, each a condition.
     labels : DataFrame, optional
         Gold labels, carried over; ``label_set`` is line_1, line_2, ... for lines.
     only : sequence of str
@@ -104,6 +114,7 @@ def perturb_items(
     tolerance : float
         How far the rate may be off, where whole words cannot come closer.
     seed : int
+        Seed of the changes.
     dialects : mapping of language to str, optional
         Variety that the dialect substitutions lead to; by default uk and latam.
     allow_noops : bool
@@ -118,6 +129,7 @@ def perturb_items(
     Returns
     -------
     Perturbed
+        The items with their copies, and what was refused.
 
     Raises
     ------

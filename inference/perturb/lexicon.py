@@ -37,17 +37,24 @@ class _Entry:
 class Lexicon:
     """Replacements by the words that they replace.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What it is for, such as ``preserving`` or ``dialect to uk``.
     language : str
+        "en" or "es".
     n_entries : int
         Lines of the file that apply in this direction.
     replacements : dict of tuple of str to tuple of str
         Replacements of every inflected form, lower case, word by word.
     longest : int
         Words of the longest key.
+
+    Examples
+    --------
+    >>> lexicon = load_lexicon("drift", "en")
+    >>> lexicon.replacements[("dogs",)], lexicon.longest
+    (('cats',), 2)
     """
 
     name: str
@@ -63,9 +70,17 @@ def load_lexicon(kind: str, language: str, to: str | None = None) -> Lexicon:
 
     Parameters
     ----------
-    kind, language : str
+    kind : {"preserving", "drift", "dialect"}
+        What the lexicon is for.
+    language : {"en", "es"}
+        Language of the texts.
     to : str, optional
         Variety that a dialect lexicon leads to; by default the file's second.
+
+    Returns
+    -------
+    Lexicon
+        Replacements of every inflected form.
 
     Raises
     ------
@@ -81,11 +96,17 @@ def load_lexicon(kind: str, language: str, to: str | None = None) -> Lexicon:
 
 
 def varieties(language: str) -> dict[str, str]:
-    """Names of the varieties of a language's dialect lexicon, by id.
+    """List the varieties of a language's dialect lexicon.
 
     Parameters
     ----------
     language : {"en", "es"}
+        Language of the texts.
+
+    Returns
+    -------
+    dict of str to str
+        Names of the varieties by id.
 
     Examples
     --------
@@ -105,9 +126,16 @@ def read_lexicon(path: Path, language: str, to: str | None = None) -> Lexicon:
     Parameters
     ----------
     path : Path
+        A YAML file.
     language : {"en", "es"}
+        Language of the words.
     to : str, optional
         Variety that a dialect lexicon leads to; by default the file's second.
+
+    Returns
+    -------
+    Lexicon
+        Replacements of every inflected form.
 
     Raises
     ------

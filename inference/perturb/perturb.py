@@ -44,7 +44,7 @@ _PRONOUN = re.compile(r"I\b")
 class Change:
     """One change of a text, in characters of the original.
 
-    Attributes
+    Parameters
     ----------
     line : int
         From 1.
@@ -54,6 +54,12 @@ class Change:
         What they were, and what they are.
     how : str
         Kind of change, such as ``substitution``, ``swap`` or ``deletion``.
+
+    Examples
+    --------
+    >>> change = Change(line=1, start=2, end=7, old="large", new="big", how="substitution")
+    >>> "A large hat"[change.start : change.end] == change.old
+    True
     """
 
     line: int
@@ -68,7 +74,7 @@ class Change:
 class Perturbation:
     """A changed text and its changes.
 
-    Attributes
+    Parameters
     ----------
     text : str
         The text with all changes made.
@@ -81,6 +87,14 @@ class Perturbation:
         ``n_changed / n_words``; 0 where the span has no words.
     rate_met : bool
         Whether the changed words are the requested rate, to less than one word or within the tolerance.
+
+    Examples
+    --------
+    >>> from conjury.inference.perturb import line_segments
+    >>> text = "My mom drove."
+    >>> changed = perturb_text(text, line_segments(text, [(0, len(text))]), "dialect", "en", rate=0.3)
+    >>> changed.text, changed.n_changed, changed.n_words, changed.rate_met
+    ('My mum drove.', 1, 3, True)
     """
 
     text: str
@@ -108,15 +122,19 @@ def perturb_text(
     Parameters
     ----------
     text : str
+        The original; lines end with a line feed.
     segments : sequence of Segment
         The span, see ``line_segments``.
     kind : {"orthographic", "drift", "preserving", "dialect"}
+        Kind of perturbation.
     language : {"en", "es"}
+        Language of the text.
     rate : float
         Share of the span's words to change; at least one word is.
     tolerance : float
         How far the share may be off, where whole words cannot come closer.
     seed : int
+        Seed of the changes.
     key : str
         Name of the text, such as its ``item_id``, which selects the random stream, so that no text depends
         on which others are changed, nor in which order.
@@ -126,6 +144,7 @@ def perturb_text(
     Returns
     -------
     Perturbation
+        The changed text and its changes.
 
     Examples
     --------
@@ -163,6 +182,11 @@ def applied(text: str, changes: Sequence[Change]) -> str:
     changes : sequence of Change
         In the order of the text, without overlap.
 
+    Returns
+    -------
+    str
+        The changed text.
+
     Examples
     --------
     >>> applied("A large hat", [Change(1, 2, 7, "large", "big", "substitution")])
@@ -184,6 +208,11 @@ def undone(text: str, changes: Sequence[Change]) -> str:
         The changed text.
     changes : sequence of Change
         In the order of the text, without overlap.
+
+    Returns
+    -------
+    str
+        The original.
 
     Examples
     --------

@@ -45,9 +45,11 @@ def sheet(made: Perturbed, *, per_group: int = PER_GROUP, seed: int = 1) -> str:
     Parameters
     ----------
     made : Perturbed
+        Items with their perturbed copies, from `perturb_items`.
     per_group : int
         Pairs per condition and language, at most.
     seed : int
+        Seed by which the pairs are drawn.
 
     Returns
     -------

@@ -161,9 +161,14 @@ def _is_lines(cell: object) -> bool:
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a text that may be changed: characters ``start`` to ``end`` of it, within line ``line``.
+    """A part of a text that may be changed, within one line; see ``line_segments``.
 
-    Lines count from 1 and characters of the whole text from 0, the end not included; see ``line_segments``.
+    Parameters
+    ----------
+    line : int
+        Number of the line, from 1.
+    start, end : int
+        Characters of the whole text, from 0, the end not included.
 
     Examples
     --------
@@ -206,7 +211,8 @@ def line_segments(text: str, ranges: Sequence[tuple[int, int]]) -> list[Segment]
     ----------
     text : str
         Lines end with a line feed.
-    ranges : sequence of (start, end)
+    ranges : sequence of (int, int)
+        Start and end of each range, in characters from 0, the end not included.
 
     Returns
     -------

@@ -21,7 +21,12 @@ from .panel import ADDRESS, LANGUAGE, PARAMETER, panel_problems
 
 
 def list_studies() -> list[str]:
-    """Names of the studies that ship with the project, in alphabetical order.
+    """List the studies that ship with the project.
+
+    Returns
+    -------
+    list of str
+        Names of the studies, in alphabetical order.
 
     Examples
     --------
@@ -39,6 +44,11 @@ def load_study(name_or_path: str | Path) -> Study:
     name_or_path : str or Path
         Name of a study that ships with the project, a folder with a ``study.yaml``,
         or the path of a study file.
+
+    Returns
+    -------
+    Study
+        The study as its file describes it.
 
     Raises
     ------
@@ -59,7 +69,23 @@ def load_study(name_or_path: str | Path) -> Study:
 
 
 def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
-    """Read and check a study file of any kind; raises as :func:`load_study` does."""
+    """Read and check a study file of any kind; raises as :func:`load_study` does.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        Name of a study that ships, or the path of a study file.
+
+    Returns
+    -------
+    Study or ItemStudy
+        A conjoint or a study of items.
+
+    Examples
+    --------
+    >>> load_any_study("moderation").kind, load_any_study("multiturn").kind
+    ('conjoint', 'items')
+    """
     marked = read_study_file(name_or_path)
     try:
         study = validated(marked, marked.content)

@@ -38,7 +38,20 @@ LINE = "line"  # task of the dimensions line_1, line_2, ...
 
 
 class AnyStudy(Part):
-    """What a study of any kind states: who judges what under which prompts, and in which form they answer."""
+    """What a study of any kind states: who judges what under which prompts, and in which form they answer.
+
+    Parameters
+    ----------
+    name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
+        As in the study file; each is described where it is declared.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("moderation")
+    >>> isinstance(study, AnyStudy), study.judge_labels["gpt4o"]
+    (True, 'GPT-4o')
+    """
 
     name: Identifier
     """Name of the study: small letters, digits and _. Runs are in the folder runs/NAME."""
@@ -114,7 +127,24 @@ class AnyStudy(Part):
 
 
 class Study(AnyStudy):
-    """A conjoint study as its file describes it."""
+    """A conjoint study as its file describes it.
+
+    Parameters
+    ----------
+    name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
+        As in the study file; each is described where it is declared.
+    outcome, attributes, derived, stimuli, content, vignette, design
+        As in the study file; each is described where it is declared.
+    refusal, clusters, bootstrap, costs, analyses
+        As in the study file; each is described where it is declared.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> study.levels("reply"), study.design.pairs
+    (['no_reply', 'agree', 'disagree'], 30000)
+    """
 
     kind: Literal["conjoint"]
     """A study of pairs of profiles with randomised attributes."""
@@ -178,7 +208,22 @@ class Study(AnyStudy):
 
 
 class ItemStudy(AnyStudy):
-    """A study of items that are judged one at a time, listed in a table next to the study file."""
+    """A study of items that are judged one at a time, listed in a table next to the study file.
+
+    Parameters
+    ----------
+    name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
+        As in the study file; each is described where it is declared.
+    items, refusal, missing, strata, cluster, generator, main, tiers, unrelated, set_aside, assignment, gold
+        As in the study file; each is described where it is declared.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("multiturn")
+    >>> study.items, list(study.label_sets)
+    ('items.csv', ['joke_type', 'line'])
+    """
 
     kind: Literal["items"]
     """A study of items that are judged one at a time."""

@@ -63,14 +63,19 @@ def read_table(
 
     Parameters
     ----------
-    path : a file ending in .parquet, .csv or .csv.gz
-    table : name of a table of the contract, which the content is then checked against
-    levels : level order by column (the reference first), or a levels file, see ``load_levels``
-    notes : list to which a sentence is added where levels were put into alphabetical order
+    path : str or Path
+        A file ending in .parquet, .csv or .csv.gz.
+    table : str, optional
+        Name of a table of the contract, which the content is then checked against.
+    levels : mapping, str or Path, optional
+        Level order by column (the reference first), or a levels file, see ``load_levels``.
+    notes : list of str, optional
+        List to which a sentence is added where levels were put into alphabetical order.
 
     Returns
     -------
-    DataFrame with one row per data row of the file.
+    DataFrame
+        One row per data row of the file.
 
     Raises
     ------
@@ -103,8 +108,10 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
 
     Parameters
     ----------
-    frame : DataFrame of n rows
-    path : a file ending in .parquet, .csv or .csv.gz
+    frame : DataFrame
+        The table.
+    path : str or Path
+        A file ending in .parquet, .csv or .csv.gz.
 
     Raises
     ------

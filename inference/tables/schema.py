@@ -222,13 +222,17 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
 
     Parameters
     ----------
-    frame : DataFrame of n rows; it is not changed
-    table : name of the table, see ``TABLES``
-    source : what errors call it, such as a file name; by default the table's name
+    frame : DataFrame
+        The table of n rows; it is not changed.
+    table : str
+        Name of the table, see ``TABLES``.
+    source : str, optional
+        What errors call it, such as a file name; by default the table's name.
 
     Returns
     -------
-    DataFrame of n rows with the same columns and a fresh row index.
+    DataFrame
+        The n rows with the same columns and a fresh row index.
 
     Raises
     ------
@@ -283,16 +287,58 @@ def _bounds(field: Field) -> Any:
 
 
 def fields_of(table: str) -> dict[str, Field]:
-    """Return the declared columns of a table; InputError where there is no such table."""
+    """Return the declared columns of a table.
+
+    Parameters
+    ----------
+    table : str
+        Name of the table, see ``TABLES``.
+
+    Returns
+    -------
+    dict of str to Field
+        Fields by column.
+
+    Raises
+    ------
+    InputError
+        There is no such table.
+
+    Examples
+    --------
+    >>> [name for name, field in fields_of("labels").items() if field.required]
+    ['item_id', 'label_set', 'label']
+    """
     if table not in TABLES:
         raise InputError(f"There is no table '{table}'{did_you_mean(table, TABLES)}; use {listed(TABLES)}.")
     return TABLES[table]
 
 
 def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option: str = "") -> None:
-    """Raise InputError for the first of ``columns`` that the frame lacks, with the closest name it has.
+    """Refuse a table that lacks a column.
 
-    ``option`` is the one that renames columns of this table, if any.
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    columns : list of str
+        Columns that it must have.
+    source : str
+        What errors call it, such as a file name.
+    option : str
+        The option that renames columns of this table, if there is one.
+
+    Raises
+    ------
+    InputError
+        For the first column that is missing, with the closest name that the table has.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"item": ["j1"]})
+    >>> require_columns(table, ["item_id"], "labels.csv")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    conjury.inference.errors.InputError: labels.csv: column 'item_id' is missing (did you mean 'item'?); ...
     """
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{source}: this is a {type(frame).__name__}; give a DataFrame.")

@@ -47,10 +47,10 @@ class Faces:
 
     Calling it with an id and a size in pixels gives a square RGBA image without transparent pixels.
 
-    Attributes
+    Parameters
     ----------
     sources : dict
-        The source of each picture.
+        The source of each picture by its id.
     labels : dict
         Labels of groups, such as ``{"black_male": "Black man"}``.
 
@@ -100,11 +100,21 @@ def load_faces(
 
     Parameters
     ----------
-    path : a YAML file that describes the faces, or a folder with a folder of pictures for each group
-    authors : ids such as ``black_male_03``
-    repliers : number of people who reply; they are shown as silhouettes
-    anonymous : the group of authors who are shown as silhouettes, unless the folder has pictures of them
-    labels : labels of groups
+    path : Path
+        A YAML file that describes the faces, or a folder with a folder of pictures for each group.
+    authors : sequence of str
+        Ids such as ``black_male_03``.
+    repliers : int
+        Number of people who reply; they are shown as silhouettes.
+    anonymous : str
+        The group of authors who are shown as silhouettes, unless the folder has pictures of them.
+    labels : mapping of str to str
+        Labels of groups.
+
+    Returns
+    -------
+    Faces
+        Pictures of authors and repliers by id.
 
     Raises
     ------

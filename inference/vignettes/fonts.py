@@ -140,12 +140,18 @@ class Fonts:
 
     Parameters
     ----------
-    families : in the order in which they are tried
-    emoji : without one (None), text with emoji is refused
-    shaping : whether text can be shaped (Raqm and FriBidi are installed)
-    shaped : scripts that are unreadable without shaping
-    absent : families that are not installed, named in the message when a text needs one
-    pixels_per_point : pixels of a picture per typographic point, for the optical size
+    families : sequence of Family
+        In the order in which they are tried.
+    emoji : EmojiFont or None
+        Without one (None), text with emoji is refused.
+    shaping : bool
+        Whether text can be shaped (Raqm and FriBidi are installed).
+    shaped : sequence of str
+        Scripts that are unreadable without shaping.
+    absent : sequence of Absent
+        Families that are not installed, named in the message when a text needs one.
+    pixels_per_point : float
+        Pixels of a picture per typographic point, for the optical size.
 
     Examples
     --------

@@ -42,11 +42,14 @@ def choose_profiles(study: Study, profiles: pd.DataFrame, n: int, seed: int) -> 
 
     Parameters
     ----------
+    study : Study
+        A conjoint study.
     profiles : DataFrame
         ``profile_id`` and a column for each attribute and stimulus.
     n : int
         Number of profiles; all of them if there are fewer.
     seed : int
+        Seed of the profiles that are drawn.
 
     Returns
     -------

@@ -115,8 +115,15 @@ def load_layout(name_or_path: str, folder: Path | None = None) -> Layout:
 
     Parameters
     ----------
-    name_or_path : such as ``post``, or the path of a YAML file
-    folder : the folder of the study file, to which a path is relative; by default the current one
+    name_or_path : str
+        Such as ``post``, or the path of a YAML file.
+    folder : Path, optional
+        The folder of the study file, to which a path is relative; by default the current one.
+
+    Returns
+    -------
+    Layout
+        The layout, checked.
 
     Raises
     ------

@@ -64,9 +64,11 @@ class Painter:
     Parameters
     ----------
     layout : Layout
+        Where fields stand, and their styles.
     theme : str
         One of the themes of the layout.
     typesetter : Typesetter
+        Sets and draws texts.
     pictures : callable
         Returns the square RGBA picture of a name at a size in pixels.
     cached_bytes : int

@@ -77,6 +77,11 @@ def provider_notes(width: Integers, height: Integers, size: Integers) -> Iterato
     size : ndarray of int, shape (n,)
         Bytes.
 
+    Yields
+    ------
+    str
+        What a provider does with how many of the pictures.
+
     Examples
     --------
     >>> print(*provider_notes(np.array([1050, 1050]), np.array([620, 880]), np.array([50_000, 60_000])))
@@ -114,7 +119,7 @@ def _over(values: NDArray[np.number], bound: int | None) -> Flags:
 class Pictures:
     """Pictures by the cues in them.
 
-    Attributes
+    Parameters
     ----------
     root : Path
         Folder inside which files lie.
@@ -122,8 +127,6 @@ class Pictures:
         For each kind of cues the file or address of each profile, by ``profile_id``.
     drawn : mapping of str to str
         For each kind of cues the hash of its job; empty for pictures of the user.
-    tasks : {"models", "panel", "all"}
-        Whether those of the pairs of models, the tasks of people, or both.
     links : bool
         Whether judges receive the addresses of pictures instead of the files.
 
@@ -162,14 +165,27 @@ def find_pictures(
 
     Parameters
     ----------
+    study : Study
+        A conjoint study.
+    design : DrawnDesign
+        The design of the run.
+    prompts : sequence of Prompt
+        Prompts under which judges are asked.
     root : Path
         Folder in which ``conjury render`` stores pictures.
+    pairs : int, optional
+        Only the first pairs of the design.
     tasks : {"models", "panel", "all"}
         Whether those of the pairs of models, the tasks of people, or both.
     links : bool
         Whether judges receive the addresses of uploaded pictures instead of the files.
     run : Path, optional
         Folder of the run, if it is not the usual one; for advice.
+
+    Returns
+    -------
+    Pictures
+        Files or addresses of the pictures, by cues.
 
     Raises
     ------

@@ -121,7 +121,7 @@ def _drawn(text: str, face: ImageFont.FreeTypeFont, direction: str | None) -> Sp
 class TextStyle:
     """Style of a text.
 
-    Attributes
+    Parameters
     ----------
     size : int
         Of the letters, in pixels.
@@ -174,6 +174,7 @@ class Typesetter:
     Parameters
     ----------
     fonts : Fonts
+        Fonts to choose from, and the emoji font.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from conjury.analysis.checks.registry import CHECKS
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import read_table, write_table
@@ -154,3 +155,26 @@ def test_bad_input_ends_with_one_sentence(
     arguments: str, complaint: str, refused: Callable[..., str]
 ) -> None:
     assert complaint in refused(f"check {arguments}")
+
+
+def test_checks_of_a_file_of_ones_own_are_reported_and_counted(place: Path, conjury: Run) -> None:
+    (place / "mine.py").write_text(
+        """
+from conjury.analysis.checks.registry import Question, check
+ASK = Question("MY301", "mine", "Mine", "Is it?", "It follows.", "Do it.", "rule")
+
+@check(ASK)
+def mine(judged):
+    return ASK.answer(judged[0].rows.head(1)[["judge_id"]].assign(prompt=""), "warning", "It was found.")
+""",
+        encoding="utf-8",
+    )
+    before = dict(CHECKS)
+    try:
+        code, out, err = conjury(f"{CHECK} --checks mine.py --select MY301 --fail-on warning", cwd=place)
+    finally:
+        CHECKS.clear()
+        CHECKS.update(before)
+    assert (code, err) == (1, "")
+    assert "WARNING  MY301 Mine" in out
+    assert conjury(f"{CHECK} --checks none.py", cwd=place)[0] == 2

@@ -149,3 +149,14 @@ def test_a_file_of_10_000_rows_is_answered_within_three_imports_of_pandas(tmp_pa
             seconds[name].append(time.perf_counter() - start)
     limit = 3 * median(seconds.pop("pandas"))
     assert {name: median(each) < limit for name, each in seconds.items()} == dict.fromkeys(seconds, True)
+
+
+def test_targets_of_an_evaluation_are_not_taken_for_labels_of_people(place: Path, conjury: Run) -> None:
+    frame = pd.DataFrame({"id": range(20), "target": ["Paris", "Lima"] * 10, "grade": ["C", "I"] * 10})
+    frame.to_csv(place / "a.csv", index=False)
+    frame.assign(grade=["C"] * 10 + ["I"] * 10).to_csv(place / "b.csv", index=False)
+    ended = conjury("compare-runs a.csv b.csv --judge grade", cwd=place)
+    assert ended.code == 0
+    assert "people: none" in ended.out
+    frame.assign(target=["c ", "i"] * 10).to_csv(place / "a.csv", index=False)
+    assert "people: 'target'" in conjury("compare-runs a.csv b.csv --judge grade", cwd=place).out

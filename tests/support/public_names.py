@@ -1,23 +1,29 @@
-"""The functions that `__all__` of any module names."""
+"""The modules with an `__all__`, and the functions that these name."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from golden import REPOSITORY
 
 
-def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for layer in ("analysis", "inference"):
+def public_modules() -> Iterator[str]:
+    for layer in ("analysis", "cli", "inference"):
         for path in sorted((REPOSITORY / layer).rglob("*.py")):
-            if "__all__ = [" not in path.read_text(encoding="utf-8") or path.name == "__main__.py":
-                continue
-            parts = ("conjury", *path.relative_to(REPOSITORY).with_suffix("").parts)
-            module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
-            for name in module.__all__:
-                thing = getattr(module, name)
-                if inspect.isfunction(thing):
-                    yield f"{inspect.unwrap(thing).__module__}.{name}", thing
+            if re.search(r"^__all__\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+                parts = path.relative_to(REPOSITORY).with_suffix("").parts
+                name = ".".join(("conjury", *(part for part in parts if part != "__init__")))
+                yield name.removesuffix(".cli.package")
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in public_modules():
+        module = importlib.import_module(name)
+        for public in module.__all__:
+            thing = getattr(module, public)
+            if inspect.isfunction(thing):
+                yield f"{inspect.unwrap(thing).__module__}.{public}", thing

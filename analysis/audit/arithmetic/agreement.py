@@ -308,10 +308,12 @@ def agreement_is_possible(
     raters : int
         Ratings per item.
     coefficient : {"fleiss_kappa", "scott_pi", "cohen_kappa", "gwet_ac1"}
+        Which coefficient ``kappa`` is.
 
     Returns
     -------
     bool
+        Whether there are ratings that give both numbers as published.
 
     Raises
     ------

@@ -22,7 +22,7 @@ IN_WORDS: dict[str, str] = {
 class Finding:
     """The verdict of one check on some of the published numbers of a group.
 
-    Attributes
+    Parameters
     ----------
     check : str
         Name of the check, as registered.
@@ -45,6 +45,12 @@ class Finding:
         not computed.
     undecided : bool
         Whether a search ended before it decided, so that "untested" does not mean that nothing is excluded.
+
+    Examples
+    --------
+    >>> finding = Finding("mean_sd", ("mean", "sd"), "inconsistent", "No 25 ratings have these numbers.")
+    >>> finding.verdict, finding.under
+    ('inconsistent', ())
     """
 
     check: str
@@ -62,7 +68,7 @@ class Finding:
 class Group:
     """Published numbers that belong together, by role, and what is known about them.
 
-    Attributes
+    Parameters
     ----------
     numbers : mapping
         From roles, such as "mean", to published numbers; roles that were not published are absent.
@@ -70,6 +76,13 @@ class Group:
         What is known: sample sizes, scales, counts of labels and the like, as the description states them.
     place : str
         Which group it is, in words, for sentences.
+
+    Examples
+    --------
+    >>> from conjury.analysis.audit.arithmetic import Printed
+    >>> group = Group({"mean": Printed.read("3.44")}, {"n": 25}, "Table 2, row 1")
+    >>> group.numbers["mean"].digits
+    2
     """
 
     numbers: Mapping[str, Printed]
@@ -105,8 +118,33 @@ def arithmetic(
 ) -> Callable[[Check], Check]:
     """Register a check of published numbers under the name that descriptions of tables use.
 
-    ``needs`` are the roles without which it does not run, ``uses`` are further roles, and ``settings`` are
-    what a description may state.
+    Parameters
+    ----------
+    name : str
+        Name of the check in descriptions of tables.
+    title : str
+        What it checks, for tables and reports.
+    needs : sequence of str
+        Roles without which the check does not run.
+    uses : sequence of str
+        Further roles that it uses where they were published.
+    settings : sequence of str
+        Names of the settings that a description may state.
+
+    Returns
+    -------
+    callable
+        A decorator of the function that yields a `Finding` for each verdict on a `Group`.
+
+    Examples
+    --------
+    >>> @arithmetic("halves", "Halves of a total", needs=("half", "total"))
+    ... def check_halves(group):
+    ...     half, total = (group.numbers[role].exact for role in ("half", "total"))
+    ...     definitions = {"as stated": lambda: 2 * half == total}
+    ...     yield decide("halves", ("half", "total"), definitions, "Twice the half is the total.")
+    >>> REGISTERED.pop("halves").needs
+    ('half', 'total')
     """
 
     def register(run: Check) -> Check:
@@ -128,6 +166,35 @@ def decide(
     """Try definitions in order, the stated one first, and return the verdict.
 
     All alternatives are tried where the stated definition fails, so that ``under`` is complete.
+
+    Parameters
+    ----------
+    check : str
+        Name of the check, as registered.
+    numbers : sequence of str
+        Roles of the numbers that the verdict is about.
+    definitions : mapping of str to callable
+        From definitions in words, the stated one first, to functions that say whether the numbers are
+        consistent under it.
+    reason : str
+        One sentence with the numbers.
+    nearest : callable
+        Returns the nearest possible value in words; called only where the stated definition fails.
+    chance : float, optional
+        Probability that random numbers of as many digits would be consistent, if it was computed.
+
+    Returns
+    -------
+    Finding
+        Verdict "consistent" under the stated definition, "conditional" under another one, otherwise
+        "inconsistent".
+
+    Examples
+    --------
+    >>> definitions = {"divisor n-1": lambda: False, "divisor n": lambda: True}
+    >>> finding = decide("mean_sd", ("mean", "sd"), definitions, "The SD of 25 ratings.")
+    >>> finding.verdict, finding.under
+    ('conditional', ('divisor n',))
     """
     stated, *others = definitions.items()
     if stated[1]():

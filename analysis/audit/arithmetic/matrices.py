@@ -24,11 +24,19 @@ EXACT = 10**8  # denominators of the numbers by which a certificate is checked
 class Box:
     """Intervals of the correlations of k variables.
 
-    Attributes
+    Parameters
     ----------
     names : tuple of str
+        Names of the k variables.
     lower, upper : tuple of tuple of Fraction
         (k, k), symmetric, with ones on the diagonal; ends count as possible.
+
+    Examples
+    --------
+    >>> from conjury.analysis.audit.arithmetic import Printed
+    >>> box = Box.from_pairs({("a", "b"): Printed.read("0.9").interval()})
+    >>> box.names, float(box.lower[0][1]), float(box.upper[0][1])
+    (('a', 'b'), 0.85, 0.95)
     """
 
     names: tuple[str, ...]
@@ -86,10 +94,12 @@ def matrix_exists(box: Box) -> bool | None:
     Parameters
     ----------
     box : Box
+        Intervals of the correlations of k variables.
 
     Returns
     -------
     bool or None
+        True or False where it was proven; None where neither was found.
 
     References
     ----------

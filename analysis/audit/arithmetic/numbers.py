@@ -20,11 +20,19 @@ _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-"} | dict.fromkeys(" \u00a0\u
 class Interval:
     """All rational numbers between two ends; each end belongs to it or not.
 
-    Attributes
+    Parameters
     ----------
     lower, upper : Fraction
+        The two ends.
     has_lower, has_upper : bool
         Whether the end belongs to the interval.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> interval = Interval(Fraction(5, 2), Fraction(7, 2), has_upper=False)
+    >>> 3 in interval, Fraction(7, 2) in interval, list(interval.integers())
+    (True, False, [3])
     """
 
     lower: Fraction
@@ -70,15 +78,24 @@ class Interval:
 class Printed:
     """A number as it was published.
 
-    Attributes
+    Parameters
     ----------
     text : str
         Digits as published, such as "2.630" (trailing zeros count).
     value : Fraction
+        The number that the digits stand for, before it is multiplied by ``unit``.
     digits : int
         Decimals.
     unit : Fraction
         What one stands for: 1, or 1/100 of percentages, by which values and intervals are multiplied.
+
+    Examples
+    --------
+    >>> mean = Printed.read("2.630")
+    >>> mean.digits, float(mean.interval().lower), float(mean.interval().upper)
+    (3, 2.6295, 2.6305)
+    >>> Printed.read("92.1%", percent=True).exact
+    Fraction(921, 1000)
     """
 
     text: str

@@ -63,10 +63,12 @@ def mean_is_possible(
     items : int
         Items, or raters, whose average is one of the n scores.
     rounding : {"nearest", "truncated", "rounded up"}
+        How the mean was rounded.
 
     Returns
     -------
     bool
+        Whether there are n ratings with this mean as published.
 
     Raises
     ------
@@ -125,6 +127,7 @@ def mean_sd_is_possible(
     Returns
     -------
     bool
+        Whether there are n ratings with both numbers as published.
 
     Raises
     ------
@@ -164,10 +167,12 @@ def possible_sds(
 
     Parameters
     ----------
-    mean, n, scale, step, items, divisor, rounding
+    mean, n, scale
         As in `mean_sd_is_possible`.
     digits : int
         Decimals of the standard deviations.
+    step, items, divisor, rounding
+        As in `mean_sd_is_possible`.
 
     Returns
     -------
@@ -214,14 +219,17 @@ def sample_sizes(
     ----------
     pairs : sequence of (mean, sd)
         As published; ``sd`` may be None.
-    scale, step, items, divisor, rounding
+    scale
         As in `mean_sd_is_possible`.
     largest : int
         Up to which sample sizes are tried.
+    step, items, divisor, rounding
+        As in `mean_sd_is_possible`.
 
     Returns
     -------
     list of int
+        The sample sizes, in ascending order.
 
     Raises
     ------

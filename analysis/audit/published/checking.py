@@ -115,6 +115,7 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
     Parameters
     ----------
     paths : sequence of str or Path
+        Files of tables, each with another name.
     description : str, Path or Description, optional
         As in `check_table`; one for all files.
 
@@ -162,12 +163,17 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
 
 
 def write_description(path: str | Path) -> Path:
-    r"""Write the guessed description of a file of tables beside it, as NAME.yaml, and return its path.
+    r"""Write the guessed description of a file of tables next to it, as NAME.yaml.
 
     Parameters
     ----------
     path : str or Path
         A file of tables.
+
+    Returns
+    -------
+    Path
+        Path of the description.
 
     Raises
     ------

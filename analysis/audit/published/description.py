@@ -115,7 +115,23 @@ class Described(Part):
 
 
 class Description(Part):
-    """What is known about the tables of a file."""
+    """What is known about the tables of a file.
+
+    Parameters
+    ----------
+    title : str
+        What the tables are, for reports.
+    source : str
+        Where they were published.
+    groups : list of Described
+        Groups of numbers that belong together, each with the check that is made of it; one or more.
+
+    Examples
+    --------
+    >>> group = {"check": "counts", "numbers": {"a": "women", "b": "men", "total": "all"}}
+    >>> Description(title="Participants", groups=[group]).groups[0].check
+    'counts'
+    """
 
     title: str = ""
     source: str = ""
@@ -129,6 +145,11 @@ def read_description(path: str | Path) -> Description:
     ----------
     path : str or Path
         A YAML file.
+
+    Returns
+    -------
+    Description
+        The description, checked.
 
     Raises
     ------

@@ -42,15 +42,22 @@ class Grid:
 class Table:
     """A published table as text.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Caption, or which of the tables of a file it is; empty for the only one.
     columns : tuple of str
+        Names of the columns.
     rows : tuple of tuple of str
         Cells as published, one for each column.
     lines : tuple of int
         Where rows stand: lines of a CSV file, otherwise rows of the table below its head, from 1.
+
+    Examples
+    --------
+    >>> table = Table("Table 2", ("judge", "mean"), (("gpt", "2.63"), ("people", "2.41")), (2, 3))
+    >>> dict(zip(table.columns, table.rows[0], strict=True))
+    {'judge': 'gpt', 'mean': '2.63'}
     """
 
     name: str

@@ -169,14 +169,6 @@ def missing_in_words(study: ItemStudy) -> str:
     return f"Under the study's rule answers without a label count by their status ({counted})."
 
 
-def task_in_words(study: ItemStudy, task: str) -> str:
-    """What is labelled: the title of the prompt that asks for it, or the id of the labels if several do."""
-    response = study.label_sets.get(task)
-    asking = [prompt.label for prompt in study.prompts if study.response_of(prompt.id) == response]
-    text = asking[0] if len(asking) == 1 else task.replace("_", " ")
-    return text[:1].upper() + text[1:]
-
-
 def in_order(result: Result, study: ItemStudy) -> Result:
     """Give strata and labels in a result the order of the study file."""
     orders: dict[str, list[Any]] = {

@@ -55,6 +55,7 @@ def score(
     Returns
     -------
     Scored
+        Answers next to gold labels, for `scores` and the other analyses.
 
     Raises
     ------

@@ -76,9 +76,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scored:
-    """n answers to units that have a gold label.
+    """Answers to units that have a gold label; n is the number of answers.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame of n rows
         ``judge, judge_kind, prompt`` ("" for people), ``task`` (a dimension, or "line"), ``item_id, line``
@@ -97,6 +97,16 @@ class Scored:
         a status that is not named is "missing".
     notes : tuple of str
         What was excluded or found.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
+    ...     "dimension": "harm", "value": ["yes", "no"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["yes", "yes"]})
+    >>> scored = score(judged, gold)
+    >>> scored.classes["harm"], scored.frame["correct"].tolist()
+    (('yes', 'no'), [True, False])
     """
 
     frame: pd.DataFrame

@@ -69,11 +69,13 @@ def calibration(
     ----------
     scored : Scored
         Of judgments with ``probability`` (of the label that is given) or ``probability_X`` for every class X.
-    by, draws, seed, alpha, cluster
+    by
         As in `scores`.
     bins : int
         Bins of probabilities, about as many answers in each, for calibration errors and the parts of the
         Brier score.
+    draws, seed, alpha, cluster
+        As in `scores`.
 
     Returns
     -------

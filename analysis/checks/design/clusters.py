@@ -36,7 +36,7 @@ def clusters(judged: Sequence[Judged]) -> Check:
     few = lowest(used, used["effective"])
     finding = (
         f"The level on the fewest clusters is {few['feature']} = {few['level']} with "
-        f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) of {few['unit']}, {who(few)}."
+        f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) clusters by {few['unit']}, {who(few)}."
     )
     verdict = verdict_of(float(few["effective"]))
     return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")

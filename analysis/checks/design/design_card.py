@@ -44,7 +44,7 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)
     left, total = count_cells(study)
     excluded = "no combination is excluded" if left == total else f"restrictions exclude {total - left:,}"
-    stimuli = "".join(f", {s.count} of {s.id} for each {s.attribute}" for s in study.stimuli)
+    stimuli = "".join(f", {s.count} values of {s.id} per {s.attribute}" for s in study.stimuli)
     contrasts = table[~table["reference"]]
     never = table[table["rows"] == 0]
     small = lowest(contrasts, contrasts["estimate"].fillna(0))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...figures import draw
-from ...figures.diagnostics.general import as_drawn
 from ...results import Result
 from ..rates import of_battery
-from ..registry import Check
+from ..registry import Check, to_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,13 +19,38 @@ if TYPE_CHECKING:
 TEXTS = ("code", "name", "title", "question", "verdict", "finding", "consequence", "remedy")
 
 
-def summary(checks: Sequence[Check], settings: Mapping[str, Any], kind: str = "battery") -> Result:
-    """A row per check: texts, verdict, p value, why it is suppressed, and how its table is drawn."""
+def summary(
+    checks: Sequence[Check], settings: Mapping[str, Any] | None = None, kind: str = "battery"
+) -> Result:
+    """Summarise checks in a table, whose figure shows all verdicts.
+
+    Parameters
+    ----------
+    checks : sequence of Check
+        As `run_checks`, `diagnose` and `check_collected` return them.
+    settings : mapping, optional
+        With which settings the checks were run; by default an ``alpha`` of 0.05.
+    kind : str
+        The kind of the result.
+
+    Returns
+    -------
+    Result
+        One row per check: ``code, name, title, question, verdict, finding, consequence, remedy, suppressed,
+        alarms, axis, p, figure, percent``.
+
+    Examples
+    --------
+    >>> from conjury.analysis.checks import check_collected
+    >>> summary(check_collected("multiturn", checks=["CJ404"])).frame["verdict"].tolist()
+    ['pass']
+    """
     texts = (*TEXTS, "suppressed", "alarms", "axis")
     columns: dict[str, Any] = {
         name: pd.array([getattr(check, name) for check in checks], dtype="string") for name in texts
     }
     columns["p"] = pd.array([check.p for check in checks], dtype="Float64")
+    settings = {"alpha": 0.05, **(settings or {})}
     settings = {**settings, "false_alarms": of_battery(float(settings["alpha"]))}
     flags = {name: [bool(getattr(check, name)) for check in checks] for name in ("figure", "percent")}
     return Result(pd.DataFrame({**columns, **flags}), kind, (), settings)
@@ -39,10 +63,3 @@ def drawings(
     for check in checks:
         if check.figure:
             yield f"{prefix}{check.name}", partial(draw, to_draw(check), labels=labels)
-
-
-def to_draw(check: Check) -> Result:
-    """The table of a check as a result that has a figure."""
-    settings = {name: getattr(check, name) for name in ("name", "title", "finding", "axis", "percent")}
-    drawn: Result = as_drawn(Result(check.table, "check", settings=settings))
-    return drawn

@@ -42,8 +42,9 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     finding = (
         f"{int(worst['straight'])} of {int(worst['of'])} respondents "
         f"({100 * worst['share_straight']:.1f}%) always chose one position ({who(worst)}; chance: "
-        f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a long run, expected for "
-        f"{worst['long_expected']:.1f} (smallest adjusted {said_p(p)})."
+        f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a run in one position "
+        f"of at least {int(worst['long_from'])} tasks, so long that chance gives it to fewer than {RARE:.0%} "
+        f"({worst['long_expected']:.1f} are expected; smallest adjusted {said_p(p)})."
     )
     found = p < alpha
     many = found and float(worst["share_straight"]) > MANY
@@ -88,6 +89,7 @@ def _run_rows(group: Judged) -> pd.DataFrame:
     share = float(np.nanmean(group.first_chosen))
     most = int(choices.max())
     expected, chance_long = np.zeros(most + 1), np.zeros(len(choices))
+    shortest = most
     is_long, straight_expected = np.zeros(len(choices), dtype=bool), 0.0
     for n in np.unique(choices[enough]):
         own, size = longest_run_distribution(int(n), share), int((choices == n).sum())
@@ -95,6 +97,7 @@ def _run_rows(group: Judged) -> pd.DataFrame:
         straight_expected += size * own[n]
         tail = np.append(own[::-1].cumsum()[::-1], 0.0)
         limit = int(np.argmax(tail < RARE))
+        shortest = min(shortest, limit)
         of_n = choices == n
         chance_long[of_n] = tail[limit]
         is_long[of_n] = longest[of_n] >= limit
@@ -112,6 +115,7 @@ def _run_rows(group: Judged) -> pd.DataFrame:
             "straight_expected": straight_expected,
             "share_straight": straight / enough.sum(),
             "long": long,
+            "long_from": shortest,
             "long_expected": chance * enough.sum(),
             "p": float(binom.sf(long - 1, int(enough.sum()), chance)),
         }

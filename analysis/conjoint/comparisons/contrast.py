@@ -61,6 +61,7 @@ def contrast(
         `target_sensitivity`, or a bootstrap of them; the engine cregg keeps no covariance
         and cannot be contrasted.
     feature : str
+        The attribute that both levels belong to.
     level, reference : str, optional
         ``level`` minus ``reference``. With one of them, every other level takes the
         place of the other; with neither, all pairs of levels are compared.

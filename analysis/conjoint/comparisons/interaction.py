@@ -20,9 +20,8 @@ from ..engines.solution import assemble, solve
 from ..estimands import plan_of
 from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
-from ..prediction_powered import estimate_prediction_powered, taken_from
 from ..prediction_powered.covariate import COVARIATE
-from ..prediction_powered.estimate import DSL
+from ..prediction_powered.estimate import DSL, estimate_prediction_powered, taken_from
 from ..prediction_powered.tasks import SOURCES
 from ..request import Request, make_request
 from ..run import Data, frame_of
@@ -55,10 +54,14 @@ def interaction(
 
     Parameters
     ----------
-    data, formula, id
+    data, formula
         As in `amce`; the formula names both features.
     first, second : str
+        The two attributes.
+    id : str or sequence of str, optional
+        As in `amce`.
     kind : {"acie", "amie"}
+        Which interaction is estimated.
     distribution : {"design", "uniform"} or mapping
         Over which AMIEs average: the shares of levels in the data (taken as known), equal
         shares, or ``{feature: {level: share}}`` for both features.
@@ -136,9 +139,15 @@ def conditional_amce(
 
     Parameters
     ----------
-    data, formula, id, **options
+    data, formula
         As in `cj`; ``given`` may stand in the formula and is excluded there.
     feature, given : str
+    feature : str
+        The attribute that has the effects.
+    given : str
+        The attribute that the effects depend on.
+    id, **options
+        As in `cj`.
 
     Returns
     -------

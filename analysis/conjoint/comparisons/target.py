@@ -167,10 +167,12 @@ def target_sensitivity(
 
     Parameters
     ----------
-    data, formula, target, id, pair, opponent, design, **options
+    data, formula, target, id
         As in `pamce`.
     against : "design", "uniform", mapping or DataFrame
         The other distribution: the design's, for which all weights are 1, or as ``target``.
+    pair, opponent, design, **options
+        As in `pamce`.
 
     Returns
     -------

@@ -23,7 +23,20 @@ Level = tuple[int, str, str]  # clusters, feature, level
 
 
 class FewClusters(UserWarning):
-    """Errors rest on so few clusters that their usual formulas promise too much."""
+    """Standard errors rest on so few clusters that the usual formulas are too optimistic.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from conjury.analysis.conjoint import amce
+    >>> rows = pd.DataFrame({"tone": ["kind", "rude"] * 2, "id": list("aabb"), "y": [1, 0, 0, 1]})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     fit = amce(rows, "y ~ tone", id="id")
+    >>> [warning.category.__name__ for warning in caught]
+    ['FewClusters']
+    """
 
 
 def warn_of_few_clusters(plan: Plan) -> None:

@@ -134,6 +134,7 @@ def power(
     Returns
     -------
     Power
+        One row per contrast, with its power or minimum detectable effect, and what was assumed.
 
     Raises
     ------

@@ -23,22 +23,35 @@ Solved = Literal["power", "pairs", "effect"]
 class Power(Result):
     """Operating characteristics of a planned conjoint study.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
-        A row for each level against its reference and each combination of what was given:
-        ``statistic, feature, level, reference`` (``by, by_level, by_reference`` for interactions),
-        ``effect``, ``observed_effect`` (after response error), ``pairs, profiles, respondents`` without
-        repeats, ``tasks_shown`` (to each respondent) and ``pairs_shown`` (in all), in which every repeat
-        and sample counts, ``n_level, n_reference`` (profiles that show the level and its reference),
-        ``std_error, df`` (infinite for a normal test), ``power``, ``power_limit`` (which no number of
-        pairs passes), ``type_s, type_m`` and ``alpha`` of each test. Sizes are not rounded.
+        A row for each level against its reference and each combination of what was given: ``statistic,
+        feature, level, reference`` (``by, by_level, by_reference`` for interactions), ``effect``,
+        ``observed_effect`` (after response error), ``pairs, profiles, respondents`` without repeats,
+        ``tasks_shown`` (to each respondent) and ``pairs_shown`` (in all), in which every repeat and sample
+        counts, ``n_level, n_reference`` (profiles that show the level and its reference), ``std_error, df``
+        (infinite for a normal test), ``power``, ``power_limit`` (which no number of pairs passes), ``type_s,
+        type_m`` and ``alpha`` of each test. Sizes are not rounded.
+    kind : str
+        Always "power".
     notes : tuple of str
         What a reader must know about the rows; which levels have none, and why.
+    settings, extra
+        As in `conjury.analysis.results.Result`.
     setting : Setting
         All that was assumed, also in ``settings``.
     contrasts, levels, design_notes
         The contrasts of the design with their numbers, and the notes about them.
+
+    Examples
+    --------
+    >>> from conjury.analysis.conjoint import power
+    >>> planned = power({"tone": 2}, amce=0.05, pairs=1_000)
+    >>> planned.solved, planned.frame["power"].round(2).tolist()
+    ('power', [0.61])
+    >>> planned.at(effect=0.05, power=0.8).frame["pairs"].round().tolist()
+    [1562.0]
     """
 
     setting: Setting = field(kw_only=True)

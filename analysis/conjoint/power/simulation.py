@@ -71,6 +71,7 @@ def power_by_simulation(
     Parameters
     ----------
     study : Study
+        The study, with its design and stimuli.
     judge : str
         A judge of the truth table: its part-worths, noise, heterogeneity and position bias are drawn.
     prompt : str, optional
@@ -85,6 +86,7 @@ def power_by_simulation(
         a function of a module or a `functools.partial` of one. By default AMCEs of all attributes with the
         clusters that the study states, repeats excluded.
     n_sims : int
+        Number of simulated data sets.
     alpha : float
         Significance level; the level of the intervals is the estimator's own.
     seed : int

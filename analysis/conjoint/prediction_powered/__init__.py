@@ -1,15 +1,7 @@
 """Effects among people from few people and many answers of models."""
 
 from ...correction.sources import PPI
-from .estimate import PredictionPowered, estimate_as, estimate_prediction_powered, taken_from
+from .estimate import PredictionPowered
 from .tasks import Correct, ModelSources
 
-__all__ = [
-    "PPI",
-    "Correct",
-    "ModelSources",
-    "PredictionPowered",
-    "estimate_as",
-    "estimate_prediction_powered",
-    "taken_from",
-]
+__all__ = ["PPI", "Correct", "ModelSources", "PredictionPowered"]

@@ -80,8 +80,16 @@ BOTH = [PPI, FROM_REPEATS]
 class PredictionPowered(Estimates):
     """Estimates for people, made more precise by the answers of models.
 
-    Attributes
+    Parameters
     ----------
+    frame : DataFrame
+        One row per estimate, as in `conjury.analysis.conjoint.Estimates`.
+    vcov : DataFrame or None
+        Covariance of the rows of ``frame`` that have a standard error.
+    provenance : Provenance
+        Verb, formula, engine, clusters and counts.
+    notes, extra, fitted
+        As in `conjury.analysis.conjoint.Estimates`.
     human : Estimates
         The same rows from people's answers alone, with the same clusters and convention of errors.
     models : DataFrame
@@ -91,6 +99,20 @@ class PredictionPowered(Estimates):
         model (columns ``weight`` or ``weight_MODEL``), ``gain`` (the variance of people alone over that of
         the corrected estimate) and ``n_effective``, the clusters of people that would have that variance
         alone.
+
+    Examples
+    --------
+    >>> from conjury.analysis.conjoint import amce
+    >>> rng = np.random.default_rng(1)
+    >>> first = rng.random(300) < 0.7  # the model chooses the kind profile, which stands in A
+    >>> model = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "pair_id": np.repeat(range(300), 2),
+    ...     "position": ["A", "B"] * 300, "tone": ["kind", "rude"] * 300,
+    ...     "chosen": np.column_stack([first, ~first]).ravel().astype(int)})
+    >>> people = model[:200].assign(judge_kind="human", judge_id=[f"p{i // 10}" for i in range(200)])
+    >>> people["chosen"] ^= np.repeat(rng.random(100) < 0.1, 2)  # people agree with it in 90% of the pairs
+    >>> fit = amce(pd.concat([people, model]), "chosen ~ tone", id="judge_id", correct="ppi", seed=1)
+    >>> fit.gains["gain"].round(1).tolist()
+    [nan, 1.4]
     """
 
     human: Estimates = field(kw_only=True)

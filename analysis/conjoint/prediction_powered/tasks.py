@@ -48,6 +48,12 @@ class ModelSources(Judged, total=False):
         they come from all, and intervals are too short where people are few.
     seed : int
         Assigns clusters to folds.
+
+    Examples
+    --------
+    >>> sources: ModelSources = {"human": "human", "model": ["gpt", "claude"], "folds": 10}
+    >>> sorted(sources)
+    ['folds', 'human', 'model']
     """
 
     seed: int

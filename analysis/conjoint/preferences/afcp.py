@@ -39,9 +39,11 @@ def afcp(
 
     Parameters
     ----------
-    data, formula, id, same, given, weights, vcov, alpha
+    data, formula, id, same, given
         As in `choice_level`.
     ties : {"half", "outcome", "exclude"}
+        As in `choice_level`.
+    weights, vcov, alpha
         As in `choice_level`.
 
     Returns

@@ -49,12 +49,14 @@ def choice_shares(
     profiles : mapping from names to profiles, sequence of profiles, or DataFrame
         Two or more competitors; each names a level of every attribute. Of a DataFrame, rows are profiles
         and the index is their names.
-    id, weights, vcov, alpha
-        As in `choice_level`; with ``rule="logit"`` ``vcov`` is "survey", CR0, CR1, CR1S, HC0 or HC1.
+    id : str or sequence of str, optional
+        As in `choice_level`.
     rule : {"logit", "average"}
         "logit": a conditional logit model; shares are proportional to the exponentials of the profiles'
         utilities. "average": a linear model; the share is the mean of the probabilities of being chosen over
         each competitor, scaled so that shares sum to 1.
+    weights, vcov, alpha
+        As in `choice_level`; with ``rule="logit"`` ``vcov`` is "survey", CR0, CR1, CR1S, HC0 or HC1.
 
     Returns
     -------

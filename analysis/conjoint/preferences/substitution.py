@@ -29,7 +29,8 @@ def substitution(fit: Estimates, feature: str, values: Mapping[str, float], *, a
         From `amce`.
     feature : str
         The attribute with numeric levels.
-    values : mapping from its levels to numbers
+    values : mapping of str to float
+        Mapping from its levels to numbers.
     alpha : float
         One minus the confidence level.
 

@@ -26,17 +26,21 @@ _KEYS = ("judge", "prompt", "sides")
 class Reliability(Result):
     """Agreement of repeated answers, and how much of the disagreement follows the sides.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
         One row per judge, prompt, group of ``by`` and ``sides`` ("swapped", "same", or "either", both
-        combined, where there are both): ``n_repeats``, ``n_compared`` (answered twice),
-        ``n_unanswered`` (an answer is missing), ``n_units`` (respondents, for a model pairs),
-        ``agreement`` with ``std_error`` (clustered by unit), ``lower, upper`` (percentile bootstrap
-        over units; Wilson's where no draw differs) and ``wilson_lower, wilson_upper``; ``tau,
-        tau_std_error, tau_lower, tau_upper`` (the limits are those of the bootstrap); ``correctable``,
-        whether ``correct=`` accepts the repeats, and ``verdict`` in words: one for all rows of a judge,
-        prompt and group, from all of its repeats.
+        combined, where there are both): ``n_repeats``, ``n_compared`` (answered twice), ``n_unanswered`` (an
+        answer is missing), ``n_units`` (respondents, for a model pairs), ``agreement`` with ``std_error``
+        (clustered by unit), ``lower, upper`` (percentile bootstrap over units; Wilson's where no draw
+        differs) and ``wilson_lower, wilson_upper``; ``tau, tau_std_error, tau_lower, tau_upper`` (the limits
+        are those of the bootstrap); ``correctable``, whether ``correct=`` accepts the repeats, and
+        ``verdict`` in words: one for all rows of a judge, prompt and group, from all of its repeats.
+    kind, notes, settings, extra
+        As in `conjury.analysis.results.Result`; ``extra`` contains ``position`` and ``pairs``.
+
+    Attributes
+    ----------
     position : DataFrame
         One row per judge, prompt and group: ``n_swapped``, shares ``same_profile, always_a,
         always_b`` of swapped repeats; ``net_bias`` (always A minus always B) with ``net_lower,
@@ -46,8 +50,16 @@ class Reliability(Result):
         ``n_unmatched`` (repeats that show no earlier pair).
     pairs : DataFrame
         One row per repeat, as in `repeats.Repeats`.
-    kind, notes, settings, extra
-        As in `conjury.analysis.results.Result`; ``extra`` contains ``position`` and ``pairs``.
+
+    Examples
+    --------
+    >>> from conjury.analysis.conjoint import reliability
+    >>> first = pd.DataFrame({"judge_id": ["r1", "r1", "r2", "r2"], "pair_id": [1, 1, 2, 2],
+    ...     "position": list("ABAB"), "profile_id": [5, 6, 7, 8], "chosen": [1, 0, 0, 1], "repeat": False})
+    >>> again = first.assign(pair_id=[3, 3, 4, 4], position=list("BABA"), chosen=[1, 0, 1, 0], repeat=True)
+    >>> found = reliability(pd.concat([first, again], ignore_index=True), seed=1)
+    >>> found.position[["n_swapped", "same_profile", "always_a"]].values.tolist()
+    [[2.0, 0.5, 0.0]]
     """
 
     @property
@@ -107,7 +119,9 @@ def reliability(
     draws : int
         Draws of the bootstrap over respondents (for models: over repeated pairs).
     seed : int, optional
+        Seed of the bootstrap.
     alpha : float
+        One minus the confidence level.
     outcome : str
         Column with 1 for the chosen profile.
     features : sequence of str, optional
@@ -117,6 +131,7 @@ def reliability(
     Returns
     -------
     Reliability
+        One row per judge, prompt, group and kind of repeat, with what the position explains.
 
     Raises
     ------

@@ -65,8 +65,8 @@ def find_repeats(
     if later.empty and further.empty:
         raise InputError(
             "The choices contain no repeated task, so reliability cannot be estimated; mark repeats in "
-            "column "
-            "'repeat' (or number further answers of a model in 'sample'), or give a known tau as correct=."
+            "column 'repeat' (or number further answers of a model in 'sample'), or give a known swapping "
+            "error, correct=."
         )
     matched = _matched(later, shown[~shown["repeat"]])
     pairs = pd.concat([_paired(matched, shown), _paired(further, shown)], ignore_index=True)

@@ -165,7 +165,7 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
     if clustered.n_units < 2:
         raise InputError(
             f"{clustered.n_units} repeats{which} with two answers are no basis for a swapping error; give a "
-            "known tau as correct=, or collect repeats."
+            "known swapping error, correct=, or collect repeats."
         )
     judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
     told = f"Repeated answers{which} agree in {agreement:.1%} of cases"
@@ -174,7 +174,7 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
     if not judged.correctable and found.n_units < 2:
         raise InputError(
             f"{told}, but all of them are by one respondent and do not generalise to others; give a known "
-            "tau as correct=, or collect repeats of more respondents."
+            "swapping error, correct=, or collect repeats of more respondents."
         )
     if not judged.correctable:
         raise InputError(

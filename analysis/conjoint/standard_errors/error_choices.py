@@ -72,6 +72,7 @@ def errors_under_choices(
     draws : int
         Draws of the wild cluster and of the pigeonhole bootstrap.
     seed : int, optional
+        Seed of both bootstraps.
     alpha : float
         One minus the confidence level of all intervals.
     progress : callable, optional

@@ -64,13 +64,15 @@ def mixed(
 
     Parameters
     ----------
-    data, formula, alpha, reference, feature_order, feature_labels, level_order
+    data, formula
         As in `amce`.
     random : str or sequence of str
         Columns whose values have random intercepts, such as ``["text", "user"]``. Names joined by a
         colon stand for their combinations: "text:slur" lets the effect of slur differ between texts.
     engine : {"native", "lme4"}
         "lme4" calls R; its p values are by the normal distribution.
+    alpha, reference, feature_order, feature_labels, level_order
+        As in `amce`.
 
     Returns
     -------

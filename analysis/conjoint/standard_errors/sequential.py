@@ -51,7 +51,7 @@ def sequential(
     data : DataFrame or path
         Rows in the order in which they came in; clusters in the order of their first row, which has to be
         random. Rows without an answer are excluded.
-    formula, **options
+    formula
         As for the estimator.
     id : str
         Column of independent clusters: pairs of a model, people of a panel.
@@ -61,6 +61,8 @@ def sequential(
         Number of clusters at which the sequence is narrowest; it must not be chosen from the data.
     alpha : float
         One minus the probability of covering at all looks.
+    **options
+        As for the estimator.
 
     Returns
     -------

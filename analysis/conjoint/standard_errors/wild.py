@@ -104,6 +104,7 @@ def wild(
     Returns
     -------
     Wild
+        The estimates with wild bootstrap intervals and p values.
 
     Raises
     ------

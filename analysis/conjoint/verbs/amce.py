@@ -9,7 +9,8 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula
 from ..estimates import Estimates
-from ..prediction_powered import Correct, ModelSources, estimate_as
+from ..prediction_powered import Correct, ModelSources
+from ..prediction_powered.estimate import estimate_as
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
 
@@ -178,10 +179,12 @@ def amce_by_reference(
 
     Parameters
     ----------
-    data, formula, id
+    data, formula
         As in `amce`.
     variable : str
         The feature whose levels take turns as reference.
+    id
+        As in `amce`.
     **options
         As in `amce`.
 

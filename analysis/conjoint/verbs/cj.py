@@ -17,7 +17,8 @@ from ...numerics.linear import least_squares
 from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import Block, Plan, make_block
-from ..prediction_powered import Correct, ModelSources, estimate_as, taken_from
+from ..prediction_powered import Correct, ModelSources
+from ..prediction_powered.estimate import estimate_as, taken_from
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, frame_of, plan_for
 from .amce import amce
@@ -53,14 +54,14 @@ def mm(
     ----------
     data, formula, id, weights, strata, engine, family, vcov, alpha
         As in `amce`; rows are dropped feature by feature where that feature is missing.
-    feature_order, feature_labels, level_order
-        As in `amce`.
     h0 : float, optional
         Value under the null hypothesis; it moves ``z`` and ``p``, not the interval. By default 1/k where
         exactly one of k profiles is chosen, so 0.5 for pairs, and 0 for any other outcome (ratings, and
         choices whose rows no column puts together). Rows belong to one choice where they agree in
         ``pair_id`` or ``pair`` (or in ``judge_id`` and ``task``, else in ``id``), and one of them is chosen
         where the outcomes of each complete choice sum to 1.
+    feature_order, feature_labels, level_order
+        As in `amce`.
     correct : float, str, Reliability or sequence of str, optional
         As in `amce`; by a swapping error a mean m becomes ``(m - tau) / (1 - 2 tau)``.
     **sources
@@ -120,15 +121,19 @@ def amce_diffs(
 
     Parameters
     ----------
-    data, formula, id, **options
-        As in `amce`. ``by`` may also stand in the formula; it is excluded there.
+    data, formula
+        As in `amce`; ``by`` may also stand in the formula and is excluded there.
     by : str
         Column of groups: an attribute, a trait of respondents, a prompt, a judge. Its
         first level is the one that others are compared with. Rows where it is missing are
         excluded, and a warning says how many.
+    id : str or sequence of str, optional
+        As in `amce`.
     correct : float, str, Reliability or sequence of str, optional
         As in `amce`; "by_group" gives each group a swapping error of its own, as groups of
         judges need it.
+    **options
+        As in `amce`.
 
     Returns
     -------
@@ -208,11 +213,14 @@ def cj(
 
     Parameters
     ----------
-    data, formula, id, **options
+    data, formula, id
         As in `amce`, `mm`, `cj_freqs`, `amce_diffs` and `mm_diffs`.
     estimate : {"amce", "mm", "frequencies", "amce_differences", "mm_differences"}
+        What is estimated.
     by : str or list of str, optional
-        Grouping columns. Levels of several are joined by "***", as cregg does.
+        Grouping columns. Levels of several are joined by three asterisks, as cregg does.
+    **options
+        As in those functions.
 
     Returns
     -------

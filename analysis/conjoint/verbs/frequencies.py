@@ -79,11 +79,13 @@ def cj_props(
 
     Parameters
     ----------
-    data, formula, id, **options
+    data, formula, id
         As in `cj_freqs`.
     margin : int, optional
         Number of the feature, from 1, within whose levels proportions sum to one.
         Without it all proportions sum to one.
+    **options
+        As in `cj_freqs`.
 
     Returns
     -------
@@ -114,10 +116,12 @@ def cj_table(
 
     Parameters
     ----------
-    data, formula, **options
+    data, formula
         As in `cj_freqs`.
     include_reference : bool
         Add a column that states which level is the reference.
+    **options
+        As in `cj_freqs`.
 
     Returns
     -------

@@ -52,7 +52,9 @@ def projoint(
     id : str
         Column of respondents.
     estimand : {"mm", "amce"}
+        Marginal means or average marginal component effects.
     alpha : float
+        One minus the confidence level.
 
     Returns
     -------

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ..fitting import ColumnLabels, Drawable, add_legend, column_labels, inches, lines_high, room_above, wrap
-from ..grid import outline, sequential, shade, write
+from ..grid import add_bar, outline, shade, write
 from ..labels import chosen, display_order
 from ..registry import Style, figure
-from ..theme import PAGE_HEIGHT, new_figure, page_width
+from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, of_judges, of_task
 
 if TYPE_CHECKING:
@@ -114,11 +114,11 @@ class Confusions:
         used = list(grid.flat[: len(shown)])
         for axes in grid.flat[len(shown) :]:
             axes.set_visible(False)
-        image: Any = None
+        shades: Any = None
         for at, (axes, who, head) in enumerate(zip(used, shown, heads, strict=True)):
-            image = shade(axes, self.values[who], sequential(look), 0, self.most, look, 0.9)
+            shades = shade(axes, self.values[who], 0, self.most, look, 0.9)
             axes.tick_params(which="both", pad=2)
-            self._write(axes, image, who, layout.cell)
+            self._write(axes, look, who, layout.cell)
             for i, j in self.right.items() if self.limits is None else ():
                 outline(axes, i, j, look, 0.8, 0.5)
             axes.set_title(head, fontsize=HEAD, fontweight="bold", loc="left", pad=4)
@@ -128,29 +128,31 @@ class Confusions:
                 _name_columns(axes, layout.below, in_layout=at // layout.across == layout.down - 1)
         drawn.supylabel(self.axes_labels[0], fontsize=8.5)
         if bar:
-            legend = drawn.colorbar(
-                image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=32, shrink=0.6
-            )
-            legend.set_label(self.axes_labels[1], fontsize=8.5)
-            legend.outline.set_visible(False)
+            from matplotlib.ticker import PercentFormatter
+
+            place: Any = {"location": "bottom", "fraction": 0.03, "pad": 0.02, "aspect": 32, "shrink": 0.6}
+            legend = add_bar(drawn, shades, used, self.axes_labels[1], **place)
+            legend.ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+            legend.ax.xaxis.label.set_size(8.5)
             legend.ax.tick_params(labelsize=7.5)
         else:
             drawn.supxlabel(self.axes_labels[1], fontsize=8.5)
         add_legend(drawn, [], [], 1, title, look)
         return drawn
 
-    def _write(self, axes: Axes, image: Any, who: str, cell: float) -> None:
+    def _write(self, axes: Axes, look: Theme, who: str, cell: float) -> None:
         values = self.values[who]
         if self.limits is None:
             if cell >= WITH_NUMBER:
                 told = lambda i, j: f"{100 * values[i, j]:.0f}" if values[i, j] >= 0.005 else ""  # noqa: E731
-                write(axes, image, told, min(8.4, 26 * cell))
+                write(axes, values, told, look, min(8.4, 26 * cell))
             return
         limits, has_room = self.limits[who], cell >= WITH_INTERVAL
-        write(axes, image, lambda i, j: _share(values[i, j]), min(8.6, 17 * cell), -0.1 if has_room else 0.0)
+        share = lambda i, j: _share(values[i, j])  # noqa: E731
+        write(axes, values, share, look, min(8.6, 17 * cell), -0.1 if has_room else 0.0)
         if has_room:
             ends = lambda i, j: "\N{EN DASH}".join(_share(end) for end in limits[i, j])  # noqa: E731
-            write(axes, image, ends, 6.4, 0.22)
+            write(axes, values, ends, look, 6.4, 0.22)
 
     def _arrange(self, side: float, head: float) -> tuple[float, _Layout]:
         """Width of the figure, and the widest cells that fit on a page; ``head``: inches of a word."""
@@ -260,7 +262,7 @@ def confusion(
         [label_in_words(name, gold, names) for gold in golds],
         [label_in_words(name, answer, names) for answer in answers],
         {k: answers.index(own) for k, gold in enumerate(golds) if (own := right.get(gold, gold)) in answers},
-        ("Gold label", "Columns: answer. Colour: share of the units with the gold label"),
+        ("Gold label", "Columns: answer. Colour: percent of the units with the gold label"),
         "Share of each gold label that is answered correctly",
         most=max(0.1, np.ceil(10 * float(frame["share"].max())) / 10),
         counts=make("n"),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 HIGH = 1.55
 SIZE = 8.0
 MOST_TICKS = 8
+MOST_BANDS = 3
+DODGE = 0.5  # of one answer more, and twice the logarithm of lengths
 USUAL = ("pass_at_k", "majority_of_k", "pass_all_k")
 
 
@@ -41,7 +43,8 @@ class Curves:
     down, across, series : list of str
         In display order: rows and columns of panels, and lines.
     xlabel, what, unit : str
-        Label of the axis, first sentence of the alternative text, and what x counts there.
+        Label of the axis (``{}``: what intervals are drawn as), first sentence of the alternative text, and
+        what x counts there.
     is_count : bool
         Whether x is a small count; otherwise it is drawn on a logarithmic scale.
     plain : list of str
@@ -65,6 +68,16 @@ class Curves:
         """Number of the colour and marker of a series."""
         return self.places.get(series, self.series.index(series))
 
+    @property
+    def has_bands(self) -> bool:
+        """Whether intervals are bands; of many series they would hide each other, and are vertical lines."""
+        return len(self.series) <= MOST_BANDS
+
+    def _dodged(self, x: np.ndarray, number: int) -> np.ndarray:
+        """Places of a series beside those of the others, so that their intervals can be told apart."""
+        apart = DODGE * ((number + 0.5) / len(self.series) - 0.5)
+        return x + apart if self.is_count else x * np.exp(apart / 2)
+
     def describe(self) -> str:
         """Give the first metric of each judge at both ends of its line."""
         here = self.table[(self.table["down"] == self.down[0]) & self.table["series"].isin(self.series)]
@@ -87,7 +100,8 @@ class Curves:
         heads = [wrap(name, (width - 0.6) / n_across - 0.15, SIZE, bold=True) for name in self.across]
         lines = self.series if len(self.series) > 1 else []
         title, above, columns = room_above(style.title, width, [*lines, *self.plain])
-        below = wrap(self.xlabel, width - 0.2)
+        drawn_as = "bands" if self.has_bands else "vertical lines"
+        below = wrap(self.xlabel.format(drawn_as), width - 0.2)
         high = HIGH * len(self.down) + above + 0.45 + max(map(more_lines, heads)) + more_lines(below)
         drawn = new_figure(width, high)
         grid = drawn.subplots(len(self.down), n_across, squeeze=False, sharex="col", sharey="row")
@@ -125,7 +139,11 @@ class Curves:
             place, one = self.place(name), here[here["series"] == name].sort_values("x")
             x, line, lower, upper = (one[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
             color = look.color(place)
-            axes.fill_between(x, lower, upper, color=color, alpha=0.13, linewidth=0, zorder=2)
+            if self.has_bands:
+                axes.fill_between(x, lower, upper, color=color, alpha=0.13, linewidth=0, zorder=2)
+            else:
+                x = self._dodged(x, self.series.index(name))
+                axes.vlines(x, lower, upper, color=color, linewidth=0.8, alpha=0.7, zorder=2)
             axes.plot(
                 x,
                 line,
@@ -188,7 +206,7 @@ def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = No
         [metric_in_words(kind) for kind in kinds],
         across,
         list(dict.fromkeys(frame.loc[~trivial, "_who"])),
-        f"k, number of answers (bands: {level_of(result.settings)} intervals)",
+        f"k, number of answers ({{}}: {level_of(result.settings)} intervals)",
         "Scores over the number of answers k",
         "k =",
         plain=list(dict.fromkeys(frame.loc[trivial, "_who"])),
@@ -206,7 +224,7 @@ def errors(result: Drawable, style: Style) -> Curves:
         [metric_in_words(kind) for kind in display_order(frame["metric"])],
         across,
         list(dict.fromkeys(frame["_who"])),
-        f"Characters of the item, mean of its group (bands: {level_of(result.settings)} intervals)",
+        f"Characters of the item, mean of its group ({{}}: {level_of(result.settings)} intervals)",
         "Scores over the length of items",
         "characters",
         is_count=False,

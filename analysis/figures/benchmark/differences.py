@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..grid import diverging, shade
+from ..grid import Shades, add_bar, shade
 from ..labels import level_of
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
@@ -22,14 +22,14 @@ from .scores import shown_metric
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DIFFERS, OPEN = "Differs, adjusted p below alpha", "No difference shown"
+OPEN = "No difference shown"
 MOST_JUDGES = 8  # more are drawn as matrices
 TICK, HEAD = 7.4, 8.6
 SMALLEST_CELL, LARGEST_CELL = 0.13, 0.22
 GAP = 0.1
 ABOVE = 0.34  # inches above a matrix, beside its heading
 BAR = 0.85  # inches below all
-LEGEND = "row minus column, same items. Dot: adjusted p below alpha"
+LEGEND = "row minus column, same items. Dot: adjusted p below {alpha:g}"
 
 
 @figure("differences")
@@ -39,7 +39,8 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
     frame, kind = shown_metric(result, metric)
     frame, panels = pairs_placed(one_test(frame), result.settings, names)
     p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
-    frame = frame.assign(_differs=p < float(result.settings.get("alpha", 0.05)))
+    alpha = float(result.settings.get("alpha", 0.05))
+    frame = frame.assign(_differs=p < alpha)
     what = metric_in_words(kind)
     if of_many_judges(frame, result.settings):
         labels = dict(
@@ -49,9 +50,10 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
                 strict=True,
             )
         )
-        return Matrices(frame, panels, {str(judge): label for judge, label in labels.items()}, what)
-    states = frame["_differs"].map({True: DIFFERS, False: OPEN})
-    series = [name for name in (DIFFERS, OPEN) if name in set(states)]
+        return Matrices(frame, panels, {str(judge): label for judge, label in labels.items()}, what, alpha)
+    known = (f"Differs, adjusted p below {alpha:g}", OPEN)
+    states = frame["_differs"].map({True: known[0], False: OPEN})
+    series = [name for name in known if name in set(states)]
     return forest(
         frame,
         panel=frame["_where"],
@@ -59,7 +61,7 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
         series=states,
         panels=panels,
         order=series,
-        places=[(DIFFERS, OPEN).index(name) for name in series],
+        places=[known.index(name) for name in series],
         xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
         what=f"Paired differences in {what.lower()}",
         baseline=0.0,
@@ -135,13 +137,14 @@ def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) 
 class Matrices:
     """A matrix of judges by judges for each place, the best judge first; dots mark what stands out.
 
-    ``frame`` has pairs with ``_where`` and ``_differs``; ``labels`` are those of the judges.
+    ``frame`` has pairs with ``_where`` and ``_differs`` at ``alpha``; ``labels`` are those of the judges.
     """
 
     frame: pd.DataFrame
     places: Sequence[str]
     labels: Mapping[str, str]
     what: str
+    alpha: float = 0.05
 
     def describe(self) -> str:
         """Count the pairs that differ, and give the largest difference, by place."""
@@ -177,26 +180,26 @@ class Matrices:
         reach = float(np.nanmax(np.abs(self.frame["estimate"].to_numpy(dtype=float)))) or 1.0
         drawn = new_figure(width, height)
         drawn.set_layout_engine("none")
-        image: Any = None
+        shades: Any = None
         for k, place in enumerate(self.places):
             size = cell * len(made[place].judges)
             left = (k % across) * (side + cell * most + GAP) + side
             top = above + sum(heights[: k // across]) + rooms[k // across]
             axes = drawn.add_axes((left / width, 1 - (top + size) / height, size / width, size / height))
-            image = self._draw_matrix(axes, made[place], reach, style, cell)
+            shades = self._draw_matrix(axes, made[place], reach, style, cell)
             axes.set_title(heads[place], fontsize=HEAD, fontweight="bold", loc="left", pad=4)
         long = min(3.6, 0.8 * width)
         ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
-        bar = drawn.colorbar(image, cax=drawn.add_axes(ends), orientation="horizontal")
-        bar.set_label(wrap(f"{self.what}: {LEGEND}", width - 0.3), fontsize=8.5)
-        bar.outline.set_visible(False)
+        what = wrap(f"{self.what}: {LEGEND.format(alpha=self.alpha)}", width - 0.3)
+        bar = add_bar(drawn, shades, None, what, cax=drawn.add_axes(ends), orientation="horizontal")
+        bar.ax.xaxis.label.set_size(8.5)
         bar.ax.tick_params(labelsize=7.5)
         add_legend(drawn, [], [], 1, title, style.look)
         return drawn
 
-    def _draw_matrix(self, axes: Any, made: Matrix, reach: float, style: Style, cell: float) -> Any:
+    def _draw_matrix(self, axes: Any, made: Matrix, reach: float, style: Style, cell: float) -> Shades:
         look, n = style.look, len(made.judges)
-        image = shade(axes, made.values, diverging(look), -reach, reach, look, 0.8)
+        shades = shade(axes, made.values, -reach, reach, look, 0.8)
         y, x = np.nonzero(made.differs)
         axes.plot(x, y, "o", color=look.foreground, markersize=min(3.2, 13 * cell), linestyle="none")
         labels = [f"{self.labels[judge]} {k}" for k, judge in enumerate(made.judges, 1)]
@@ -204,4 +207,4 @@ class Matrices:
         axes.set_xticks(range(n), [str(k) for k in range(1, n + 1)], fontsize=min(TICK, 34 * cell))
         axes.xaxis.tick_top()
         axes.tick_params(which="both", length=0, pad=2)
-        return image
+        return shades

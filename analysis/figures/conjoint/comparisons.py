@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,14 +30,21 @@ PRINTED = "printed"
 SOURCE_NAMES = {PRINTED: "Published", "": "Ours, right join", "as_published": "Ours, published join"}
 
 
+def source_names(sources: Iterable[str]) -> dict[str, str]:
+    """Labels of the sources of estimates; the join is named where there are estimates under both."""
+    there = set(sources)
+    named = {name: SOURCE_NAMES.get(name, words(name)) for name in there}
+    return named if "as_published" in there else named | {"": "Ours"}
+
+
 def _published_alt(result: Drawable, style: Style) -> str:
     """Give the largest difference of our estimates from the published ones."""
     both = result.frame
-    texts = []
+    names, texts = source_names(both["source"]), []
     for source in (name for name in dict.fromkeys(both["source"]) if name != PRINTED):
         furthest = both.loc[both.loc[both["source"] == source, "difference"].abs().idxmax()]
         texts.append(
-            f"{SOURCE_NAMES.get(source, words(source))}: at most "
+            f"{names[source]}: at most "
             f"{abs(100 * furthest['difference']):.2f} percentage points from the published estimate, at "
             f"{style.words.both(furthest['feature'], furthest['level'])}"
         )
@@ -60,7 +68,8 @@ def published(result: Drawable, style: Style, *, judge: str | None = None) -> Fi
     sources = [name for name in SOURCE_NAMES if name in set(shown["source"])]
     sources += [name for name in dict.fromkeys(shown["source"]) if name not in SOURCE_NAMES]
     texts = [wrap(style.words.both(f, v), LONGEST_LABEL) for f, v in rows]
-    legend = [SOURCE_NAMES.get(source, words(source)) for source in sources]
+    names = source_names(sources)
+    legend = [names[source] for source in sources]
     title, above, columns = room_above(style.title, page_width(), legend)
     high = max(0.34, 0.06 + max(map(lines_high, texts)))
     drawn = new_figure(page_width(), 0.88 + high * len(rows) + above)

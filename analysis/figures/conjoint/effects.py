@@ -32,6 +32,7 @@ AXIS_LABELS = {
     "amie": "Average marginal interaction effect",
 }
 SERIES = "series_in_words"
+MINUS = " minus "
 HALF = 0.5
 DETECTABLE = {
     "effect_design": "Detectable by the plan",
@@ -145,7 +146,7 @@ def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) 
         other = row.get("by", own).removeprefix(own).removeprefix(" - ")
         if other:
             base = labels.level(groups[0], other)
-            text += f" minus {base[:1].lower() + base[1:] if base == Labels().level('', other) else base}"
+            text += f"{MINUS}{base[:1].lower() + base[1:] if base == Labels().level('', other) else base}"
         texts.append(text)
     return texts
 

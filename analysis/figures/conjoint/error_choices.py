@@ -199,7 +199,7 @@ def _draw_effects(
             panel = words.feature(features[index])
             _draw_panel(axes, frame[_is(frame, features[index])], layout.texts[panel], styles, look)
             set_panel_title(axes, layout.titles[panel], layout.outdent[position])
-        axes.set_xlabel("Distance from the estimate")
+        axes.set_xlabel("Distance from the estimate (upright line: no effect)")
 
 
 def _draw_panel(

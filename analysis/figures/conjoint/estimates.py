@@ -31,6 +31,7 @@ from ..registry import Picture, Style, figure
 from ..theme import Theme, new_figure, page_width
 from .effects import (
     HALF,
+    MINUS,
     SERIES,
     Interval,
     axis_label,
@@ -58,7 +59,7 @@ VERBS = (
         "mixed",
         "interaction",
     ),
-    *("pamce", "pmm", "people", "coefficients", "marginal_means"),
+    *("pamce", "pmm", "people", "coefficients", "marginal_means", "target_sensitivity"),
 )
 
 
@@ -97,6 +98,9 @@ def effects(
     groups = [name for name in settings.get("by") or () if name in frame]
     if groups and group is None:
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
+    label, named = None, set(frame[group].astype(str)) if group == SERIES else set()
+    if len(named) == 1 and MINUS in (only := named.pop()):
+        label = f"{axis_label(frame)}: {only}"
     kinds = set(frame["statistic"].astype(str)) if "statistic" in frame else {"amce"}
     is_mean = kinds <= {"mm", "pmm"} and result.kind != "people"
     line: float | None = 0.0
@@ -106,7 +110,14 @@ def effects(
         line = baseline if baseline is not None else null or (HALF if is_share else None)
     share_x = result.kind == "people" if share_x is None else share_x
     return of_levels(
-        frame, style, group=group, interval=interval, bounds=bounds, baseline=line, share_x=share_x
+        frame,
+        style,
+        group=group,
+        interval=interval,
+        bounds=bounds,
+        baseline=line,
+        share_x=share_x,
+        label=label,
     )
 
 
@@ -166,6 +177,7 @@ def _significance_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("significance", alt=_significance_alt)
+@figure(*VERBS, part="significance", alt=_significance_alt, when=lambda result: "p_adjusted" in result.frame)
 def significance(result: Drawable, style: Style, *, group: str | None = None) -> Figure:
     """Effects with adjusted p values: levels down, judges across; dots show what stays significant."""
     frame, look, words = result.frame, style.look, style.words

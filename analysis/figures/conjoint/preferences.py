@@ -25,7 +25,7 @@ from ..fitting import (
     wrap,
 )
 from ..forest import Forest, forest
-from ..grid import diverging, outline, shade, two_digits, write
+from ..grid import outline, shade, two_digits, write
 from ..labels import Labels, level_of, words
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
@@ -156,8 +156,8 @@ def afcp(result: Drawable, style: Style) -> Figure:
     drawn = new_figure(width, high + columns.depth + above + 0.65 + 0.17 * below.count("\n"))
     axes = drawn.add_subplot()
     reach = max(float(np.nanmax(np.abs(share - HALF), initial=0.0)), 0.05)
-    image = shade(axes, share - HALF, diverging(look), -2 * reach, 2 * reach, look)
-    write(axes, image, lambda i, j: two_digits(share[i, j]), min(8.5, 15 * cell))
+    shade(axes, share - HALF, -reach, reach, look)
+    write(axes, share, lambda i, j: two_digits(share[i, j]), look, min(8.5, 15 * cell))
     for i, j in zip(*np.nonzero(clear), strict=True):
         outline(axes, int(i), int(j), look, 1.1)
     axes.set_yticks(range(len(names)), rows)
@@ -206,10 +206,11 @@ def choice_shares(result: Drawable, style: Style) -> Forest:
     """The share of each profile; the line is at equal shares."""
     frame = result.frame
     rule = "logit" if result.settings.get("rule") == "logit" else "average"
+    lines = level_of(result.settings)
     return forest(
         frame,
         row=[words(name) for name in frame["profile"]],
-        xlabel=f"Share of choices by the {rule} rule (lines: {level_of(result.settings)} intervals)",
+        xlabel=f"Share of choices by the {rule} rule\n(lines: {lines} intervals; dashed: equal shares)",
         what="Choice shares of profiles among all that are shown",
         baseline=round(1 / len(frame), 3),
     )
@@ -222,13 +223,14 @@ def substitution(result: Drawable, style: Style) -> Forest:
     limits = frame[["lower", "upper"]].replace([np.inf, -np.inf], np.nan)
     shown = frame.assign(lower=limits["lower"], upper=limits["upper"])
     numeric = labels.feature(result.settings["numeric"])
+    numeric = numeric[:1].lower() + numeric[1:] if numeric == words(result.settings["numeric"]) else numeric
     lines = f"{level_of(result.settings)} Fieller intervals"
     if limits.isna().any(axis=None):
         lines += ", not drawn where they have no limits"
     return forest(
         shown,
         row=[labels.both(*key) for key in zip(frame["feature"], frame["level"], strict=True)],
-        xlabel=f"Change of {numeric} that makes up for the level (lines: {lines})",
+        xlabel=f"Change in {numeric} that makes up for the level (lines: {lines})",
         what=f"Marginal rates of substitution between levels and {numeric}",
         baseline=0.0,
     )

@@ -27,7 +27,7 @@ from ..fitting import (
     set_panel_title,
     wrap,
 )
-from ..grid import sequential
+from ..grid import Shades
 from ..labels import Labels, display_order, refuse_repeats, series_labels
 from ..registry import Style, figure
 from ..theme import Theme, new_figure, page_width
@@ -122,8 +122,14 @@ def proportions(result: Drawable, style: Style) -> Figure:
     axes = drawn.add_subplot()
     percent = 100 * share.to_numpy(float)
     top = np.nanmax(percent, initial=0.0) or 1.0
-    axes.pcolormesh(percent, cmap=sequential(look), vmin=0, vmax=top, edgecolors=look.background, linewidth=1)
-    _write_shares(axes, percent, top, look)
+    shades = Shades(look, 0, float(top))
+    for (row, column), value in np.ndenumerate(percent):
+        shades.fill(axes, float(value), column, row, 1, 1)
+    axes.set_xlim(0, percent.shape[1])
+    for edges, line in ((range(1, len(columns)), axes.axvline), (range(1, len(rows)), axes.axhline)):
+        for edge in edges:
+            line(edge, color=look.background, linewidth=1, zorder=0.6)
+    _write_shares(axes, percent, look)
     axes.set_xticks(
         np.arange(len(columns)) + 0.5,
         below.texts,
@@ -157,7 +163,7 @@ def two_way(frame: pd.DataFrame) -> pd.DataFrame:
     return wide.reindex(index=display_order(frame[rows]), columns=display_order(frame[columns]))
 
 
-def _write_shares(axes: Axes, percent: np.ndarray, top: float, look: Theme) -> None:
+def _write_shares(axes: Axes, percent: np.ndarray, look: Theme) -> None:
     from matplotlib.patches import Rectangle
 
     digits = 0 if np.allclose(percent, np.round(percent), equal_nan=True) else 1
@@ -176,9 +182,8 @@ def _write_shares(axes: Axes, percent: np.ndarray, top: float, look: Theme) -> N
                 )
             )
         text = "" if np.isnan(value) else "0" if empty else f"{value:.{digits}f}"
-        strong = look.background if value > 0.6 * top else look.foreground
         axes.text(
-            column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=strong,
+            column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=look.foreground,
             bbox={"facecolor": look.background, "edgecolor": "none", "pad": 1.5} if empty and text else None,
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from conjury.inference.errors import InputError
 
 from ..dots import Levels, Texts, levels, table_of
 from ..fitting import Drawable
-from ..labels import Labels, level_at
+from ..labels import Names, level_at
 from ..registry import Style, figure
 
 INTERVALS = "bars: {level} confidence intervals, not adjusted for their number"
@@ -52,9 +52,16 @@ CAPTIONS = {
 }
 
 
-def caption(name: str, title: str, alpha: float, axis: str = "") -> str:
+ONCE = ("position_balance", "design_probabilities", "profile_order", "task_order", "missing_choices")
+ONCE = (*ONCE, "attention_filters", "attribute_independence")
+SAME = "Those counted as more were shown the same pairs and have the same numbers."
+
+
+def caption(name: str, title: str, alpha: float, axis: str = "", table: pd.DataFrame | None = None) -> str:
     """Caption of the figure of a check: what points and bars are, and at which level."""
     text = CAPTIONS.get(name)
+    if text is not None and table is not None and name in ONCE and has_same_numbers(table):
+        text = f"{text} {SAME}"
     if text is None:
         points = axis[:1].lower() + axis[1:] or "estimates"
         return f"{title}. Points: {points}; bars: {level_at(alpha)} intervals, where there are any."
@@ -75,16 +82,30 @@ def only_zeros(name: str, table: pd.DataFrame) -> bool:
         "impossible_profiles": "n",
         "missing_choices": "share_missing",
         "shared_tasks": "estimate",
+        "repeated_keys": "estimate",
     }.get(name)
     return counted is not None and not table[counted].any()
 
 
-def judges_of(table: pd.DataFrame, labels: Labels) -> pd.Series:
+def judges_of(table: pd.DataFrame, names: Names) -> pd.Series:
     """Name the judge and prompt of each row, on two lines where they are many."""
     joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"
     pairs = zip(table["judge"].astype("string"), table["prompt"].astype("string").fillna(""), strict=True)
-    texts = [joint.join(labels.feature(part) for part in pair if part) for pair in pairs]
+    texts = [joint.join(_named(*pair, names)) for pair in pairs]
     return pd.Series(texts, index=table.index, dtype="string")
+
+
+def _named(judge: str, prompt: str, names: Names) -> list[str]:
+    """Labels of a judge and its prompt, as far as they have names."""
+    labels = [names.of("judges", judge)] if judge else []
+    return [*labels, *([names.of("prompts", prompt)] if prompt else [])]
+
+
+def has_same_numbers(table: pd.DataFrame) -> bool:
+    """Whether judges or prompts have the same numbers, so that a figure of levels shows one of them."""
+    if not {"judge", "prompt", "feature"} <= set(table) or table.empty:
+        return False
+    return bool((_once("", table)["more"] != "").any())
 
 
 def _once(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -148,7 +169,7 @@ def _of_levels(
             shares = table.assign(estimate=100 * table["share_missing"])
             return _of_judges(name, shares, style, "Pairs without a choice (%)", hold=TO_ONE)
         table = _once(name, _percent(table) if percent else table)
-        series = judges_of(table, words) + table["more"]
+        series = judges_of(table, style.names) + table["more"]
         if by is not None:
             named = table[by].map(words.feature).astype("string")
             series = named + ", " + series if series.nunique() > 1 else named
@@ -197,7 +218,7 @@ def _of_judges(
     hold: Sequence[float] = (),
 ) -> Levels:
     """One row for each judge and prompt."""
-    rows = judges_of(table, style.words).str.replace("\n", " ")
+    rows = judges_of(table, style.names).str.replace("\n", " ")
     return _plot(name, style, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
 
 
@@ -234,7 +255,9 @@ def respondent_balance(result: Drawable, style: Style) -> Levels:
     words, table = style.words, result.frame
     label = "Variation between respondents over that expected (bars: 95% of random assignments)"
     rows = table["feature"].map(words.feature)
-    return _plot(result.kind, style, table, "Attributes", rows, judges_of(table, words), label, baseline=1.0)
+    return _plot(
+        result.kind, style, table, "Attributes", rows, judges_of(table, style.names), label, baseline=1.0
+    )
 
 
 @figure("attribute_independence")
@@ -247,7 +270,7 @@ def attribute_independence(result: Drawable, style: Style) -> Levels:
         table,
         table["feature"].map(words.feature),
         "with " + table["partner"].map(words.feature).astype("string"),
-        judges_of(table, words) + table["more"],
+        judges_of(table, style.names) + table["more"],
         "Dependence over that expected (bars: 95% of random designs)",
         baseline=1.0,
         share_x=True,
@@ -261,7 +284,7 @@ def carry_over(result: Drawable, style: Style) -> Levels:
     words, table = style.words, result.frame
     panel, row = table["test"].astype("string").str.capitalize(), table["feature"].map(words.feature)
     label = "Change in the probability of being chosen"
-    return _plot(result.kind, style, table, panel, row, judges_of(table, words), label, share_x=True)
+    return _plot(result.kind, style, table, panel, row, judges_of(table, style.names), label, share_x=True)
 
 
 @figure("answers")
@@ -270,7 +293,7 @@ def answers(result: Drawable, style: Style) -> Levels:
     table = result.frame
     if table.empty:
         raise InputError("The check 'answers' has no numbers to draw.")
-    rows = judges_of(table, style.words).str.replace("\n", " ")
+    rows = judges_of(table, style.names).str.replace("\n", " ")
     wide = table.assign(row=rows).pivot_table(index="row", columns="answer", values="share", sort=False)
     lost = wide.drop(columns="ok", errors="ignore").fillna(0.0)
     if lost.empty or not len(lost.columns):
@@ -306,7 +329,7 @@ def impossible_profiles(result: Drawable, style: Style) -> Levels:
         table,
         "Rules of the design",
         table["rule"].map(words.feature),
-        judges_of(table, words) + table["more"],
+        judges_of(table, style.names) + table["more"],
         "Profiles or pairs that break the rule",
         hold=TO_ONE,
     )

@@ -40,7 +40,7 @@ def check(result: Drawable, style: Style) -> Levels:
         axis = f"{axis}\nThe {MOST} estimates furthest from zero, of {len(known):,}"
         furthest = known["estimate"].astype(float).abs().nlargest(MOST).index
         known = known[known.index.isin(furthest)]
-    judges = judges_of(known, style.words)
+    judges = judges_of(known, style.names)
     named = "label" in known
     row = _texts(known["label"], style) if named else judges.str.replace("\n", " ")
     several = named and judges.nunique() > 1

@@ -30,7 +30,9 @@ def _panels(
         raise InputError(f"The check {result.kind!r} has no numbers to draw.")
     panels = list(result.frame.groupby(["judge", "prompt"], sort=False))
     title, above, columns = room_above(style.title, page_width(), names)
-    heads = [wrap(style.words.feature(judge), page_width() - 1, 9.5, bold=True) for (judge, _), _ in panels]
+    heads = [
+        wrap(style.names.of("judges", judge), page_width() - 1, 9.5, bold=True) for (judge, _), _ in panels
+    ]
     drawn = new_figure(page_width(), 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
     grid = drawn.subplots(len(panels), 1, squeeze=False)[:, 0]
     for axes, (_, rows), head in zip(grid, panels, heads, strict=True):
@@ -50,7 +52,7 @@ def _runs_alt(result: Drawable, style: Style) -> str:
     for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
         last = rows[rows["respondents"] > 0].iloc[-1]
         texts.append(
-            f"{style.words.feature(judge)}: the longest run is {last['run']:.0f} tasks, of "
+            f"{style.names.of('judges', judge)}: the longest run is {last['run']:.0f} tasks, of "
             f"{last['respondents']:.0f} respondents, where {last['expected']:.1f} are expected."
         )
     return " ".join(texts)
@@ -72,7 +74,7 @@ def straight_lining(result: Drawable, style: Style) -> Figure:
         )
         axes.set_yscale("log")
         axes.set_ylim(FLOOR, max(observed.max(), expected.max()) * 1.6)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.set_xticks(run)
 
     return _panels(result, style, draw, "Longest run of one position (tasks)", ["Observed", "Expected"])
@@ -83,7 +85,7 @@ def _times_alt(result: Drawable, style: Style) -> str:
     texts = ["Respondents by their median response time."]
     for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
         texts.append(
-            f"{style.words.feature(judge)}: median {rows['seconds'].median():.1f} seconds per task; "
+            f"{style.names.of('judges', judge)}: median {rows['seconds'].median():.1f} seconds per task; "
             f"{int(rows['fast'].sum())} of {len(rows)} respondents are fast, {int(rows['slow'].sum())} slow."
         )
     return " ".join(texts)
@@ -103,7 +105,7 @@ def response_times(result: Drawable, style: Style) -> Figure:
         parts = [seconds[known & ~fast & ~slow], seconds[fast], seconds[slow]]
         axes.hist(parts, bins=list(edges), stacked=True, color=[look.color(k) for k in range(3)], label=names)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.xaxis.set_minor_formatter(lambda value, _: "")
         axes.axvline(float(np.median(seconds[known])), color=look.muted, linewidth=0.9, linestyle="--")
 

@@ -152,7 +152,7 @@ def drift(result: Drawable, style: Style) -> Forest:
 @figure("beyond_quality")
 def beyond_quality(result: Drawable, style: Style) -> Forest:
     """Slopes on an attribute, of judges, of people and of judges beyond people."""
-    frame: pd.DataFrame = result.frame
+    frame: pd.DataFrame = result.frame[result.frame["estimate"].notna()]
     judges = list(dict.fromkeys(frame["judge"]))
     return forest(
         frame,

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ...frames.vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..grid import add_bar, diverging, shade, two_digits, write
+from ..grid import add_bar, shade, two_digits, write
 from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order, level_of
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
@@ -29,6 +29,7 @@ LONGEST = 1.3
 LARGEST_CELL = 0.42
 SHARED = 10  # items that a pair must share to be drawn
 BAR = 1.0  # inches of the colour bar and its labels
+TALLEST = 6.5  # inches of a matrix
 
 
 @figure("agreement")
@@ -147,7 +148,8 @@ def pairs(
 ) -> Figure:
     """Agreement of every pair of raters, people before models: of many raters one dimension, of few all.
 
-    Pairs that share fewer than ``least`` items are grey.
+    Pairs that share fewer than ``least`` items are grey. Where most pairs of many people are, the columns are
+    the models only.
     """
     look, names = style.look, style.names
     frame, kind, weighting = _pairs(result, coefficient, weights)
@@ -159,38 +161,43 @@ def pairs(
         raise InputError(f"There is nothing to draw: no pair of raters shares {least} items.")
     frame = frame.assign(panel=panels_in_words(frame, names), estimate=known)
     shown = list(dict.fromkeys(frame["panel"]))
-    if dimensions is None and n > FEW:
+    models_only = n > FEW and 0 < n_people < n and _mostly_apart(frame, n_people)
+    columns = range(n_people, n) if models_only else range(n)
+    if dimensions is None and n > FEW and not models_only:
         shown = shown[:1]
     size = 7.6 if n <= FEW else 6.6
     texts = [_short(names.of("judge", rater), size, one_line=n > FEW) for rater in raters]
     side = max(inches(text, size) for text in texts) + 0.12
-    across = 1 if n > FEW else min(3, len(shown))
+    across = (6 if models_only else 1) if n > FEW else 3
+    across = min(across, len(shown))
     down = -(-len(shown) // across)
-    cell = min(LARGEST_CELL, (page_width() - side - BAR) / across / n - 0.01)
+    cell = min(LARGEST_CELL, (page_width() - side - BAR) / across / len(columns) - 0.01, TALLEST / n)
     cell = max(cell, max(lines_high(text, size) for text in texts))
-    width = min(page_width(), max(4.0, side + across * (cell * n + 0.15) + BAR))
+    width = min(page_width(), max(4.0, side + across * (cell * len(columns) + 0.15) + BAR))
     title, above, _ = room_above(style.title, width, [])
-    heads = [wrap(name, cell * n, 8.2, bold=True) for name in shown]
+    heads = [wrap(name, max(cell * len(columns), 0.8), 8.2, bold=True) for name in shown]
     high = cell * n + side + max(lines_high(head, 8.2) for head in heads) + 0.15
     lowest = min(0.0, float(np.floor(frame["estimate"].min() * 10) / 10))
     drawn = new_figure(width, high * down + above + 0.25)
     grid = drawn.subplots(down, across, squeeze=False, sharey=True)
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
-    image: Any = None
+    shades: Any = None
     for axes, name, head in zip(grid.flat, shown, heads, strict=False):
-        values = _matrix(frame[frame["panel"] == name], raters)
-        image = shade(axes, values, diverging(look, lowest), lowest, 1, look, 1.0 if n <= FEW else 0.6)
+        values = _matrix(frame[frame["panel"] == name], raters)[:, columns]
+        shades = shade(axes, values, lowest, 1, look, 1.0 if n <= FEW else 0.6)
         if n <= FEW:
-            write(axes, image, lambda i, j, cells=values: two_digits(cells[i, j]), min(7.2, 17 * cell))  # type: ignore[misc]
-        axes.set_xticks(range(n), texts, rotation=90, fontsize=size)
+            text = lambda i, j, cells=values: two_digits(cells[i, j])  # noqa: E731
+            write(axes, values, text, look, min(7.2, 17 * cell))
+        axes.set_xticks(range(len(columns)), [texts[k] for k in columns], rotation=90, fontsize=size)
         axes.set_yticks(range(n), texts, fontsize=size)
         if 0 < n_people < n:
             axes.axhline(n_people - 0.5, color=look.foreground, linewidth=1.1)
+        if 0 < n_people < n and not models_only:
             axes.axvline(n_people - 0.5, color=look.foreground, linewidth=1.1)
         axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
     measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")]))
-    add_bar(drawn, image, grid, measure, aspect=28)
+    add_bar(drawn, shades, grid, measure, aspect=28)
     if _has_gaps(frame[frame["panel"].isin(shown)], n):
         drawn.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
     if title:
@@ -217,6 +224,12 @@ def _has_gaps(frame: pd.DataFrame, n: int) -> bool:
     """Whether some pair of ``n`` raters has no value."""
     known = frame[frame["estimate"].notna()].groupby("panel").size()
     return len(known) < frame["panel"].nunique() or bool((known < n * (n - 1) // 2).any())
+
+
+def _mostly_apart(frame: pd.DataFrame, n_people: int) -> bool:
+    """Whether more than half of the pairs of people have no value."""
+    people = (frame["judge_kind"] == HUMAN) & (frame["other_kind"] == HUMAN) & frame["estimate"].notna()
+    return bool(people.sum() < frame["panel"].nunique() * n_people * (n_people - 1) / 4)
 
 
 def _raters(frame: pd.DataFrame) -> tuple[list[str], int]:

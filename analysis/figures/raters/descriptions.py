@@ -76,12 +76,15 @@ def correlations(
     rows = [", ".join(dict.fromkeys(row)) for row in zip(*parts, strict=True)] or ["All items"] * len(frame)
     judges = display_order(frame["judge"])
     what = f"{CORRELATIONS[kind]} between the mean rating of people and the rating of the model"
+    panel, labels = names.all("dimension", frame["dimension"]), names.all("dimension", shown)
+    if not by:
+        rows, panel, labels = panel, [""] * len(frame), [""]
     return forest(
         frame,
-        panel=names.all("dimension", frame["dimension"]),
+        panel=panel,
         row=rows,
         series=names.all("judge", frame["judge"]),
-        panels=names.all("dimension", shown),
+        panels=labels,
         order=names.all("judge", judges),
         places=names.places_of(judges),
         xlabel=what,

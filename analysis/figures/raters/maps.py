@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, listed
 from ...frames.vocabulary import HUMAN
 from ..dots import stripe, tidy
 from ..fitting import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
-from ..grid import add_bar, diverging, outline, shade, two_digits, write
+from ..grid import Shades, add_bar, outline, shade, two_digits, write
 from ..labels import CORRELATIONS, Names, chosen, display_order
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
@@ -104,16 +104,17 @@ def _matrix(
 
 def _draw_map(
     axes: Axes, values: np.ndarray, maps: _Maps, head: str, style: Style, half: np.ndarray | None = None
-) -> Any:
-    image = shade(axes, values, diverging(style.look), -1, 1, style.look)
+) -> Shades:
+    shades = shade(axes, values, -1, 1, style.look)
     size = min(7.2, (20 if half is None else 22) * maps.cell)
-    write(axes, image, lambda i, j: two_digits(values[i, j]), size, 0.0 if half is None else -0.14)
+    told = lambda i, j: two_digits(values[i, j])  # noqa: E731
+    write(axes, values, told, style.look, size, 0.0 if half is None else -0.14)
     if half is not None:
-        write(axes, image, lambda i, j: f"±{half[i, j]:.2f}", 0.7 * size, 0.26)
+        write(axes, values, lambda i, j: f"±{half[i, j]:.2f}", style.look, 0.7 * size, 0.26)
     axes.set_xticks(range(len(maps.texts)), maps.texts, rotation=90, fontsize=SIZE)
     axes.set_yticks(range(len(maps.texts)), maps.texts, fontsize=SIZE)
     axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
-    return image
+    return shades
 
 
 def _correlations_alt(result: Drawable, style: Style) -> str:
@@ -153,15 +154,15 @@ def dimension_correlations(
     grid = drawn.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    image: Any = None
+    shades: Any = None
     for axes, panel, head in zip(grid.flat, panels, maps.heads, strict=False):
         values = _matrix(frame, low, panel, dimensions, "other", lambda row: row["estimate"])
-        image = _draw_map(axes, values, maps, head, style)
+        shades = _draw_map(axes, values, maps, head, style)
         if main in dimensions:
             for i, j in _strongest_cells(values, dimensions.index(str(main))):
                 outline(axes, i, j, look)
     measure = CORRELATIONS[str(result.settings.get("coefficient", "spearman"))]
-    add_bar(drawn, image, grid, measure, shrink=0.75)
+    add_bar(drawn, shades, grid, measure, shrink=0.75)
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor="none", edgecolor=look.foreground, linewidth=1.4)] if key else []
@@ -234,20 +235,20 @@ def dimension_model(
     grid = upper.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    image: Any = None
+    shades: Any = None
     for axes, panel, head in zip(grid.flat, panels, maps.heads, strict=False):
         middle, half = (
             _matrix(frame, low, panel, dimensions, "other_dimension", value)
             for value in (lambda row: row["estimate"], lambda row: (row["upper"] - row["lower"]) / 2)
         )
-        image = _draw_map(axes, middle, maps, head, style, half)
+        shades = _draw_map(axes, middle, maps, head, style, half)
         for group, is_lower in ((low, True), (panel, False)):
             one = strongest[strongest["group"] == group]
             if len(one):
                 best = one["dimension"].iloc[int(one["probability"].to_numpy(float).argmax())]
                 i, j = sorted((dimensions.index(best), dimensions.index(str(main))), reverse=is_lower)
                 outline(axes, i, j, style.look)
-    add_bar(upper, image, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
+    add_bar(upper, shades, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
         alone = len(panels) == 1
         _draw_points(

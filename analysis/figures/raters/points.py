@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY = 400
+CROWD = 150  # points of a panel of estimates that are drawn small, with thin lines
 MOST_JUDGES = 8
+MOST_BANDS = 3  # lines of a panel that have bands; more bands would hide each other
 TIE_NAMES = {"wrong": "Ties wrong", "split": "Ties split", "right": "Ties right"}
 CHANCE = "Chance, the same ratings shuffled"
 TIE_STEP = 0.15
 BAR_ROW, BAR_TEXT = 0.82, 8.0
+
+
+def _limits(row: Mapping[Any, Any]) -> str:
+    """The interval of an estimate, where it has one."""
+    lower, upper = float(row["lower"]), float(row["upper"])
+    return f" [{lower:.2f}, {upper:.2f}]" if np.isfinite([lower, upper]).all() else ""
 
 
 def _lines_alt(result: Drawable, style: Style) -> str:
@@ -37,7 +45,7 @@ def _lines_alt(result: Drawable, style: Style) -> str:
     for judge, one in frame.groupby("judge", sort=False, observed=True):
         strata = names.joined(one, by, "All items")
         slopes = [
-            f"{text} {row['estimate']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
+            f"{text} {row['estimate']:.2f}{_limits(row)}"
             for text, row in zip(strata, one.to_dict("records"), strict=True)
         ]
         texts.append(f"{names.of('judge', judge)}: {'; '.join(slopes)}.")
@@ -54,7 +62,7 @@ def rating_lines(
     strata: Sequence[str] | None = None,
     jitter: float = 0.13,
 ) -> Figure:
-    """The rating of a model by the mean of people, item by item, with the line and band of each stratum.
+    """The rating of a model by the mean of people, by item, with a line for each stratum, and bands of few.
 
     Points of one dimension, by default the last, are moved at random by up to ``jitter`` so that equal
     ratings do not hide each other. The dashed line is where a model rates as people do.
@@ -129,7 +137,8 @@ def _draw_lines(
         axes.scatter(x, y, s=3.2 if many else 9, color=color, alpha=0.4 if many else 0.6, linewidths=0,
                      zorder=2, marker=look.marker(place), rasterized=many)  # fmt: skip
         at, line, lower, upper = (band[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
-        axes.fill_between(at, lower, upper, color=color, alpha=0.25, linewidth=0, zorder=4)
+        if len(series) <= MOST_BANDS:
+            axes.fill_between(at, lower, upper, color=color, alpha=0.25, linewidth=0, zorder=4)
         axes.plot(at, line, color=look.background, linewidth=2.6, zorder=5)
         axes.plot(
             at,
@@ -180,11 +189,11 @@ def recovery(result: Drawable, style: Style) -> Figure:
     n_rows = -(-len(kinds) // n_columns)
     width = page_width() if n_columns > 1 else min(page_width(), 4.2)
     title, above, columns = room_above(style.title, width, legend)
-    drawn = new_figure(width, 2.35 * n_rows + 0.3 + above)
+    heads = [wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True) for kind in kinds]
+    drawn = new_figure(width, (2.45 + max(map(more_lines, heads))) * n_rows + 0.3 + above)
     grid = drawn.subplots(n_rows, n_columns, squeeze=False)
-    for axes, kind in zip(grid.flat, kinds, strict=False):
+    for axes, kind, head in zip(grid.flat, kinds, heads, strict=False):
         _draw_truth(axes, frame[frame["quantity"] == kind], places, look)
-        head = wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True)
         axes.set_title(head, loc="left", fontweight="bold", fontsize=8)
     for axes in grid.flat[len(kinds) :]:
         axes.remove()
@@ -200,17 +209,26 @@ def recovery(result: Drawable, style: Style) -> Figure:
 
 def _draw_truth(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look: Theme) -> None:
     diagonal(axes, frame[["truth", "estimate", "lower", "upper"]].to_numpy(dtype=float), look)
-    size = 3.6 if len(frame) < 60 else 2.6
+    many = len(frame) >= CROWD
+    size, line = (2.0, 0.4) if many else (3.6 if len(frame) < 60 else 2.6, 0.8)
     for name, place in places.items():
         one = frame[frame["judge"] == name]
         color, mark = look.color(place), look.marker(place)
         truth, estimate = one["truth"].to_numpy(dtype=float), one["estimate"].to_numpy(dtype=float)
-        axes.vlines(truth, one["lower"], one["upper"], color=color, linewidth=0.8, alpha=0.55, zorder=2)
+        axes.vlines(
+            truth,
+            one["lower"],
+            one["upper"],
+            color=color,
+            linewidth=line,
+            alpha=0.3 if many else 0.55,
+            zorder=2,
+        )
         missed = ~one["inside"].astype("boolean").fillna(True).to_numpy(dtype=bool)
         for hollow in (False, True):
             at = missed == hollow
             axes.plot(truth[at], estimate[at], mark, color=color, markersize=size, linestyle="none",
-                      markerfacecolor=look.background if hollow else color, markeredgewidth=0.8,
+                      markerfacecolor=look.background if hollow else color, markeredgewidth=line,
                       zorder=3)  # fmt: skip
 
 

@@ -80,8 +80,8 @@ def alt_power(result: Drawable, style: Style) -> Figure:
         own = same & ((frame["scenario"] != STATED) | (frame["model_agreement"] == world["model_agreement"]))
         _draw_power(axes, frame[own], sizes, float(result.settings["target"]), look)
         head = (
-            f"Epsilon {world['epsilon']:g}\nPeople agree to {world['human_agreement']:g}, "
-            f"the model to {world['model_agreement']:g}"
+            f"Epsilon {world['epsilon']:g}\nAgreement of people {world['human_agreement']:g}, "
+            f"of the model {world['model_agreement']:g}"
         )
         axes.set_title(wrap(head, width), loc="left", fontsize=8)
     for axes in grid.ravel()[len(worlds) :]:

@@ -20,7 +20,8 @@ PANELS = {
     "subgroups": "Subgroups",
     "replacement": "Replacement test",
 }
-JUDGE, PEOPLE = "judge", "people"
+JUDGE, PEOPLE = "Judge", "People"
+AMONG_PEOPLE = "people"  # the part with agreement among people
 SHORT = {
     "accuracy": "agreement",
     "kappa": KAPPA,
@@ -38,16 +39,16 @@ DARKEST = 0.1  # least share of the darkest cell
 @figure("judging")
 def judging(result: Drawable, style: Style) -> Levels:
     """Agreement of the judge and among people, base rates, errors by class, and subgroups."""
-    frame = result.frame[result.frame["part"].isin([*PANELS, "people"])]
+    frame = result.frame[result.frame["part"].isin([*PANELS, AMONG_PEOPLE])]
     frame = frame[frame["lower"].notna() & ~frame["measure"].str.endswith("_difference")]
     frame = frame[~frame["measure"].isin(["answered", "judge_mean", "people_mean"])].reset_index(drop=True)
     people = frame["measure"].str.startswith("people_").to_numpy(dtype=bool)
     measure = frame["measure"].str.removeprefix("people_").str.removeprefix("judge_")
-    part = frame["part"].where(frame["part"] != "people", "agreement")
+    part = frame["part"].where(frame["part"] != AMONG_PEOPLE, "agreement")
     table = table_of(
         frame,
         [PANELS[name] for name in part],
-        [_row(name, row) for name, (_, row) in zip(measure, frame.iterrows(), strict=True)],
+        [_row(name, row, style) for name, (_, row) in zip(measure, frame.iterrows(), strict=True)],
         np.where(people, PEOPLE, JUDGE).tolist(),
     )
     ratings = "bias" in set(frame["measure"])
@@ -60,11 +61,12 @@ def judging(result: Drawable, style: Style) -> Levels:
     )
 
 
-def _row(measure: str, row: pd.Series[Any]) -> str:
+def _row(measure: str, row: pd.Series[Any], style: Style) -> str:
     """What a row is about: a class, a subgroup, or the measure itself."""
     text = SHORT.get(measure, words(measure).lower())
     of = f"{row['class']}: " if row["class"] else ""
-    where = f"{row['by']} {row['level']}: " if row["by"] else ""
+    where = f"{style.names.of(row['by'], row['level'])}: " if row["by"] else ""
+    text = text if where or of or text in (KAPPA, ALPHA) else text[:1].upper() + text[1:]
     return f"{where}{of}{text}"
 
 
@@ -87,7 +89,7 @@ def run_comparison(result: Drawable, style: Style) -> Levels:
     table = table_of(
         frame,
         [PANELS[name] for name in frame["part"]],
-        [_row(name, row) for name, (_, row) in zip(measure, frame.iterrows(), strict=True)],
+        [_row(name, row, style) for name, (_, row) in zip(measure, frame.iterrows(), strict=True)],
     )
     margin = float(result.settings["margin"])
     return levels(
@@ -110,7 +112,7 @@ def confusion(result: Drawable, style: Style) -> Confusions:
         classes,
         classes,
         {k: k for k in range(len(classes))},
-        ("Label by people", "Answer of the judge (share of row)"),
+        ("Label by people", "Answer of the judge (percent of the row)"),
         "Share of each label by people that the judge gives, too",
         most=max(DARKEST, float(np.ceil(10 * np.nanmax(np.append(shares, 0.0))) / 10)),
         counts={"Judge": table["n"].to_numpy(dtype=float).reshape(size)},

@@ -82,6 +82,7 @@ def agreement(
     draws : int
         Bootstrap samples; 0 for none.
     seed : int
+        Seed of the bootstrap.
 
     Returns
     -------

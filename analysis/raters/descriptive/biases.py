@@ -50,7 +50,7 @@ def biases(
 
     Parameters
     ----------
-    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+    judgments, items
         As in :func:`means`.
     by : str or sequence of str
         Columns whose combinations of levels get rows of positivity of their own.
@@ -63,6 +63,8 @@ def biases(
     set_aside : mapping of str to sequence of str, optional
         Further levels, by column, left out of self-preference and of the items that unrelated ones are
         compared with, such as responses that are not meant to be funny.
+    dimensions, cluster, scale, alpha, draws, seed
+        As in :func:`means`.
 
     Returns
     -------

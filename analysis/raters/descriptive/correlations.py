@@ -49,12 +49,14 @@ def correlations(
 
     Parameters
     ----------
-    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+    judgments, items
         As in :func:`means`.
     by : str or sequence of str
         Columns whose combinations of levels are strata, after the rows of all items.
     coefficients : str or sequence of str
         Any of "pearson", "spearman", "kendall" (tau-b).
+    dimensions, cluster, scale, alpha, draws, seed
+        As in :func:`means`.
 
     Returns
     -------

@@ -53,13 +53,16 @@ def dimension_correlations(
 
     Parameters
     ----------
-    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+    judgments, items
         As in `correlations`.
     main : str, optional
         The dimension whose correlates are compared; by default the last.
     by : str or sequence of str
         Columns whose combinations of levels are strata, besides all items together.
     coefficient : {"spearman", "pearson", "kendall"}
+        Which correlation coefficient is estimated.
+    dimensions, cluster, scale, alpha, draws, seed
+        As in `correlations`.
 
     Returns
     -------

@@ -62,20 +62,26 @@ def bounds(
 
     Parameters
     ----------
-    judgments, items, by, dimensions, cluster, overall, alpha, draws, seed
+    judgments, items
         As in `means`.
     statistic : {"mean", "proportion", "share"}
         Mean rating; share of ratings of ``at_least`` so much; share of each label.
     at_least : float or sequence of float, optional
         Of "proportion".
+    by, dimensions, cluster
+        As in `means`.
     scale : sequence of float, or mapping of dimensions to sequences, optional
         The ratings that are allowed, whose ends limit missing answers; needed for "mean", unless the coded
         ratings have it.
+    overall
+        As in `means`.
     direction : {"for", "against"}, optional
         Assume that missing answers, taken together, move no mean down ("for") or none up ("against"). One of
         the bounds is then the estimate from the answers given.
     null : float, optional
         The value with which numbers are compared. Without one there are no conclusions that could turn.
+    alpha, draws, seed
+        As in `means`.
 
     Returns
     -------

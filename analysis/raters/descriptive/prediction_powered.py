@@ -101,12 +101,14 @@ def prediction_powered(
     human, model : str or sequence of str
         Values of ``judge_id``, ``panel`` or ``judge_kind``. Each model, and each prompt of a model, has a
         weight.
-    by, dimensions, scale, overall
+    by, dimensions
         As in `conjury.analysis.raters.means`.
     cluster : str or sequence of str, optional
         What is independent of each other: by default items; a column of items such as ``"topic_id"``; with
         ``"judge_id"`` among several names, people as well, so that intervals are about other people, too
         (Cameron, Gelbach and Miller 2011). Folds are of the first column that is not ``"judge_id"``.
+    scale, overall
+        As in `conjury.analysis.raters.means`.
     tuning : {"coefficient", "scalar", "matrix", "none"}
         Whether the weight of the models is chosen for each row (default), for all levels of a stratum
         together, as a matrix over them, or is 1. Quantiles take "coefficient" or "none".

@@ -84,7 +84,7 @@ def tier_accuracy(
 
     Parameters
     ----------
-    judgments, items, dimensions, scale, alpha, draws, seed
+    judgments, items
         As in :func:`means`.
     levels : sequence of str
         Tiers, the best first.
@@ -94,6 +94,8 @@ def tier_accuracy(
         Column of the topics, or whatever tiers are ordered within; intervals resample topics.
     dimension : str, optional
         One dimension; shorthand for ``dimensions=[dimension]``.
+    dimensions, scale, alpha, draws, seed
+        As in :func:`means`.
 
     Returns
     -------

@@ -147,8 +147,10 @@ def prior_table(priors: Priors) -> pd.DataFrame:
 class ModelFit(Result):
     """Result of a Bayesian model.
 
-    Attributes
+    Parameters
     ----------
+    frame, kind, notes, settings, extra
+        As in `conjury.analysis.results.Result`.
     data : xarray.DataTree
         ArviZ data: ``posterior``, ``sample_stats``, and what the model adds.
     diagnostics : DataFrame
@@ -157,6 +159,13 @@ class ModelFit(Result):
         Whether the draws can be used, one sentence each.
     priors : mapping of str to Prior
         What was assumed.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"group": ["gpt"], "quantity": ["severity"], "estimate": [0.3]})
+    >>> fit = ModelFit(frame, "rater_model", verdict=("All chains mixed.",))
+    >>> fit.passed, list(fit.tables)
+    (True, ['summary', 'diagnostics', 'priors'])
     """
 
     data: Any = None

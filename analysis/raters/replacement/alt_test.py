@@ -232,8 +232,25 @@ def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame
 class AltTest(Result):
     """The alternative annotator test of one or several models.
 
-    ``frame`` has one row a dimension, scoring and model; ``extra["annotators"]`` one row a dimension,
-    scoring, model and annotator. For a single row its numbers are attributes as well.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per dimension, scoring and model, as `alt_test` returns it. If there is a single row, its
+        numbers are attributes as well.
+    kind, notes, settings
+        As in `conjury.analysis.results.Result`.
+    extra : mapping of str to DataFrame
+        ``annotators``: one row per dimension, scoring, model and annotator.
+
+    Examples
+    --------
+    >>> from conjury.analysis.raters import alt_test
+    >>> judges = {"ann": "human", "bob": "human", "cy": "human", "gpt": "model"}
+    >>> table = pd.DataFrame([(name, kind, item, "ab"[item % 2]) for name, kind in judges.items()
+    ...     for item in range(40)], columns=["judge_id", "judge_kind", "item_id", "value"])
+    >>> found = alt_test(table, "gpt")
+    >>> found.passes, found.extra["annotators"]["annotator"].tolist()
+    (True, ['ann', 'bob', 'cy'])
     """
 
     @property

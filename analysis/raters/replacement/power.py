@@ -61,6 +61,7 @@ def alt_test_power(
         The same between the model and a person; at most the root of ``human_agreement``. By default that
         of two people.
     kind : {"labels", "ratings"}
+        What the raters give.
     categories : int or sequence of float
         Number of categories, equally frequent, or how often each occurs.
     per_item : int, optional
@@ -78,6 +79,7 @@ def alt_test_power(
     alpha : float
         One minus the level of the intervals, which bound the error of simulation (Wilson).
     seed : int
+        Seed of the simulated judgments.
 
     Returns
     -------

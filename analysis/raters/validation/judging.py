@@ -33,7 +33,29 @@ PRECISION = (
 
 @dataclass(frozen=True, repr=False)
 class Validation(Result):
-    """The result of `judge` or of `compare_runs`."""
+    """The result of `judge` or of `compare_runs`.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per quantity, as `judge` and `compare_runs` return it.
+    kind : str
+        "judging" or "run_comparison".
+    notes : tuple of str
+        What was excluded, assumed or noticed, one sentence each.
+    settings : mapping of str to object
+        What was run; ``verdict`` contains what was found, in sentences.
+    extra : mapping of str to DataFrame
+        Further tables, as `judge` and `compare_runs` return them.
+
+    Examples
+    --------
+    >>> from conjury.analysis.raters.validation import judge
+    >>> labels = ["spam", "ok"] * 20
+    >>> result = judge(pd.DataFrame({"judge": [*labels[:-1], "spam"], "person": labels}), "judge", "person")
+    >>> result.verdict[0].split(" (")[0]
+    "The judge gives the people's label in 97.5% of 40 rows"
+    """
 
     @property
     def verdict(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ...figures.labels import Labels, display_order, one_prompt, series_labels, 
 from ...frames.variables import parse
 from ...results import Result
 from ..data import FURTHER_EFFECTS, ReportData
-from ..methods import bounds_name, code, describe_analysis, drawn_units, excluded, plain
+from ..methods import bounds_name, clustered_by, code, describe_analysis, drawn_units, excluded, plain
 from ..tables import (
     Bounds,
     any_table,
@@ -26,6 +26,7 @@ from ..tables import (
     estimates_table,
     interval,
     number,
+    part_name,
     slug,
     spread,
     styled_table,
@@ -159,7 +160,8 @@ def prompts(result: Result, record: Recorded, report: ReportData) -> Exhibit:
                 "amce",
                 settings={"group": "prompt", "bounds": lines_of(record)},
             ),
-            f"Effects on {outcome} under each prompt: {plain(judge)}.",
+            f"Effects on {outcome} under each prompt: {plain(judge)}. {_points(record)} "
+            "Hollow points are reference levels.",
             str(position),
         )
         for position, judge in enumerate(several[several].index, start=1)
@@ -280,7 +282,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
         f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
         "all were equally frequent."
     )
-    tables = [_frequencies_table(batch, labels) for batch in batches(frame)]
+    tables = {part_name(batch): _frequencies_table(batch, labels) for batch in batches(frame)}
     return Exhibit(
         "{figure} shows the distribution of the levels of each attribute, and {table} the counts.",
         [Drawn(Result(frame, "cj_freqs"), caption)],
@@ -332,15 +334,17 @@ def answers_table(frame: pd.DataFrame) -> GT:
     return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), left=2)
 
 
-def _tables(report: ReportData, record: Recorded, frame: pd.DataFrame, *, given: bool = False) -> list[GT]:
+def _tables(
+    report: ReportData, record: Recorded, frame: pd.DataFrame, *, given: bool = False
+) -> dict[str, GT]:
     """Tables of estimates, many judges shared between them; ``given`` names are labels already."""
     labels = Labels() if given else Labels(report.labels)
     bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
-    tables = []
+    tables = {}
     for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
         bounds = Bounds(bounds_name(record.settings) or "interval", beside=bootstrap if booted else "")
-        tables.append(estimates_table(batch, labels, bounds=bounds, verbatim=given))
+        tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=given)
     return tables
 
 
@@ -374,8 +378,9 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labe
     name = bounds_name(analysis)
     if not name:
         return "The manifest does not name the intervals."
-    by = " or ".join(map(code, str(analysis["id"]).split(" or "))) if analysis.get("id") else ""
-    errors = f"standard errors clustered by {by}" if by else "standard errors of independent rows"
+    errors = "standard errors of independent rows"
+    if analysis.get("id"):
+        errors = f"standard errors clustered by {clustered_by(analysis)}"
     width = f"{ndtri(1 - float(analysis['alpha']) / 2):.2f}"
     sentence = f"Lines in the figure are {name}s: estimates plus and minus {width} {errors}."
     if "boot_lower" not in frame:

@@ -25,7 +25,25 @@ EVERY_STUDY = ""  # the kind of result of exhibits that need none
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure: the result that it draws, its caption, and what its name adds to that of the result."""
+    """A figure of an exhibit.
+
+    Parameters
+    ----------
+    result : Result
+        The result that is drawn.
+    caption : str
+        Caption of the figure.
+    key : str
+        What the name of the figure adds to that of the result.
+    part : str, optional
+        A further figure of the result, one of `conjury.analysis.figures.parts`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> Drawn(Result(pd.DataFrame(), "amce"), "Effects on choices.").key
+    ''
+    """
 
     result: Result
     caption: str
@@ -35,9 +53,27 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Laid:
-    """A table, in parts where it is wide: its caption, else the title, and what its name adds."""
+    """A table of an exhibit.
 
-    tables: Sequence[GT]
+    Parameters
+    ----------
+    tables : sequence of GT, or mapping of str to GT
+        The parts of the table, one unless it is wide, by name where they have names.
+    caption : str
+        Caption; without it the title of the table.
+    key : str
+        What the name of the table adds to that of the result.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import great_tables
+    >>> table = great_tables.GT(pd.DataFrame({"level": ["kind"], "estimate": [0.1]}))
+    >>> len(Laid([table], "Effects on choices.").tables)
+    1
+    """
+
+    tables: Mapping[str, GT] | Sequence[GT]
     caption: str = ""
     key: str = ""
 
@@ -46,7 +82,7 @@ class Laid:
 class Exhibit:
     """What a report shows of a result.
 
-    Attributes
+    Parameters
     ----------
     lead : str
         What the figures and tables are; ``{figure}`` and ``{table}`` become references to them.
@@ -58,6 +94,12 @@ class Exhibit:
         More of the same result, each with a lead.
     heading : str
         A heading above the lead, in Markdown.
+
+    Examples
+    --------
+    >>> exhibit = Exhibit("Two of nine intervals exclude zero.", further=[Exhibit("By language.")])
+    >>> [part.lead for part in exhibit.further]
+    ['By language.']
     """
 
     lead: str = ""
@@ -70,7 +112,27 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Kind:
-    """An exhibit as it is registered: see `exhibit`."""
+    """An exhibit as it is registered: see `exhibit`.
+
+    Parameters
+    ----------
+    build : callable
+        From a result, its record and the report to the exhibit.
+    method : str or callable
+        How such results are computed: a sentence, or a function of record and report.
+    of : str, optional
+        Another kind, the first result of which is shown once more.
+    headline : callable, optional
+        Gives the sentence of the report's opening.
+    absent : callable, optional
+        Gives the sentence of a report without such results.
+
+    Examples
+    --------
+    >>> kind = Kind(lambda result, record, data: Exhibit("Effects."), method="Least squares.")
+    >>> kind.method, kind.of
+    ('Least squares.', None)
+    """
 
     build: Callable[[Result, Recorded, ReportData], Exhibit]
     method: str | Callable[[Recorded, ReportData], str] = ""
@@ -104,9 +166,25 @@ SETTINGS = (
 def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     """Register a function from a result, its record and the report to an `Exhibit`, under some kinds.
 
-    Options: ``method`` states how such results are computed (a sentence, or a function of record and report);
-    ``headline`` gives the sentence of the report's opening; ``of`` names another kind whose first result is
-    shown once more; ``absent`` gives the sentence of a report without such results.
+    Parameters
+    ----------
+    *kinds : str
+        Kinds of results that the function builds the exhibit of.
+    **options : object
+        ``method, headline, of, absent`` of `Kind`.
+
+    Returns
+    -------
+    callable
+        A decorator of the function.
+
+    Examples
+    --------
+    >>> @exhibit("my_kind", method="Counts of rows.")
+    ... def my_exhibit(result, record, data):
+    ...     return Exhibit(f"{len(result.frame)} rows.")
+    >>> KINDS.pop("my_kind").method
+    'Counts of rows.'
     """
 
     def register(build: Any) -> Any:

@@ -37,7 +37,7 @@ MARKED = re.compile(r"(?<!\\)[*`]|\{(?:figure|table)\}|\[@[^\]]*\]")
 class PaperTable:
     """A table to print.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name of its file, without ending.
@@ -45,6 +45,14 @@ class PaperTable:
         Plain text.
     gt : great_tables.GT
         The table, with its notes below.
+
+    Examples
+    --------
+    >>> import great_tables
+    >>> import pandas as pd
+    >>> table = great_tables.GT(pd.DataFrame({"level": ["kind"], "estimate": [0.1]}))
+    >>> "0.1" in PaperTable("effects", "Effects on choices.", table).html
+    True
     """
 
     name: str
@@ -146,6 +154,13 @@ def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTabl
     ------
     InputError
         For a folder without results.
+
+    Examples
+    --------
+    >>> from conjury.inference.tables.files import PUBLISHED
+    >>> tables = tables_of_folder(PUBLISHED / "results")
+    >>> tables[0].name, tables[0].caption
+    ('published_numbers', 'Published numbers by file and verdict.')
     """
     data = ReportData(path)
     tables: list[PaperTable] = []

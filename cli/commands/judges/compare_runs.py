@@ -71,7 +71,11 @@ def compare_runs(
         for place, one in enumerate(read)
     ]
     if not human:
-        human = guessed_people(read[0], chosen[0].judge) or guessed_people(read[1], chosen[1].judge)
+        guessed = [
+            guessed_people(one, columns.judge, bool(labels.relabel))
+            for one, columns in zip(read, chosen, strict=True)
+        ]
+        human = guessed[0] or guessed[1]
     item = pairing.id or read[0].id or item_column(read[0].frame)
     if pairing.id is None and item is not None and item not in read[1].frame:
         item = None

@@ -65,7 +65,17 @@ Values = Mapping[str, Sequence[str]]
 
 
 def profile_values(study: Study) -> dict[str, list[str]]:
-    """Return what each column of the profiles of a study may contain: level ids, and ids of stimuli.
+    """List what each column of the profiles of a study may contain: level ids, and ids of stimuli.
+
+    Parameters
+    ----------
+    study : Study
+        A conjoint study.
+
+    Returns
+    -------
+    dict of str to list of str
+        Values by column, in the order of the study file.
 
     Examples
     --------
@@ -82,9 +92,17 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
 
     Parameters
     ----------
-    folder : the folder of the study file, against which the paths of ``content`` are taken
-    content : the section ``content`` of the study file
-    values : what each column of the profiles may contain; see :func:`profile_values`
+    folder : Path
+        The folder of the study file, against which the paths of ``content`` are taken.
+    content : Content
+        The section ``content`` of the study file.
+    values : mapping of str to list of str
+        What each column of the profiles may contain; see :func:`profile_values`.
+
+    Returns
+    -------
+    PostKit
+        The parts of posts, which write the post of each profile.
 
     Raises
     ------

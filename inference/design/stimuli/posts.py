@@ -163,7 +163,7 @@ REPLIER = "replier"
 class PostKit:
     """All that posts are made of.
 
-    Attributes
+    Parameters
     ----------
     texts, people, insults
         As in the files of the study.
@@ -173,6 +173,16 @@ class PostKit:
         The first and the last day on which posts are written.
     roles : Roles
         Which column of the profiles is which part of a post.
+
+    Examples
+    --------
+    >>> from conjury.inference.design.profiles import enumerate_profiles
+    >>> from conjury.inference.design.stimuli import load_posts, profile_values
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> kit = load_posts(study.folder, study.content, profile_values(study))
+    >>> kit.likes["low"], len(kit.posts(enumerate_profiles(study).head(2), seed=1))
+    ((0, 5), 2)
     """
 
     texts: Texts

@@ -74,12 +74,26 @@ def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_hu
     return Columns(judge, tuple(human), tuple(guessed))
 
 
-def guessed_people(judged: Judged, judge: str) -> tuple[str, ...]:
-    """The columns of people, where there are some without doubt; none else."""
+def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tuple[str, ...]:
+    """The columns of people, where there are some without doubt; none else.
+
+    A column without a label of the judge is none of them, unless labels are ``relabelled``: the targets of an
+    evaluation are answers, and its judge gives grades.
+    """
     try:
-        return columns_of(judged, judge, ()).human
+        people = columns_of(judged, judge, ()).human
     except InputError:
         return ()
+    labels = _labels(judged.frame[judge])
+    theirs = [_labels(judged.frame[name]) for name in people]
+    alike = all(not labels or not others or labels & others for others in theirs)
+    return people if relabelled or alike else ()
+
+
+def _labels(column: pd.Series[Any]) -> set[str]:
+    """The labels of a column without regard to case and spaces; none where all are numbers."""
+    known = column.dropna().astype("string").str.strip().str.casefold()
+    return set() if pd.to_numeric(known, errors="coerce").notna().all() else set(known)
 
 
 def item_column(frame: pd.DataFrame) -> str | None:

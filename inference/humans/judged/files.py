@@ -25,11 +25,13 @@ def read_judged(path: str | Path) -> Judged:
     Parameters
     ----------
     path : a file that ends in .csv, .csv.gz, .parquet, .jsonl, .ndjson (plain or .gz), .json or .eval; or a
-        folder of Inspect logs
+        A file that ends in .csv, .csv.gz, .parquet, .jsonl, .ndjson (plain or .gz), .json or .eval; or a
+        folder of Inspect logs.
 
     Returns
     -------
     Judged
+        One row per answer, and the columns that the format determines.
 
     Raises
     ------

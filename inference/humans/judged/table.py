@@ -14,9 +14,10 @@ import pandas as pd
 class Judged:
     """A table with a row per answer.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
+        One row per answer of the judge.
     source : str
         What the file is called.
     program : str
@@ -24,6 +25,14 @@ class Judged:
     judge, human, id : str or None
         Columns that the program's format determines.
     notes : tuple of str
+        What was assumed or excluded in reading.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"verdict": ["spam", "ok"], "label": ["spam", "spam"]})
+    >>> table = Judged(frame, "spam.csv", judge="verdict", human="label")
+    >>> (table.frame[table.judge] == table.frame[table.human]).mean().item()
+    0.5
     """
 
     frame: pd.DataFrame

@@ -30,7 +30,7 @@ NOT_PEOPLE = ("preview", "test", "spam")  # marks of responses that are no answe
 class Visit:
     """What one person answered to the tasks of one slot.
 
-    Attributes
+    Parameters
     ----------
     where : str
         Where it is in the export, for errors.
@@ -65,7 +65,7 @@ class Visit:
 class Fielded:
     """Tables of a study that was fielded with another program.
 
-    Attributes
+    Parameters
     ----------
     answers : DataFrame
         ``choices`` of a conjoint, one row per profile that was seen; ``judgments`` of items; of people who
@@ -356,6 +356,3 @@ def _checks(section: PanelSection, visit: Visit, coded: bool) -> tuple[int, int]
     ]
     passed = sum(value == check.right for check, value in given)
     return passed, len(given) - passed
-
-
-__all__ = ["Fielded", "Visit", "tables_of"]

@@ -28,8 +28,10 @@ def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
 
     Parameters
     ----------
-    path : a CSV of Qualtrics, data of jsPsych (or a folder of them), or a JSON export of Label Studio
+    path : str or Path
+        A CSV of Qualtrics, data of jsPsych (or a folder of them), or a JSON export of Label Studio.
     program : {"qualtrics", "jspsych", "label-studio"}
+        The program that people answered in.
     plan : PanelPlan
         The plan that was exported.
 
@@ -43,6 +45,22 @@ def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
     ------
     InputError
         The file is no such export, or belongs to another plan.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from conjury.inference.panel.elsewhere.write import export_study
+    >>> run = Path(tempfile.mkdtemp())
+    >>> written = export_study("moderation", "label-studio", people=2, out=run)
+    >>> tasks = json.loads((run / "elsewhere" / "label-studio" / "tasks.json").read_text())
+    >>> choice = {"from_name": "choice", "to_name": "item_A", "type": "choices", "value": {"choices": ["A"]}}
+    >>> for number, task in enumerate(tasks):
+    ...     person = int(task["data"]["slot"][-4:])
+    ...     task["annotations"] = [{"id": number, "completed_by": person, "result": [choice]}]
+    >>> _ = (run / "export.json").write_text(json.dumps(tasks))
+    >>> fielded = read_elsewhere(run / "export.json", "label-studio", written.plan)
+    >>> fielded.answers.groupby("position", observed=True)["chosen"].mean().to_dict()
+    {'A': 1.0, 'B': 0.0}
     """
     check_program(program, plan.folder)
     visits = list(READERS[program](Path(path), plan))
@@ -251,4 +269,4 @@ def _task(row: Mapping[str, Any], where: str) -> int:
     return int(text) - 1
 
 
-__all__ = ["check_program", "read_elsewhere"]
+__all__ = ["read_elsewhere"]

@@ -54,6 +54,11 @@ ENDS = ("finished", "declined", "screened_out", "full", "failed_checks", "no_per
 def jspsych_experiment(plan: PanelPlan) -> Files:
     """Write a study as an experiment in jsPsych.
 
+    Parameters
+    ----------
+    plan : PanelPlan
+        Who sees what.
+
     Returns
     -------
     Files
@@ -63,7 +68,7 @@ def jspsych_experiment(plan: PanelPlan) -> Files:
     Examples
     --------
     >>> import tempfile
-    >>> from ..plan import make_plan
+    >>> from conjury.inference.panel.plan import make_plan
     >>> files = jspsych_experiment(make_plan("moderation", people=2, out=tempfile.mkdtemp()))
     >>> [slot["name"] for slot in json.loads(files.texts["study.json"])["slots"]]
     ['human_0001', 'human_0002']

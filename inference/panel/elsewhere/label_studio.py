@@ -22,6 +22,7 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
     Parameters
     ----------
     plan : PanelPlan
+        Who sees what.
     media_url : str, optional
         Address of the folder to which pictures and clips are uploaded.
 
@@ -39,7 +40,7 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
     Examples
     --------
     >>> import tempfile
-    >>> from ..plan import make_plan
+    >>> from conjury.inference.panel.plan import make_plan
     >>> files = label_studio_project(make_plan("multiturn", people=2, out=tempfile.mkdtemp()))
     >>> sorted(json.loads(files.texts["tasks.json"])[0]["data"])[:2]
     ['A', 'asked_joke_type']

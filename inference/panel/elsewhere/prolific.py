@@ -27,7 +27,7 @@ MOST_CHARACTERS = 120  # of a title
 class Offer:
     """What people are offered.
 
-    Attributes
+    Parameters
     ----------
     url : str
         Address at which the study is served.
@@ -35,6 +35,12 @@ class Offer:
         Estimated minutes of a visit.
     reward : float
         Reward of a person, without Prolific's fee, in pounds or dollars.
+
+    Examples
+    --------
+    >>> offer = Offer("https://example.org", minutes=10, reward=2.0)
+    >>> 60 / offer.minutes * offer.reward  # per hour
+    12.0
     """
 
     url: str
@@ -44,6 +50,13 @@ class Offer:
 
 def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
     """Write the settings of a study on Prolific, and its slots.
+
+    Parameters
+    ----------
+    plan : PanelPlan
+        Who sees what.
+    offer : Offer
+        What people are offered.
 
     Returns
     -------
@@ -58,8 +71,12 @@ def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
 
     Examples
     --------
-    >>> address_with("https://example.org/s?x=1", {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"})
-    'https://example.org/s?x=1&PROLIFIC_PID={{%PROLIFIC_PID%}}'
+    >>> import tempfile
+    >>> from conjury.inference.panel.plan import make_plan
+    >>> plan = make_plan("moderation", people=2, out=tempfile.mkdtemp())
+    >>> files = prolific_study(plan, Offer("https://example.org", minutes=10, reward=2.0))
+    >>> sorted(files.texts)
+    ['slots.csv', 'study.json', 'study_by_slot.json']
     """
     section = plan.section
     completion_code(section, plan.study.name)

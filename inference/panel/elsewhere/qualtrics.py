@@ -58,6 +58,7 @@ def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
     Parameters
     ----------
     plan : PanelPlan
+        Who sees what.
     media_url : str, optional
         Address of the folder to which pictures and clips are uploaded.
 
@@ -74,7 +75,7 @@ def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
     Examples
     --------
     >>> import tempfile
-    >>> from ..plan import make_plan
+    >>> from conjury.inference.panel.plan import make_plan
     >>> files = qualtrics_survey(make_plan("moderation", people=2, out=tempfile.mkdtemp()))
     >>> sorted(json.loads(files.texts["moderation.qsf"]))
     ['SurveyElements', 'SurveyEntry']

@@ -29,7 +29,26 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and where."""
+    """Files that were written for another program.
+
+    Parameters
+    ----------
+    plan : PanelPlan
+        Who sees what, which the answers are checked against.
+    folder : Path
+        Folder of the files.
+    files : tuple of Path
+        The files that were written, pictures and clips included.
+    notes : tuple of str
+        What has to be done with them, and what they do not contain.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> written = export_study("moderation", "label-studio", people=2, out=tempfile.mkdtemp())
+    >>> written.folder.name, len(written.plan.slots)
+    ('label-studio', 2)
+    """
 
     plan: PanelPlan
     folder: Path
@@ -55,6 +74,7 @@ def export_study(
     study : str, Path or study
         A study that ships, the path of a study file, or a loaded study.
     to : {"qualtrics", "jspsych", "label-studio", "prolific"}
+        The program.
     out : path, optional
         Folder of the run; by default ``runs/STUDY``. What is written is in its folder ``elsewhere``.
     people : int, optional
@@ -62,10 +82,17 @@ def export_study(
     images : bool, optional
         Whether profiles are shown as the pictures that ``conjury render`` has drawn into ``pictures``; by
         default as in the run before, else not.
+    pictures : Path
+        Folder in which ``conjury render`` keeps pictures.
     media_url : str, optional
         Address of the folder to which pictures and clips are uploaded, for Qualtrics and Label Studio.
     offer : Offer, optional
         Address, minutes and reward, for Prolific.
+
+    Returns
+    -------
+    Exported
+        The files, and the plan that answers belong to.
 
     Raises
     ------

@@ -216,6 +216,3 @@ def checkpoint(database: Database) -> bool:
         busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         cursor.close()
     return not busy
-
-
-__all__ = ["FILE", "Database", "check_address", "checkpoint", "open_database", "open_existing"]

@@ -430,6 +430,3 @@ class Pages:
 
 def _number(text: str) -> int | None:
     return int(text) if NUMBER.fullmatch(text) else None
-
-
-__all__ = ["make_app"]

@@ -61,6 +61,7 @@ def make_app(
     Parameters
     ----------
     visits : Visits
+        Visits of the panel.
     secret : bytes
         Signs cookies and forms; the same in all processes of one panel, at least 16 bytes.
     secure : bool
@@ -70,6 +71,11 @@ def make_app(
         believed; nobody else's are.
     limits : Limits, optional
         Limits of size and rate.
+
+    Returns
+    -------
+    Starlette
+        An ASGI application.
 
     Raises
     ------

@@ -63,21 +63,28 @@ Flags = NDArray[np.bool_]
 class Simulation:
     """Simulated choices and where they come from.
 
-    Attributes
+    Parameters
     ----------
     choices : DataFrame
         One row per judge, prompt, pair, sample and position, in the contract's columns; ``panel`` names the
         panel of a respondent, and ``origin`` is "simulated".
     truth : DataFrame or None
-        As from ``true_values``; None where it was not asked for, or attributes have more than
-        ``TRUE_CELLS`` combinations.
+        The true values of AMCEs and marginal means; None where they were not asked for, or attributes have
+        more than ``TRUE_CELLS`` combinations.
     profiles : DataFrame
         All profiles of the study.
     tasks : DataFrame
         ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; the last four are missing or
         False for the pairs that models share. ``task_id`` is the ``pair_id`` of the choices.
     stimuli : DataFrame
-        Effects of the stimuli of this simulation, as from ``stimulus_effects``.
+        Effects of the stimuli of this simulation.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> made = simulate(load_study("moderation"), 1, judges=["gpt4o"], pairs=10, truth=False)
+    >>> made.choices["judge_kind"].unique().tolist(), made.truth is None
+    (['model'], True)
     """
 
     choices: pd.DataFrame
@@ -110,7 +117,9 @@ def simulate(
     Parameters
     ----------
     study : Study
+        A conjoint with a truth table.
     seed : int
+        Seed of everything that is drawn.
     respondents, pairs : int, optional
         Size of each panel, and pairs that every model judges; by default the study's design.
     swapped_share : float
@@ -141,6 +150,7 @@ def simulate(
     Returns
     -------
     Simulation
+        Choices with the true values of their estimands.
 
     Raises
     ------

@@ -1,6 +1,5 @@
 """Simulated answers of studies of labels: items, gold labels, judgments, and the truth behind them."""
 
-from .asking import true_labels
 from .items import LabelTruth, read_label_truth
 from .simulate import LabelSimulation, simulate_labels, simulate_people
 
@@ -10,5 +9,4 @@ __all__ = [
     "read_label_truth",
     "simulate_labels",
     "simulate_people",
-    "true_labels",
 ]

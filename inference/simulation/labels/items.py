@@ -51,15 +51,24 @@ def columns_of(study: ItemStudy) -> list[str]:
 class LabelTruth:
     """A truth table.
 
-    Attributes
+    Parameters
     ----------
     rows : dict of parameter to rows
         Each a mapping of the cells that are filled in, and the value.
     judges : dict of judge to kind
         In order of appearance; judges of people are panels.
     strata : tuple of str
+        Identifiers of the strata of the study.
     conditions : tuple of str
         Of perturbed copies, in order of appearance.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("harm_or_humor")
+    >>> truth = read_label_truth(study.folder / "label_truth.csv", study)
+    >>> truth.panel, truth.strata, len(truth.models)
+    ('human', ('modality', 'language'), 20)
     """
 
     rows: Mapping[str, tuple[Row, ...]]
@@ -125,7 +134,12 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
         - ``accuracy``, ``pull`` (of ``label``), ``missing`` (``label``: the status), ``consistency``,
           ``shared_difficulty``, ``effect`` (of ``condition``), as the module describes.
     study : ItemStudy
-        With gold labels.
+        A study of items with gold labels.
+
+    Returns
+    -------
+    LabelTruth
+        The truth table, checked against the study.
 
     Raises
     ------

@@ -52,7 +52,7 @@ NO_ANSWER = -1
 class LabelSimulation:
     """Simulated judgments and where they come from.
 
-    Attributes
+    Parameters
     ----------
     judgments : DataFrame
         One row per judge, prompt, item, dimension and sample, in the contract's columns; ``origin`` is
@@ -64,7 +64,18 @@ class LabelSimulation:
         Gold labels of the originals: what most people say where people judge (tied items have none), else
         what the items are.
     truth : DataFrame
-        As from :func:`conjury.inference.simulation.labels.true_labels`.
+        What analyses of the judgments should find: ``quantity, judge, prompt, task``, one column per stratum,
+        ``condition, gold, k, value``; where a stratum or ``gold`` is empty, the value is of all items. Of
+        models, by condition: ``missing`` (share of answers), ``accuracy`` (missing answers are wrong),
+        ``accuracy_answered``, ``difference`` (of accuracy, copies minus originals); of originals ``pass_at_k,
+        pass_all_k``. Of people: their number, ``accuracy``, ``percent_agreement`` and ``fleiss_kappa``.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> made = simulate_labels(load_any_study("harm_or_humor"), 1, items=60, judges=["gpt_5_2"], samples=1)
+    >>> made.judgments["origin"].unique().tolist(), "accuracy" in set(made.truth["quantity"])
+    (['simulated'], True)
     """
 
     judgments: pd.DataFrame
@@ -91,6 +102,7 @@ def simulate_labels(
     study : ItemStudy
         With gold labels.
     seed : int
+        Seed of everything that is drawn.
     items : int, optional
         How many items are made up, shared out among strata as in the truth table; by default all of it.
     people : int, optional
@@ -106,6 +118,7 @@ def simulate_labels(
     Returns
     -------
     LabelSimulation
+        Judgments, items and gold labels, with the true values of their estimands.
 
     Raises
     ------
@@ -155,11 +168,13 @@ def simulate_people(
     study : ItemStudy
         With ``label_truth.csv`` next to its file, which has a panel of people.
     seed : int
+        Seed of everything that is drawn.
     items : DataFrame of n rows
         ``item_id``, strata, and what has lines.
     labels : DataFrame
         Gold labels, ``item_id, label_set, label``; items and lines that have none are given one at random.
     people : int
+        Number of people.
 
     Returns
     -------

@@ -19,7 +19,30 @@ PEOPLE = "human"  # generator of what people wrote
 
 
 def read_items(study: ItemStudy) -> pd.DataFrame:
-    """Read the items of a study; InputError names the row of a value that the study file does not have."""
+    """Read the items of a study, and check them against its file.
+
+    Parameters
+    ----------
+    study : ItemStudy
+        A study of items.
+
+    Returns
+    -------
+    DataFrame
+        One row per item, with ``item_id`` and the columns that the study names.
+
+    Raises
+    ------
+    InputError
+        Where the table lies outside the folder of the study, or has a value that the study file does not
+        have; names the row.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> len(read_items(load_any_study("harm_or_humor")))
+    31
+    """
     path = (study.folder / study.items).resolve()
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
@@ -51,6 +74,28 @@ def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.
     """Make up the items of a simulation: for every topic one item of each type.
 
     Texts are placeholders, and an unrelated response is the best one to another topic.
+
+    Parameters
+    ----------
+    study : ItemStudy
+        A study of items with an assignment.
+    topics : mapping of str to int
+        Number of topics in each modality.
+    seed : int
+        Seed of the votes.
+
+    Returns
+    -------
+    DataFrame
+        ``item_id, modality, topic, response, media, votes``, and the columns of topics, types and writers
+        that the study names.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> items = make_up_items(load_any_study("oogiri"), {"text": 2}, seed=1)
+    >>> len(items), items["topic_id"].nunique()
+    (16, 2)
     """
     plan = study.assignment
     assert plan is not None
@@ -201,14 +246,27 @@ class Rater:
 class RatingTruth:
     """A panel, models, and the sizes of a full simulation.
 
-    Attributes
+    Parameters
     ----------
     panel : Rater
+        The panel of people.
     models : tuple of Rater
+        The models.
     dimensions, types : tuple of str
         Ids of scales, and of the levels of the column that distinguishes the items of a topic.
-    topics : mapping of modality to number of topics
+    topics : mapping of str to int
+        Number of topics in each modality.
     people : int
+        Number of people.
+
+    Examples
+    --------
+    >>> from conjury.inference.simulation.ratings import read_rating_truth
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("oogiri")
+    >>> truth = read_rating_truth(study.folder / "truth.csv", study)
+    >>> truth.panel.judge, truth.people, truth.dimensions[:2]
+    ('human', 104, ('novelty', 'clarity'))
     """
 
     panel: Rater

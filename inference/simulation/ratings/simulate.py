@@ -49,7 +49,7 @@ TEXT = "text"  # modality of items that do not state theirs
 class RatingSimulation:
     """Simulated judgments and where they come from.
 
-    Attributes
+    Parameters
     ----------
     judgments : DataFrame
         One row per judge, item, dimension and sample, in the contract's columns; ``panel`` names the panel
@@ -57,7 +57,15 @@ class RatingSimulation:
     items : DataFrame
         ``item_id, modality, topic_id, topic, response, media, response_type, generator, votes``.
     truth : DataFrame
-        As from :func:`conjury.inference.simulation.ratings.true_ratings`.
+        What analyses of the judgments should find, as from
+        :func:`conjury.inference.simulation.ratings.true_ratings`.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> made = simulate_ratings(load_any_study("oogiri"), seed=1, topics=8, people=32, judges=["human"])
+    >>> made.items["topic_id"].nunique(), made.judgments["judge_id"].nunique()
+    (8, 32)
     """
 
     judgments: pd.DataFrame
@@ -86,6 +94,7 @@ def simulate_ratings(
     study : ItemStudy
         With scales and an assignment.
     seed : int
+        Seed of everything that is drawn.
     topics : int, optional
         How many topics are made up, shared out among modalities as in the truth table; by default those of
         the truth table.
@@ -110,6 +119,7 @@ def simulate_ratings(
     Returns
     -------
     RatingSimulation
+        Judgments and items, with the true values of their estimands.
 
     Raises
     ------

@@ -108,7 +108,7 @@ def true_ratings(
     share: Floats,
     people: tuple[Sequence[str], People] | None = None,
 ) -> pd.DataFrame:
-    """What analyses of simulated ratings should find.
+    """Compute what analyses of simulated ratings should find.
 
     Latent values are on the logit scale of one rating. "Quality" is the latent value that people agree
     on, their consensus.
@@ -116,12 +116,15 @@ def true_ratings(
     Parameters
     ----------
     study : ItemStudy
+        A study of items with scales and an assignment.
     truth : RatingTruth
+        The truth table, from `read_rating_truth`.
     judges : sequence of str
         Judges in the table.
     share : ndarray, shape (M, T)
         Share of items in each modality and type.
-    people : names and parameters of the people drawn, optional
+    people : tuple of (sequence of str, People), optional
+        Names and parameters of the people drawn.
 
     Returns
     -------
@@ -150,6 +153,18 @@ def true_ratings(
         unrelated responses against the tiers), ``positivity`` (expected rating minus that of people; by type,
         and of all items), and ``raw_correlation`` (Pearson, of its rating with the mean rating of the people
         who share an item; by type, and of all items).
+
+    Examples
+    --------
+    >>> from conjury.inference.simulation.ratings import read_rating_truth
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("oogiri")
+    >>> truth = read_rating_truth(study.folder / "truth.csv", study)
+    >>> share = np.ones((len(truth.modalities), len(truth.types)))
+    >>> found = true_ratings(study, truth, ["human", "gpt_4_1"], share / share.sum())
+    >>> of_all = found.query("quantity == 'positivity' and dimension == 'clarity' and response_type == ''")
+    >>> of_all["value"].round(2).tolist()
+    [1.45]
     """
     assert study.assignment is not None
     raters = study.assignment.raters

@@ -58,11 +58,25 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
         dimensions); ``topic_share, severity_correlation, discrimination_sd, halo_sd`` have neither;
         ``topics`` (level: a modality) and ``people`` are the sizes of a full simulation.
     study : ItemStudy
+        A study of items with scales and an assignment.
+
+    Returns
+    -------
+    RatingTruth
+        The truth table, checked against the study.
 
     Raises
     ------
     InputError
         With file (or table), line and remedy.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> study = load_any_study("oogiri")
+    >>> truth = read_rating_truth(study.folder / "truth.csv", study)
+    >>> [model.judge for model in truth.models]
+    ['gpt_4_1', 'gemini_2_5_pro', 'claude_sonnet_4']
     """
     dimensions, types, ratings = tuple(study.scale_labels), _types(study), _ratings(study)
     known = {

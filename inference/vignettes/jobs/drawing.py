@@ -88,6 +88,7 @@ def draw_job(
     renderer : Renderer
         As from :func:`open_job`.
     folder : JobFolder
+        Folder of the manifest.
     profiles : DataFrame
         As from ``design.enumerate_profiles``.
     workers : int

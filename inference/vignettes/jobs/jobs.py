@@ -41,14 +41,18 @@ PLAIN = ("study", "theme", "format", "seed")  # named with their values
 class Job:
     """The pictures to draw: of which study, and how.
 
-    Attributes
+    Parameters
     ----------
     study : Study
-    cues : "both", "name", "face" or "none"
+        A conjoint study.
+    cues : {"both", "name", "face", "none"}
+        What is shown of an author's identity.
     layout : str
         A layout that ships, or the path of a file from the study's folder.
     theme : str
-    kind : "png" or "webp"
+        Name of a theme of the layout.
+    kind : {"png", "webp"}
+        Format of the files.
     seed : int
         Of the posts.
     emoji : Path, optional
@@ -117,6 +121,12 @@ def open_job(job: Job) -> Renderer:
     Parameters
     ----------
     job : Job
+        The pictures to draw.
+
+    Returns
+    -------
+    Renderer
+        What draws the pictures.
 
     Raises
     ------

@@ -42,6 +42,15 @@ Integers = NDArray[np.int64]
 class JobFolder:
     """Folder of the manifest of a study's pictures, for one kind of cues, inside the root of the store.
 
+    Parameters
+    ----------
+    root : Path
+        The root of the store.
+    study : str
+        Name of the study.
+    cues : str
+        What the pictures show of an author's identity.
+
     Examples
     --------
     >>> JobFolder(Path("stimuli"), "towns", "both").manifest.as_posix()
@@ -92,10 +101,14 @@ def read_manifest(root: Path, study: str, cues: str, columns: Sequence[str] | No
 
     Parameters
     ----------
-    root : the folder that ``conjury render`` was given with ``--out``
-    study : name of the study
-    cues : "both", "name", "face" or "none"
-    columns : read only these
+    root : Path
+        The folder that ``conjury render`` was given with ``--out``.
+    study : str
+        Name of the study.
+    cues : {"both", "name", "face", "none"}
+        What the pictures show of an author's identity.
+    columns : sequence of str, optional
+        Read only these.
 
     Returns
     -------

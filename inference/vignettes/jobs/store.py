@@ -46,6 +46,11 @@ def encode(image: Image.Image, kind: Format) -> bytes:
     kind : "png" or "webp"
         Both keep every pixel. WebP is half the size and takes several times as long.
 
+    Returns
+    -------
+    bytes
+        Content of the file.
+
     Raises
     ------
     InputError
@@ -166,12 +171,14 @@ def vignette_records(
     Parameters
     ----------
     study : Study
+        A conjoint study.
     profiles : DataFrame
         Rows of ``design.enumerate_profiles``, in any number and order.
     cues : {"both", "name", "face", "none"}
         What is shown of an author's identity; a hidden name and handle, or a hidden face, is replaced by that
         of the anonymous author of the same number.
     seed : int
+        Seed of the parts of posts that are drawn.
     faces : Faces, optional
         As from :func:`study_faces`, by default read again.
 

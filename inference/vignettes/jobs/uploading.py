@@ -106,6 +106,7 @@ def upload(
     Parameters
     ----------
     folder : JobFolder
+        Folder of the manifest.
     storage : Storage
         As from :func:`open_storage`.
     address : str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,15 @@ import pytest
 
 from conjury.analysis.checks import Check, run_checks
 from conjury.analysis.checks.registry import CHECKS, Question, Verdict, check, exceeds
-from conjury.analysis.checks.running import CODES, OF_CONJOINTS, Content, check_collected, chosen, controlled
+from conjury.analysis.checks.running import (
+    CODES,
+    OF_CONJOINTS,
+    Content,
+    check_collected,
+    chosen,
+    controlled,
+    load_checks,
+)
 from conjury.inference.errors import InputError
 from conjury.inference.readers.collected import CollectedData
 from conjury.inference.simulation import simulate
@@ -173,3 +182,62 @@ def test_suppressing_a_check_that_does_not_exist_is_refused_with_its_line(with_c
     line = len(file.read_text(encoding="utf-8").splitlines())
     with pytest.raises(InputError, match=rf"study.yaml:{line}: there is no check CJ198"):
         check_collected(file)
+
+
+OWN = """
+from conjury.analysis.checks.registry import Question, check
+
+ASK = Question("MY301", "highest_rating", "Highest", "Is it?", "It follows.", "Do it.", "rule")
+
+@check(ASK)
+def highest_rating(judgments):
+    table = judgments[["judge_id"]].drop_duplicates().rename(columns={"judge_id": "judge"})
+    table.insert(1, "prompt", "")
+    return ASK.answer(table, "warning", f"{len(judgments)} judgments.")
+"""
+
+
+@pytest.fixture
+def own_checks() -> Iterator[None]:
+    """Checks that a test registers are gone after it."""
+    before = dict(CHECKS)
+    yield
+    CHECKS.clear()
+    CHECKS.update(before)
+
+
+def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
+    own_checks, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(OWN, encoding="utf-8")
+    assert load_checks(tmp_path / "mine.py") == ("MY301",)
+    assert load_checks(tmp_path / "mine.py") == ("MY301",)  # again, as in a notebook
+    judgments = pd.DataFrame({"judge_id": ["a", "b"], "judge_kind": "human", "item_id": "i", "value": [1, 2]})
+    collected = CollectedData(judgments=judgments)
+    for selector in ("MY301", "MY", "highest_rating"):
+        (found,) = run_checks(collected, checks=[selector])
+        assert (found.code, found.verdict, found.finding) == ("MY301", "warning", "2 judgments.")
+    assert [one.code for one in run_checks(collected, checks=["MY3", "CJ312"])] == ["CJ312", "MY301"]
+    (found,) = run_checks(collected, checks=["MY3"], ignore={"MY301": "known"})
+    assert not found.alarming
+    assert chosen(None)[-1] == "MY301"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "cannot be read"),
+        ("1 / 0", "ZeroDivisionError: division by zero; correct the file"),
+        ("x = 1", "no check is registered"),
+        (OWN.replace("MY301", "CJ301"), "answers and highest_rating have one code, CJ301"),
+    ],
+)
+def test_a_users_file_without_a_check_is_refused(
+    own_checks, tmp_path: Path, text: str | None, message: str
+) -> None:
+    file = tmp_path / "mine.py"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        load_checks(file)
+    assert chosen(None) == CODES

@@ -1,6 +1,7 @@
 """Coverage of corrected estimates under simulation: quantiles, unequal sampling, crossed clusters, a matrix.
 
-Few draws, which find intervals that are far too short. Larger runs are in docs/howto/analysing/corrections.md.
+Few draws, which find intervals that are far too short. Larger runs are in
+docs/howto/analysing/corrections.md.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_more_than_six_judges_are_split_into_labelled_tables(copy) -> None:
     heads = re.findall(r"^Level \| (.*)$", text, re.MULTILINE)
     assert heads == [" | ".join(judges[:4]), " | ".join(judges[4:])]
     assert "@tbl-amce and @tbl-amce-2" in text
-    assert "Part 2 of 2." in text
+    assert "Part 2 of 2: judge\\_4 to judge\\_7." in text
 
 
 def test_only_judges_with_several_prompts_have_a_figure_of_prompts(copy) -> None:

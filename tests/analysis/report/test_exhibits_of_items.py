@@ -181,7 +181,7 @@ def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, mo
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("gpt_4_1 has p_holm of 1.", "GPT-4.1 has p holm of 1."),
+        ("gpt_4_1 has p_holm of 1.", "GPT-4.1 has adjusted p of 1."),
         ("at human discrimination_sd; it", "at human discrimination sd; it"),
         ("column 'topic_id' of my_file.csv", "column 'topic_id' of my_file.csv"),
         ("in runs/my_study/design", "in runs/my_study/design"),
@@ -264,7 +264,7 @@ def test_labels_given_significantly_too_often_are_named_and_those_never_given_ma
     n, p = [60, 5, 60], [0.01, 0.01, 0.2]
     often = {"ratio": [3.0, 9.0, 5.0], "n_predicted": [180, 45, 300], "n_gold": n, "n_answers": n}
     reading = text_of(replace(result, frame=result.frame.assign(**often, p_adjusted=p))).split("::: {")[0]
-    assert "Setup (3.0 times" in reading
+    assert "gpt, Setup (3.0)." in reading
     assert not re.search("Tag|Timing", reading)
     result = labels.by_label(["setup", "tag"], ["gpt"])
     never = {"ratio": 0.0, "n_predicted": 0, "n_gold": [60, 5], "n_answers": [120, 10], "p_adjusted": 0.9}

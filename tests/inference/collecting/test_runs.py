@@ -21,13 +21,17 @@ from pandas.testing import assert_frame_equal
 from conjury.cli.commands.collect import show_end
 from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse, retry, status, verify
+from conjury.inference.backends.base import completion
 from conjury.inference.backends.lookup import SimulatedBackend
+from conjury.inference.collecting import Asking, Running
+from conjury.inference.collecting import collect as collect_by
 from conjury.inference.collecting.options import engines
 from conjury.inference.collecting.people import PeoplePlan, add_people
 from conjury.inference.collecting.recorder import Tally
 from conjury.inference.collecting.run import Collected
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import Outcome
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import validate
@@ -480,3 +484,27 @@ def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(study, run
     assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
     assert (table(run, "judgments")["status"] == "ok").all()
     assert len(table(run, "judgments")) == 44
+
+
+class AlwaysA:
+    """A judge in Python that always answers A."""
+
+    def settings(self) -> dict[str, Any]:
+        return {"backend": "always A"}
+
+    def run(self, requests: Any, recorder: Any) -> None:
+        for request in requests:
+            recorder.record(Outcome(request.key, completion(request.key, "A", model="a-1")))
+
+
+def test_a_backend_of_ones_own_answers_every_request_once_and_is_named_in_the_run(study, run):
+    asking, call = Asking(model="gpt-4o", answer="free"), {"out": run, "backend": AlwaysA()}
+    done = collect_by(study, "mine", asking=asking, running=Running(pairs=3), **call)
+    assert (done.tally.answered, done.prepared.plan.cost) == (done.prepared.plan.total, None)
+    choices = table(run, "choices")
+    assert (choices["chosen"] == (choices["position"] == "A")).all()
+    assert collect_by(study, "mine", asking=asking, running=Running(pairs=3), **call).tally.answered == 0
+    with Ledger.open(run / "ledger.sqlite") as ledger:
+        assert engines(ledger, "mine")[0]["settings"] == {"backend": "always A"}
+    with pytest.raises(InputError, match="backend answers the requests itself"):
+        collect_by(study, "mine", asking=asking, running=Running(max_cost=1.0), **call)

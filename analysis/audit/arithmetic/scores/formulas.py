@@ -104,5 +104,27 @@ OTHER = {  # other definitions of a published score, by role
 
 
 def exact_score(score: str, tp: int, tn: int, positive: int, negative: int) -> Fraction:
-    """A score as a fraction; of Matthews' correlation its signed square."""
+    """Compute a score from the counts of a confusion matrix, as a fraction.
+
+    Parameters
+    ----------
+    score : str
+        Name of the score, one of ``SCORES``, such as "accuracy" or "macro_f1".
+    tp, tn : int
+        True positives and true negatives.
+    positive, negative : int
+        Numbers of items with the positive and the negative gold label.
+
+    Returns
+    -------
+    Fraction
+        The score; for "mcc", Matthews' correlation, its square with the sign of the correlation.
+
+    Examples
+    --------
+    >>> exact_score("accuracy", 40, 45, 50, 50), exact_score("recall", 40, 45, 50, 50)
+    (Fraction(17, 20), Fraction(4, 5))
+    >>> exact_score("mcc", 25, 25, 50, 50)
+    Fraction(0, 1)
+    """
     return Fraction(SCORES[score](Fraction(tp), Fraction(tn), positive, negative))

@@ -29,7 +29,7 @@ CARRY_OVER = Question(
     "Compare AMCEs of first tasks with those of all tasks.",
     "test",
 )
-SIDE = "same side as in the task before"
+SIDE = "same position as in the task before"
 SHOWN = "level was shown in the task before"
 REMEDIES = {
     SIDE: "Compare AMCEs of first tasks with those of all tasks, randomise positions in every task, and "

@@ -48,11 +48,27 @@ FEW_ACCEPT = 0.9  # acceptance rate that is aimed at for few people
 class RaterFit(ModelFit):
     """Result of ``rater_model``.
 
-    ``frame`` has the quantities of groups (``group, judge_kind, quantity, estimate, std_error, lower, upper,
-    rhat, ess_bulk, ess_tail, n_judges, n_ratings, observed``; quantities are those of
-    ``ordinal_summary.QUANTITIES``, and ``observed`` is the share of equal ratings in the data),
-    ``extra`` the tables ``judges, thresholds, items, quality, bias, frequencies, by_judge, statistics,
-    prior_frequencies, convergence``.
+    Parameters
+    ----------
+    frame : DataFrame
+        Quantities of groups: ``group, judge_kind, quantity, estimate, std_error, lower, upper, rhat,
+        ess_bulk, ess_tail, n_judges, n_ratings, observed``; quantities are those of
+        ``ordinal_summary.QUANTITIES``, and ``observed`` is the share of equal ratings in the data.
+    kind, notes, settings
+        As in `conjury.analysis.results.Result`.
+    extra : mapping of str to DataFrame
+        The tables ``judges, thresholds, items, quality, bias, frequencies, by_judge, statistics,
+        prior_frequencies, convergence``.
+    data, diagnostics, verdict, priors
+        As in `conjury.analysis.raters.ModelFit`.
+    arrays : OrdinalData or None
+        The ratings as the model takes them.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"group": ["gpt"], "quantity": ["latent_correlation"], "estimate": [0.8]})
+    >>> RaterFit(frame, "rater_model", verdict=("All chains mixed.",)).passed
+    True
     """
 
     arrays: OrdinalData | None = None
@@ -103,6 +119,7 @@ def rater_model(
         Columns such as ``response_type``: people's qualities differ between their levels, and each model
         has a bias towards each level, net of quality.
     link : {"logit", "probit"}
+        Distribution of the noise behind a rating: logistic or normal.
     scale : sequence of float, optional
         The ratings that are allowed.
     priors : mapping, optional
@@ -131,6 +148,7 @@ def rater_model(
     Returns
     -------
     RaterFit
+        Quantities of groups, tables about judges and items, and the draws.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -11,11 +12,11 @@ from conjury.inference.errors import counted
 from ....figures.conjoint.comparisons import yardstick_of
 from ....figures.diagnostics.checks import caption, only_zeros
 from ....figures.diagnostics.general import VERDICTS, verdicts
-from ....figures.labels import Labels
+from ....figures.labels import LabelKey, Labels
 from ....results import Result
 from ...data import ReportData
 from ...methods import code, describe_comparison, plain
-from ...tables import number, slug, styled_table
+from ...tables import in_words, number, slug, styled_table
 from ..registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -62,21 +63,21 @@ def _counts(result: Result, record: Recorded, report: ReportData) -> str:
 def diagnosis(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """All checks with their verdicts, the gravest first."""
     found = current(result)
-    tables = [Laid([diagnosis_table(found)], "Checks by verdict.")]
+    tables = [Laid([diagnosis_table(found, report.labels)], "Checks by verdict.")]
     if "code" not in found:
         return Exhibit(tables=tables)
     drawn = Drawn(Result(found, "battery"), "Checks by kind and verdict.")
     return Exhibit("{figure} shows all checks, and {table} their findings.", [drawn], tables)
 
 
-def diagnosis_table(found: pd.DataFrame) -> GT:
+def diagnosis_table(found: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
     """Lay checks out by verdict, the gravest first, with the finding."""
     codes = found["code"].astype(str) + " " if "code" in found else ""
     rows = pd.DataFrame(
         {
             "verdict": found["verdict"].astype(str),
             "Check": codes + found["title"].astype(str),
-            "Finding": found["finding"].astype(str),
+            "Finding": found["finding"].map(lambda text: in_words(text, labels)),
         }
     )
     place = rows["verdict"].map(list(VERDICTS).index)
@@ -103,14 +104,15 @@ def battery_checks(result: Result, record: Recorded, report: ReportData) -> Exhi
 
 def _check(check: dict[Any, Any], report: ReportData, alpha: float, prefix: str) -> Exhibit:
     name, title, axis = str(check["name"]), str(check["title"]), str(check.get("axis") or check["title"])
-    lead = f"*{plain(check['question'])}*\n\n**{VERDICTS[str(check['verdict'])]}.** {plain(check['finding'])}"
+    verdict, finding = VERDICTS[str(check["verdict"])], in_words(check["finding"], report.labels)
+    lead = f"*{plain(check['question'])}*\n\n**{verdict}.** {plain(finding)}"
     figures = []
     if check["figure"] and not report.has(f"{prefix}{name}"):
         lead += "\n\n*The table of its figure is not in the results folder.*"
     elif check["figure"] and not only_zeros(name, table := report.table(f"{prefix}{name}")):
-        settings: dict[str, Any] = {"name": name, "finding": plain(check["finding"]), "axis": axis}
+        settings: dict[str, Any] = {"name": name, "finding": plain(finding), "axis": axis}
         settings["percent"] = bool(check.get("percent"))
-        text = plain(caption(name, title, alpha, axis))
+        text = plain(caption(name, title, alpha, axis, table))
         figures = [Drawn(Result(table, "check", settings=settings), text, slug(name))]
     code_of = f"{check['code']} " if check.get("code") else ""
     heading = f"### {code_of}{plain(title)} {{#sec-check-{slug(name)}}}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import Recorded
 
 MOST_FIGURES = 2
+MOST_NAMED = 5  # judges that a sentence names
 BY_STIMULI = ("CR1", "CR2", "wild", "pigeonhole", "mixed")
 SOURCES = {"observed": "As observed", "corrected": "Corrected"}
 NO_STIMULI = (
@@ -60,13 +61,13 @@ def _absent(report: ReportData, what: str = "") -> str:
 
 
 def _by_judge(
-    report: ReportData, frame: pd.DataFrame, caption: str, of: Callable[[pd.DataFrame], Result]
+    report: ReportData, frame: pd.DataFrame, caption: str, drawn: str, of: Callable[[pd.DataFrame], Result]
 ) -> list[Drawn]:
-    """A figure for each of the first judges."""
+    """A figure for each of the first judges; ``drawn`` says what its points and lines are."""
     keys = frame["judge"].astype("string") + "|" + frame["prompt"].astype("string").fillna("")
     parts = [frame[keys == key].reset_index(drop=True) for key in list(dict.fromkeys(keys))[:MOST_FIGURES]]
     return [
-        Drawn(of(part), f"{caption}: {plain(judge_of(part.iloc[0]))}.", str(place))
+        Drawn(of(part), f"{caption}: {plain(judge_of(part.iloc[0]))}. {drawn}", str(place))
         for place, part in enumerate(parts, start=1)
     ]
 
@@ -76,7 +77,6 @@ def reliability(result: Result, record: Recorded, report: ReportData) -> Exhibit
     """Agreement of repeated answers and the position bias of swapped pairs."""
     agreement, position = report.named(result.frame), report.named(report.table("position"))
     judges = agreement.drop_duplicates(["judge", "prompt"])
-    verdicts = [f"{plain(judge_of(row))}: {plain(row['verdict'])}" for row in judges.to_dict("records")]
     lead = (
         "Some pairs were shown to the same judge again. {figure} shows how often the same profile was "
         "chosen, and the decomposition of swapped repeats: a judge who follows the position of a profile "
@@ -93,8 +93,21 @@ def reliability(result: Result, record: Recorded, report: ReportData) -> Exhibit
             Laid([reliability_table(agreement)], "Agreement of repeated answers."),
             Laid([position_table(position)], "Positions and repeated answers.", "position"),
         ],
-        " ".join(verdicts),
+        verdicts(judges),
     )
+
+
+def verdicts(judges: pd.DataFrame) -> str:
+    """What reliability says of each judge, judges with the same verdict together."""
+    told = []
+    for verdict, rows in judges.groupby("verdict", sort=False, observed=True):
+        who = [judge_of(row) for row in rows.to_dict("records")]
+        more = [f"{len(who) - MOST_NAMED} more"] if len(who) > MOST_NAMED else []
+        named = "; ".join([*who[:MOST_NAMED], *more])
+        if len(who) == len(judges) > 2:
+            named = f"All {len(who)} judges"
+        told.append(f"{plain(named)}: {plain(str(verdict)[:1].lower() + str(verdict)[1:])}")
+    return " ".join(told)
 
 
 @exhibit("corrected")
@@ -106,10 +119,12 @@ def corrected(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "Unreliable answers bias all effects towards zero. The observed effects and effects corrected for "
         "this bias are in {figure}; intervals of corrected effects include the uncertainty of the correction."
     )
-    drawn = partial(Result, kind="amce", settings={"group": "source"})
-    return Exhibit(
-        lead, _by_judge(report, frame, "Effects as observed and corrected for unreliable answers", drawn)
+    made = partial(Result, kind="amce", settings={"group": "source"})
+    what, drawn = (
+        "Effects as observed and corrected for unreliable answers",
+        "Points: AMCEs; lines: intervals.",
     )
+    return Exhibit(lead, _by_judge(report, frame, what, drawn, made))
 
 
 @exhibit("standard_errors", absent=partial(_absent, what="Errors"))
@@ -126,6 +141,8 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
             report,
             frame,
             "Effects under each choice of what is random",
+            "Points: estimates; lines: intervals, as distances from the estimate behind each level; cells: "
+            "ratios of standard errors to those of independent rows.",
             partial(Result, kind="standard_errors"),
         ),
         [Laid([errors_table(frame, labels)], caption)],
@@ -152,7 +169,11 @@ def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         _by_judge(
-            report, frame, "Effects and the smallest detectable ones", partial(Result, kind="detectable")
+            report,
+            frame,
+            "Effects and the smallest detectable ones",
+            "Points: sizes of effects, without their signs.",
+            partial(Result, kind="detectable"),
         ),
         [
             Laid(

@@ -25,6 +25,7 @@ from ....figures.benchmark.scores import shown_labels
 from ....figures.labels import Names, words
 from ....frames.vocabulary import FEWEST_GOLD
 from ....results import Result
+from ...data import ReportData
 from ...methods import plain
 from ...tables import (
     NO_BREAK,
@@ -38,11 +39,13 @@ from ...tables import (
     whole,
     with_gaps,
 )
-from ..registry import figure_and_tables, level
+from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 from .scores import BANDS, PLACE, grouped, metric_and_place, percent, ranked
 
 if TYPE_CHECKING:
     from great_tables import GT
+
+    from ....pipeline.manifest import Recorded
 
 
 MISTAKES = 3
@@ -65,16 +68,18 @@ def frequent_labels(result: Result, names: Names) -> str:
     top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
     top = top.sort_values("ratio", ascending=False, kind="stable")
     texts = [
-        f"{plain(row['_who'])}: {plain(label_in_words(task, str(row['label']), names))} "
-        f"({number(row['ratio'], 1)} times as often as it is gold)"
+        f"{plain(row['_who'])}, {plain(label_in_words(task, str(row['label']), names))} "
+        f"({number(row['ratio'], 1)})"
         for row in top.head(MOST_NAMED).to_dict("records")
     ]
-    judges = f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges give"
-    few = len(top) <= MOST_NAMED
+    counted = (
+        f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges {'give' if len(top) > 1 else 'gives'}"
+    )
+    largest = f"the {MOST_NAMED} largest ratios" if len(top) > MOST_NAMED else "the largest ratio of each"
     return (
-        f"{judges if len(top) > 1 else judges.replace('give', 'gives')} a label too often, among labels that "
-        f"are gold in at least {FEWEST_GOLD} units and after adjustment for the number of labels and judges"
-        f"{': ' if few else f'; the {MOST_NAMED} largest ratios: '}{'; '.join(texts)}."
+        f"{counted} a label too often, among labels that are gold in at least {FEWEST_GOLD} units and after "
+        f"adjustment for the number of labels and judges. How often these labels are given for every time "
+        f"they are gold, {largest}: {'; '.join(texts)}."
     )
 
 
@@ -184,7 +189,7 @@ def by_label(result: Result, names: Names) -> list[GT]:
         "and the shortest."
     ),
     figure="Lines: scores by the length of items",
-    lines=f"bands: {BANDS}",
+    lines=f"bands or vertical lines: {BANDS}",
     reading=lengths_text,
     method="Scores in groups of items of similar length, with percentile bootstrap intervals.",
 )
@@ -211,17 +216,25 @@ def lengths(result: Result, names: Names) -> list[GT]:
     return [grouped(shown, f"{note} {star_rule(_ADJUSTED)}".strip())]
 
 
-@figure_and_tables(
+@exhibit(
     "differences",
-    lead="{figure} and {table} compare judges on the same items.",
-    figure="Points: paired differences on the same items",
-    lines=f"lines: {BANDS}, or as colours where judges are many",
     method=(
         "Paired differences on the same items: percentile bootstrap intervals with the same draws for both, "
         "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
     ),
 )
-def differences(result: Result, names: Names) -> list[GT]:
+def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Judges compared on the same items; many of them as a matrix."""
+    text = captioned(record, "Points: paired differences on the same items", f"lines: {BANDS}")
+    if of_many_judges(one_test(result.frame), result.settings):
+        alpha = float(result.settings.get("alpha", 0.05))
+        what = f"Colours: differences, row minus column, on the same items; dots: adjusted p below {alpha:g}"
+        text = captioned(record, what)
+    lead = "{figure} and {table} compare judges on the same items."
+    return Exhibit(lead, [Drawn(result, text)], [Laid(difference_tables(result, report.names))])
+
+
+def difference_tables(result: Result, names: Names) -> list[GT]:
     """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
     own = one_test(result.frame)
     if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:

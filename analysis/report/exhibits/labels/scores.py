@@ -42,6 +42,7 @@ METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss"
 BESIDE_RECALLS = ("accuracy", "macro_f1")
 MOST_PLACES = 4  # tasks and strata that are described one by one
 PLACE = "place"
+MAIN = "all judges"  # the first of two parts of a table
 SURPLUS = "Surplus labels"
 SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
 BANDS = "{level} percentile bootstrap intervals, {drawn}"
@@ -63,7 +64,7 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} and {table} show how the answers were parsed.",
         [Drawn(result, text)],
-        [Laid(tables if is_first(record, report) else tables[:1])],
+        [Laid(tables if is_first(record, report) else [tables[MAIN]])],
         parsed_answers(result, names),
         further,
     )
@@ -104,7 +105,7 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, text)],
-        [Laid(tables if first else tables[:1])],
+        [Laid(tables if first else [tables[MAIN]])],
         best_judges(result, report.names),
         further,
     )
@@ -120,7 +121,7 @@ def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhib
     return Exhibit(
         "{figure} and {table} score the probabilities that judges gave the labels.",
         [Drawn(result, captioned(record, "Points: scores of probabilities", f"lines: {BANDS}"))],
-        [Laid(tables if is_first(record, report) else tables[:1])],
+        [Laid(tables if is_first(record, report) else [tables[MAIN]])],
     )
 
 
@@ -147,7 +148,7 @@ def copies_text(result: Result, _: Names) -> str:
         "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
     ),
     figure="Lines: scores of k answers",
-    lines=f"bands: {BANDS}",
+    lines=f"bands or vertical lines: {BANDS}",
     reading=copies_text,
     method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
 )
@@ -165,7 +166,7 @@ def passes(result: Result, names: Names) -> list[GT]:
         frame,
         {PLACE: frame["_group"], "Judge": frame["_who"]},
         "k = " + frame["k"].astype(int).astype(str),
-        lambda row: number(row["estimate"], 3),
+        lambda row: number(row["estimate"], 2),
     )
     shown = _baselines_last(shown, frame)
     note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
@@ -201,7 +202,7 @@ def annotators(result: Result, names: Names) -> list[GT]:
     return [grouped(shown, note)]
 
 
-def score_tables(result: Result, names: Names) -> list[GT]:
+def score_tables(result: Result, names: Names) -> dict[str, GT]:
     """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
     frame = result.frame
     policy = policy_of(frame, None)
@@ -220,7 +221,7 @@ def score_tables(result: Result, names: Names) -> list[GT]:
     shown = _baselines_last(shown, chosen)
     what = in_brackets(f"{level(result)} intervals", shown)
     note = f"{what}; {MISSING.get(policy, policy)}."
-    tables = [grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))]
+    tables = {MAIN: grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))}
     first = metrics[0]
     of_first, places = placed(
         frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
@@ -236,16 +237,16 @@ def score_tables(result: Result, names: Names) -> list[GT]:
             estimate_cell,
         )
         note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
-        tables.append(grouped(by_policy, note))
+        tables["rules for missing answers"] = grouped(by_policy, note)
     return tables
 
 
-def reading_tables(result: Result, names: Names) -> list[GT]:
+def reading_tables(result: Result, names: Names) -> dict[str, GT]:
     """What became of answers, in percent; and how two rules compare."""
-    tables = [_status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")]
+    tables = {MAIN: _status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")}
     if "compared" in result.extra:
         note = "Percent of the judgments; the same answers read by two rules."
-        tables.append(_status_shares(result.extra["compared"], names, READINGS, note))
+        tables["two parsing rules"] = _status_shares(result.extra["compared"], names, READINGS, note)
     return tables
 
 

@@ -22,6 +22,7 @@ from ...tables import (
     estimate_cell,
     intervals,
     number,
+    side_by_side,
     spread,
     styled_table,
     whole,
@@ -211,7 +212,7 @@ def alt_power(result: Result, names: Names) -> list[GT]:
     return [styled_table(shown, left=1, note=note)]
 
 
-def agreement_tables(result: Result, names: Names) -> list[GT]:
+def agreement_tables(result: Result, names: Names) -> dict[str, GT]:
     """The coefficients that are reported most, those compared as columns; all others are in the folder."""
     frame = result.frame.copy()
     weights = frame["weights"].astype("string").fillna("")
@@ -235,7 +236,8 @@ def agreement_tables(result: Result, names: Names) -> list[GT]:
         "The folder contains all coefficients."
     )
     note = with_gaps(note, shown, "not defined for that comparison")
-    return [styled_table(shown, groups="dimension", note=note)]
+    parts = side_by_side(shown, 2)
+    return {name: styled_table(part, groups="dimension", note=note) for name, part in parts.items()}
 
 
 def spaced(values: Sequence[float]) -> list[float]:

@@ -22,6 +22,7 @@ from ...tables import (
     in_words,
     interval,
     number,
+    side_by_side,
     spread,
     styled_table,
     whole,
@@ -108,7 +109,7 @@ def _model(
     report: ReportData,
     lead: str,
     text: str,
-    tables: list[GT],
+    tables: Mapping[str, GT] | list[GT],
     further: Mapping[str, Exhibit],
 ) -> Exhibit:
     """A model with its verdict, further figures, priors and predictive check."""
@@ -252,7 +253,7 @@ def _distribution(text: object) -> str:
     return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", capitalised(text))
 
 
-def rater_model_tables(result: Result, names: Names) -> list[GT]:
+def rater_model_tables(result: Result, names: Names) -> dict[str, GT]:
     """Estimates of each group, and the bias of each model towards levels of covariates."""
     ends = set(result.settings.get("at_the_end") or ())
     frame = _with_observed(result.frame)
@@ -271,7 +272,7 @@ def rater_model_tables(result: Result, names: Names) -> list[GT]:
     )
     note = "Posterior means with equal-tailed intervals; SD: standard deviation."
     note += NOT_IDENTIFIED if ends else ""
-    made = [styled_table(shown, note=note)]
+    made = {name: styled_table(part, note=note) for name, part in side_by_side(shown, 1).items()}
     if "bias" in result.extra:
         bias = result.extra["bias"]
         points = bias[bias["quantity"] == "bias_points"]
@@ -279,7 +280,7 @@ def rater_model_tables(result: Result, names: Names) -> list[GT]:
         rows = {"Level": pd.Series(level, index=points.index)}
         table = spread(points, rows, points["group"].map(partial(names.of, "judge")), estimate_cell)
         note = "Bias towards a level, net of the quality that people see: points of the scale."
-        made.append(styled_table(table, note=note))
+        made["bias of models"] = styled_table(table, note=note)
     return made
 
 
@@ -316,7 +317,7 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
     return made
 
 
-def label_model_tables(result: Result, names: Names) -> list[GT]:
+def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
     frame = result.frame
     panels = frame.loc[frame["quantity"] == "accuracy of a fresh person", "group"].tolist()
@@ -337,7 +338,10 @@ def label_model_tables(result: Result, names: Names) -> list[GT]:
     shown = spread(
         rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
-    made = [styled_table(shown, note=LABEL_NOTE)]
+    parts = side_by_side(shown, 1)
+    made = {
+        f"accuracy and agreement, {name}": styled_table(part, note=LABEL_NOTE) for name, part in parts.items()
+    }
     shares = frame[frame["quantity"] == "prevalence"]
     table = pd.DataFrame(
         {
@@ -345,9 +349,9 @@ def label_model_tables(result: Result, names: Names) -> list[GT]:
             "Share of items": [estimate_cell(row) for row in shares.to_dict("records")],
         }
     )
-    made.append(styled_table(table, note=INTERVALS))
+    made["shares of the labels"] = styled_table(table, note=INTERVALS)
     if "replacement" in result.extra:
-        made.append(_replacement_table(result.extra["replacement"], person, names))
+        made["models less people"] = _replacement_table(result.extra["replacement"], person, names)
     return made
 
 

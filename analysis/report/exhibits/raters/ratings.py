@@ -11,7 +11,7 @@ import pandas as pd
 from ....figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
 from ....frames.vocabulary import OVERALL
 from ....results import Result
-from ...data import ReportData, parts
+from ...data import ReportData
 from ...methods import plain
 from ...tables import (
     dimension_of,
@@ -20,6 +20,7 @@ from ...tables import (
     interval,
     intervals,
     number,
+    side_by_side,
     spread,
     star_rule,
     stars,
@@ -44,21 +45,13 @@ if TYPE_CHECKING:
     ),
 )
 def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Mean ratings, and as a radar by one column."""
+    """Mean ratings; the radar of the same means is not repeated here."""
     lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
     text = captioned(record, "Points: means of item means", lines)
-    radar = captioned(
-        record, "Lines: the same means of item means, a spoke for each dimension", of="By dimension."
-    )
-    further = [
-        Exhibit("{figure} shows the same means by dimension.", [Drawn(result, radar, part, part)])
-        for part in parts(result)
-    ]
     return Exhibit(
         "{figure} shows mean ratings, and {table} the numbers.",
         [Drawn(result, text)],
         [Laid(means_tables(result, report.names))],
-        further=further,
     )
 
 
@@ -113,13 +106,13 @@ def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibi
     lead = (
         "{figure} plots a model's rating of each item against people's mean; on the dashed line both agree."
     )
-    lines = "lines: least squares, with {level} bootstrap bands, {drawn}"
+    lines = "lines: least squares, of up to three with {level} bootstrap bands, {drawn}"
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
 
 
-def means_tables(result: Result, names: Names) -> list[GT]:
+def means_tables(result: Result, names: Names) -> dict[str, GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
-    made = []
+    made = {}
     by = list(result.settings.get("by") or [])
     for group, part in result.frame.groupby("group", sort=False):
         rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
@@ -133,14 +126,14 @@ def means_tables(result: Result, names: Names) -> list[GT]:
         )
         heading = next(iter(rows)) if len(rows) > 1 else None
         note = f"{names.of('judge', group)}: mean (standard deviation over items)."
-        made.append(styled_table(shown, groups=heading, note=note))
+        made[names.of("judge", group)] = styled_table(shown, groups=heading, note=note)
     return made
 
 
-def correlation_tables(result: Result, names: Names) -> list[GT]:
+def correlation_tables(result: Result, names: Names) -> dict[str, GT]:
     """Correlations of models with people: a table for each coefficient."""
     by = list(result.settings.get("by") or [])
-    made = []
+    made = {}
     for name, part in result.frame.groupby("coefficient", sort=False, observed=True):
         judge = part["judge"].map(partial(names.of, "judge"))
         level = [
@@ -156,7 +149,7 @@ def correlation_tables(result: Result, names: Names) -> list[GT]:
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. {star_rule(_STARS)}".strip()
         note = with_gaps(note, shown, "not defined, since one of the two gave all items the same rating")
-        made.append(styled_table(shown, groups="judge", note=note))
+        made[called] = styled_table(shown, groups="judge", note=note)
     return made
 
 
@@ -307,7 +300,7 @@ def tier_accuracy(result: Result, names: Names) -> list[GT]:
         "standard errors; p values are adjusted by Holm's procedure."
     ),
 )
-def biases(result: Result, names: Names) -> list[GT]:
+def biases(result: Result, names: Names) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)
     named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]
@@ -319,4 +312,5 @@ def biases(result: Result, names: Names) -> list[GT]:
     )
     note = f"{in_brackets(intervals(result.settings), shown)}."
     note = with_gaps(note, shown, "not identified; the notes give the reason")
-    return [styled_table(shown, groups="bias", note=note)]
+    parts = side_by_side(shown, 2)
+    return {name: styled_table(part, groups="bias", note=note) for name, part in parts.items()}

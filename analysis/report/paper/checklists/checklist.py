@@ -31,6 +31,7 @@ def checklists_of(facts: Facts) -> list[Checklist]:
     Returns
     -------
     list of Checklist
+        The checklists that apply, in this order.
 
     Examples
     --------
@@ -43,7 +44,27 @@ def checklists_of(facts: Facts) -> list[Checklist]:
 
 
 def in_markdown(facts: Facts, checklists: Sequence[Checklist]) -> str:
-    """Checklists as one document; what only the author knows is marked."""
+    """Write checklists as one document, in which what only the author knows is marked.
+
+    Parameters
+    ----------
+    facts : Facts
+        The study, and its run and results where there are any.
+    checklists : sequence of Checklist
+        From `checklists_of`.
+
+    Returns
+    -------
+    str
+        The document, in Markdown.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> facts = Facts(load_any_study("moderation"))
+    >>> in_markdown(facts, checklists_of(facts)).splitlines()[0]
+    '# Checklists: Which post goes to review? People and models moderate the same posts'
+    """
     title = plain(facts.study.title)
     sources = [f"the study file {facts.study.argument}"]
     sources += [f"the run {facts.run.folder}"] if facts.run is not None else []

@@ -14,7 +14,7 @@ STUDY, RUN, RESULTS = "study file", "record of the run", "results"
 class Item:
     """One item.
 
-    Attributes
+    Parameters
     ----------
     code, name : str
         Which item it is.
@@ -26,6 +26,12 @@ class Item:
         What only the author knows and has to state; empty where nothing is open.
     state : {"done", "planned", "not done", "not applicable", "author"}
         Whether a record shows it, the study file alone states it, it was left out, or it is for the author.
+
+    Examples
+    --------
+    >>> item = Item("A1", "Purpose", author="State what the judge is for.", state="author")
+    >>> item.code, item.state
+    ('A1', 'author')
     """
 
     code: str
@@ -38,7 +44,25 @@ class Item:
 
 @dataclass(frozen=True)
 class Checklist:
-    """A checklist: title, reference, items, and texts that follow, such as prompts, by heading."""
+    """A checklist, with what is known about each of its items.
+
+    Parameters
+    ----------
+    title : str
+        Name of the checklist.
+    reference : str
+        Where it was published.
+    items : sequence of Item
+        Its items, in order.
+    texts : sequence of (str, str)
+        Texts that follow, such as prompts, each with its heading.
+
+    Examples
+    --------
+    >>> checklist = Checklist("Datasheet", "Gebru et al. (2021)", [Item("1", "Motivation", "An audit.")])
+    >>> [item.state for item in checklist.items]
+    ['done']
+    """
 
     title: str
     reference: str

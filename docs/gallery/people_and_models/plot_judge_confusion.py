@@ -1,0 +1,20 @@
+"""
+Which labels does a judge confuse?
+==================================
+
+Each row is a label by the majority of three people, and the cells are shares of the model's answers to such
+comments. Comments that are unclear to people are often called toxic by the model.
+"""
+
+import numpy as np
+import pandas as pd
+
+import conjury
+
+random, labels = np.random.default_rng(5), ["fine", "unclear", "toxic"]
+truth = random.choice(labels, 300, p=[0.5, 0.2, 0.3])
+people = {name: np.where(random.random(300) < 0.9, truth, "unclear") for name in ("ann", "ben", "eva")}
+leaning = np.where(truth == "unclear", "toxic", random.choice(labels, 300))
+model = np.where(random.random(300) < 0.7, truth, leaning)
+comments = pd.DataFrame({"model": model, **people})
+figure = conjury.judge(comments, "model", ["ann", "ben", "eva"], classes=labels).plot(part="confusion")

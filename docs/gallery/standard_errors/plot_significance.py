@@ -1,0 +1,16 @@
+"""
+Which effects remain significant among many tests?
+==================================================
+
+A study with twenty effects finds one by chance alone. Filled dots remain significant after Holm's adjustment,
+and dots with a centre only before it.
+"""
+
+from conjury.analysis.conjoint import adjust, amce
+from conjury.inference.simulation import simulate
+from conjury.inference.study import load_study
+
+study = load_study("moderation")
+choices = simulate(study, seed=1, pairs=2000, judges=["gpt4o"], prompts=["baseline"]).choices
+fit = amce(choices, "chosen ~ identity + topic + reply + curse", id="pair_id")
+figure = adjust(fit, "holm").plot(part="significance", labels=study)

@@ -1,0 +1,157 @@
+"""What a reader of a report meets: labels in place of ids, each note once, long tables folded, true minus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import made_up_benchmark as labels
+import pandas as pd
+import pytest
+from made_up_ratings import means
+from made_up_results import amce_frame, record, write_items
+from snapshots import shown
+
+from conjury.analysis.figures import alt
+from conjury.analysis.figures.diagnostics.checks import caption
+from conjury.analysis.frames.claims import by_kind
+from conjury.analysis.report import Report
+from conjury.analysis.report.exhibits.diagnosed.robustness import verdicts
+from conjury.analysis.report.markup import to_html
+from conjury.analysis.report.methods import describe_analysis
+from conjury.analysis.report.tables import MOST_LINES, in_words, side_by_side, styled_table, table_blocks
+from conjury.analysis.results import Result
+from conjury.inference.tables.files import QUARTO
+
+LABELS = {
+    ("judges", "gpt4o"): "GPT-4o",
+    ("judges", "human"): "Human panel",
+    ("prompts", "baseline"): "Policy only",
+    ("slur", "sexism"): "Sexist slur",
+    "slur": "Insult",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("agreement is 82% (gpt4o baseline; n = 80)", "agreement is 82% (GPT-4o, Policy only; n = 80)"),
+        ("slur = sexism with 90, human; p", "Insult: Sexist slur with 90, Human panel; p"),
+        ("slur=sexism has 12; slur=other", "Insult: Sexist slur has 12; slur=other"),
+        (
+            "rows of balanced_accuracy, macro_f1, mcc",
+            "rows of balanced accuracy, macro-F1, Matthews correlation",
+        ),
+        ("implicit_vs_explicit: human: 7 items", "implicit vs explicit: Human panel: 7 items"),
+        ("column 'gpt4o' and human raters", "column 'gpt4o' and human raters"),
+    ],
+)
+def test_judges_prompts_levels_and_metrics_have_their_labels_in_sentences(text: str, expected: str) -> None:
+    assert in_words(text, LABELS) == expected
+
+
+def test_a_note_about_several_prompts_of_an_analysis_is_listed_once(tmp_path: Path) -> None:
+    groups = [{"judge": "model_x", "prompt": prompt} for prompt in ("baseline", "context")]
+    few = "Few clusters of 'pair_id'."
+    notes = [f"amce, model_x {prompt}: {few}" for prompt in ("baseline", "context")]
+    result = Result(means().frame, "x", (*notes, "amce, corrected: Rare."), {"groups": groups})
+    named = {"judges": {"model_x": "Model X"}, "prompts": {"context": "Context matters"}}
+    found = Report(write_items(tmp_path, {"amce": result}, labels=named)).notes().splitlines()
+    assert found == [
+        r"- Few clusters of \'pair\_id\'. (Amce: Model X, baseline; Model X, Context matters)",
+        "- corrected: Rare. (Amce)",
+    ]
+
+
+def test_methods_say_which_clusters_are_those_of_people_and_of_models() -> None:
+    groups = [
+        {"judge": "human", "kind": "human", "id": "judge_id", "unit": "judge_id"},
+        {"judge": "x", "kind": "model", "id": "pair_id", "unit": "pair_id"},
+    ]
+    given = record("amce", "amce", "Effects", id="pair_id or judge_id", groups=groups, n_clusters=None)
+    text = describe_analysis(given)
+    assert "clustered by `judge_id` for people and `pair_id` for models." in text
+    assert (
+        "the same `judge_id` for people and whole groups of rows with the same `pair_id` for models" in text
+    )
+    same = [{**group, "id": "pair_id", "unit": "pair_id"} for group in groups]
+    assert "clustered by `pair_id`." in describe_analysis({**given, "id": "pair_id", "groups": same})
+
+
+def test_judges_with_the_same_verdict_on_reliability_share_a_sentence() -> None:
+    judges = pd.DataFrame(
+        {"judge": list("abcd"), "prompt": "", "verdict": ["Above.", "Above.", "Below.", "Above."]}
+    )
+    assert verdicts(judges) == "a; b; d: above. c: below."
+    assert verdicts(judges.assign(verdict="Above.")) == "All 4 judges: above."
+
+
+def test_long_tables_are_folded_on_a_page_and_short_ones_are_not() -> None:
+    frame = pd.DataFrame({"Judge": [f"judge {k}" for k in range(MOST_LINES)], "Score": "0.1"})
+    long = table_blocks("long", [styled_table(frame)], "Long.")
+    short = table_blocks("short", [styled_table(frame.head(9))], "Short.")
+    page = to_html(f"See @tbl-long.\n\n{long}\n\n{short}", QUARTO, "references.bib")
+    assert re.findall(r'<summary>Table of \d+ lines</summary>\s*<figure id="([\w-]+)"', page) == ["tbl-long"]
+    assert page.count("</details>") == 1
+    assert page.index("</details>") < page.index('id="tbl-short"')
+
+
+def test_parts_of_a_table_are_named(tmp_path: Path) -> None:
+    result = means(types=False)
+    text = shown(
+        Report(write_items(tmp_path, {"means": result}, labels={"judges": {"gpt_4_1": "GPT*4"}})), "means"
+    )
+    captions = re.findall(r"Part (\d) of \d: (.*)\.$", text, re.MULTILINE)
+    assert ("1", "People") in captions
+    assert any(name == r"GPT\*4" for _, name in captions)
+
+
+def test_several_tables_have_their_verb_in_the_plural(tmp_path: Path) -> None:
+    text = shown(Report(write_items(tmp_path, {"scores": labels.scores()})), "scores")
+    assert "@tbl-scores and @tbl-scores-2 have the numbers." in text
+
+
+def test_descriptions_of_figures_have_true_minus_signs() -> None:
+    frame = amce_frame({"model_x": [""]}).assign(estimate=-0.25, lower=-0.3, upper=-0.2)
+    text = alt(Result(frame, "amce"))
+    assert "\N{MINUS SIGN}0.250 [\N{MINUS SIGN}0.300, \N{MINUS SIGN}0.200]" in text
+    assert not re.search(r"-\d", text)
+
+
+def test_what_follows_from_odds_of_right_answers_is_not_about_conjoints() -> None:
+    assert "right" in by_kind()["mixed"].says
+    assert "AMCE" not in str(by_kind()["mixed"])
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_differences_of_many_judges_have_the_caption_of_a_matrix(tmp_path: Path, many: bool) -> None:
+    result = labels.differences([f"j{k}" for k in range(9)] if many else ["a", "b"])
+    text = shown(Report(write_items(tmp_path, {"differences": result})), "differences")
+    assert ("dots: adjusted p below 0.05" in text) == many
+    assert ("Points: paired differences" in text) != many
+
+
+def test_scores_of_several_answers_have_as_many_digits_as_scores(tmp_path: Path) -> None:
+    text = shown(Report(write_items(tmp_path, {"passes": labels.passes()})), "passes")
+    cells = re.findall(r"\d\.\d+(?= \|)", text)
+    assert cells
+    assert all(len(cell) == 4 for cell in cells)
+
+
+def test_captions_of_checks_explain_judges_with_the_same_numbers() -> None:
+    rows = [(judge, "", "tone", level, 0.1) for judge in "ab" for level in ("rude", "kind")]
+    table = pd.DataFrame(rows, columns=["judge", "prompt", "feature", "level", "estimate"])
+    name, title = "position_balance", "Balance"
+    assert "counted as more were shown the same pairs" in caption(name, title, 0.05, "", table)
+    other = table.assign(estimate=range(len(table)))
+    assert "counted as more" not in caption(name, title, 0.05, "", other)
+
+
+def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:
+    shown = pd.DataFrame([[0] * 9], columns=["bias", "Judge", *"abcdefg"])
+    parts = side_by_side(shown, 2)
+    assert {name: list(part.columns) for name, part in parts.items()} == {
+        "a to d": ["bias", "Judge", *"abcd"],
+        "e to g": ["bias", "Judge", *"efg"],
+    }
+    assert [len(part.columns) for part in side_by_side(shown.iloc[:, :7], 2).values()] == [7]
