@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .registry import Check
-    from .running import check_collected, diagnose, run_checks
+    from .running import check_collected, diagnose, load_checks, run_checks
 
-__all__ = ["Check", "check_collected", "diagnose", "run_checks"]
+__all__ = ["Check", "check_collected", "diagnose", "load_checks", "run_checks"]
 
 
 def __getattr__(name: str) -> Any:

@@ -94,6 +94,16 @@ def ordered() -> list[tuple[Question, Run]]:
 def load_checks(path: str | Path) -> tuple[str, ...]:
     """Run a Python file whose checks register themselves, and return their codes.
 
+    Parameters
+    ----------
+    path : path
+        A Python file with functions under ``check(QUESTION)``, as in `conjury.analysis.checks.registry`.
+
+    Returns
+    -------
+    tuple of str
+        The codes of its checks, which `run_checks` runs from then on.
+
     Raises
     ------
     InputError
