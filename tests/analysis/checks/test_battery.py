@@ -207,7 +207,7 @@ def own_checks() -> Iterator[None]:
 
 
 def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
-    own_checks, tmp_path: Path
+    own_checks: None, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(OWN, encoding="utf-8")
     assert load_checks(tmp_path / "mine.py") == ("MY301",)
@@ -233,7 +233,7 @@ def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
     ],
 )
 def test_a_users_file_without_a_check_is_refused(
-    own_checks, tmp_path: Path, text: str | None, message: str
+    own_checks: None, tmp_path: Path, text: str | None, message: str
 ) -> None:
     file = tmp_path / "mine.py"
     if text is not None:
