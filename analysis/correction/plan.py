@@ -195,7 +195,7 @@ def _costs(person: float | None, task: float | None, tasks: float, budget: float
     if budget is not None and person == 0:
         raise InputError("cost_person is 0, so the budget buys any number of people; give their cost.")
     if budget is not None and budget < 2 * person:
-        raise InputError(f"A budget of {budget:g} pays fewer than two people; give a larger one.")
+        raise InputError(f"A budget of {budget:g} is enough for fewer than two people; give a larger one.")
     return Costs(person, task, tasks)
 
 

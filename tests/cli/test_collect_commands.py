@@ -99,7 +99,7 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
     process.send_signal(signal.SIGINT)
     code, out, told = ended(process)
     assert code == 130
-    assert "Stopped (interrupted); the same command goes on from here." in out
+    assert "Stopped (interrupted); the same command resumes the run." in out
     assert told == "conjury: interrupted; no file was left half written.\n"
     n = len(table(run, "responses"))
     assert 6 <= n < REQUESTS
@@ -145,7 +145,7 @@ def test_a_key_is_told_nowhere(
     ask("batch", server.url, "--batch")
     server.configure(models=["other", "third"])
     assert "was given with a key or password in it" in ask("nowhere", f"{server.root}/{KEY}/nowhere")
-    assert "does not speak OpenAI's protocol there" in ask("nowhere", f"{server.root}/nowhere")
+    assert "does not support OpenAI's protocol at this address" in ask("nowhere", f"{server.root}/nowhere")
     ask("run", server.url, judge="mine")
     server.configure(faults={"500": 0.3, "wrong_schema": 0.2, "rejected": 0.2}, key=KEY)
     assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY") == 0
@@ -209,7 +209,7 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         ("design nowhere", "no study 'nowhere'"),
         ("collect towns --judge jugde", "did you mean 'judge'"),
         ("collect towns --judge human", "these are people"),
-        ("collect towns --judge silent", "does not say how to ask"),
+        ("collect towns --judge silent", "does not state how to ask"),
         (ASK, "no key in the environment variable OPENAI_API_KEY"),
         (f"{ASK} --prompt plane", "did you mean 'plain'"),
         (f"{ASK} --pairs 41", "The design has 40 pairs"),

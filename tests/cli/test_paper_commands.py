@@ -42,10 +42,10 @@ def test_each_format_of_tables_is_written(results, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("tables", "RESULTS", "--to", "excel"), "no such format; write one of: latex, word"),
+        (("tables", "RESULTS", "--to", "excel"), "no such format; use one of: latex, word"),
         (
             ("tables", "RESULTS", "--to", "latex", "--figures", "triple"),
-            "no such size; write single or double",
+            "no such size; use single or double",
         ),
         (("tables", "nowhere", "--to", "latex"), "manifest.json"),
         (("checklist", "moderation", "--out", "c.pdf"), "the ending names the format"),

@@ -31,7 +31,7 @@ def plain(out: str) -> str:
 
 def test_five_people_and_a_model_judge_the_same_tasks(ran: Callable[..., str], study: Path) -> None:
     out = plain(ran("design", study, "--people 5"))
-    assert "5 people with 3 tasks; 15 different tasks, drawn apart for each" in out
+    assert "5 people with 3 tasks; 15 different tasks, drawn separately for each person" in out
     assert "Next: conjury collect" in out
     assert "--judge JUDGE --tasks panel" in out
     sheet = pd.read_csv("runs/towns/design/panel_tasks.csv")
@@ -73,13 +73,13 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--sample uniform", "--sample is about tasks of people; add --people N"),
-        ("--people 5 --strata size", "--strata is about tasks that are sampled; add --sample"),
+        ("--sample uniform", "--sample applies to tasks of people; add --people N"),
+        ("--people 5 --strata size", "--strata applies to sampled tasks; add --sample"),
         ("--people 5 --sample uniform --judge judge", "--judge is about --sample uncertainty"),
-        ("--people 5 --sample uniform --strata size", "--strata has no use with --sample uniform"),
-        ("--people 5 --sample uniform --allocation a.csv", "--allocation is about --sample strata"),
-        ("--people 5 --panel people.parquet", "--panel takes tasks as they are, so --people has no use"),
-        ("--panel people.parquet --floor 0.1", "--panel takes tasks as they are, so --floor has no use"),
+        ("--people 5 --sample uniform --strata size", "--strata has no effect with --sample uniform"),
+        ("--people 5 --sample uniform --allocation a.csv", "--allocation applies to --sample strata"),
+        ("--people 5 --panel people.parquet", "--panel uses the tasks of the file, so --people has no use"),
+        ("--panel people.parquet --floor 0.1", "--panel uses the tasks of the file, so --floor has no use"),
         ("--people 5 --repeats 0.1", "--repeats is not for"),
     ],
 )
@@ -93,7 +93,7 @@ def test_simulated_people_need_tasks(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:
     none = plain(refused("collect", study, "--judge judge --backend simulated --tasks panel --out nowhere"))
-    assert "--tasks panel: there is no design in nowhere; draw one that has tasks of people with" in none
+    assert "--tasks panel: there nowhere contains no design; draw one with tasks of people by" in none
     assert "--people N --out nowhere`" in none
     assert not Path("nowhere").exists()
     asked = f"simulate {study} --run runs/towns --judge human --out people.parquet"

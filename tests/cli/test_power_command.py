@@ -116,7 +116,7 @@ def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:
         ("moderation --reliability 0.4", "reliability is 0.4"),
         ("moderation --repeats -1", "repeats is -1; give the repeated tasks"),
         ("moderation --stimulus-sd 2", "stimulus_sd is outside 0 to 0.5"),
-        ("moderation --figure power.txt", "figures are files that end in .png, .svg, .pdf"),
+        ("moderation --figure power.txt", "names of figures end in .png, .svg, .pdf"),
         ("moderation --out power.txt", "tables are files that end in"),
         ("moderatoin", "did you mean moderation"),
     ],
@@ -230,7 +230,7 @@ def test_pairs_without_a_stated_cost_do_not_count_in_the_price(
         ("--effect 0", "--effect is 0; give a number other than 0"),
         ("--budget -5", "--budget is -5; give a cost of 0 or more"),
         ("--budget 50 --cost-per-respondent 0", "--cost-per-respondent is 0, so --budget buys any number"),
-        ("--budget 5", "--budget 5 pays fewer than two people"),
+        ("--budget 5", "--budget 5 is enough for fewer than two people"),
     ],
 )
 def test_errors_of_a_plan_name_options(refused: Told, options: str, remedy: str) -> None:
@@ -240,8 +240,8 @@ def test_errors_of_a_plan_name_options(refused: Told, options: str, remedy: str)
 @pytest.mark.parametrize(
     ("options", "remedy"),
     [
-        ("--with gpt4o", "name choices of both with --data"),
-        ("--budget 100", "--budget is an option of --with"),
+        ("--with gpt4o", "give choices of both by --data"),
+        ("--budget 100", "--budget applies to --with"),
         ("--data x.parquet", "--data is an option of --with"),
     ],
 )

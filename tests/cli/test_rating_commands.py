@@ -167,7 +167,7 @@ def test_judgments_of_any_file_need_no_study(place: Path, done: Told, refused: T
         ("raters --results res --model kappa", "--model kappa: use auto, ordinal"),
         (
             "raters --results res --model dimensions --target-accept 0.9",
-            "--target-accept goes with --model ordinal and --model labels",
+            "--target-accept applies to --model ordinal and --model labels",
         ),
         ("alt-test other.csv --results res", "contains results on other data"),
         ("fit oogiri --data outside.csv", "which is not on the scale"),

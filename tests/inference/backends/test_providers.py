@@ -205,7 +205,7 @@ def test_a_batch_of_others_with_as_many_requests_is_not_taken_for_ours(server, t
 def test_what_was_uploaded_to_google_is_not_uploaded_again(server, tmp_path, ledger):
     configure(server, {}, lost={"files": 1})
     batches = make_backend(server.root, tmp_path, provider="google", max_retries=0)
-    with pytest.raises(Unreachable, match="gave no answer about the file"):
+    with pytest.raises(Unreachable, match="did not answer about the file"):
         submit(batches, ledger, 4)
     assert states(ledger) == ["planned"]
     one_round(batches, ledger, 4)

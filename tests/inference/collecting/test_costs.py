@@ -121,7 +121,7 @@ def test_exchanges_without_stated_tokens_are_an_upper_bound(long_answers, run, t
     told = capsys.readouterr().out
     assert f"of it is an upper bound: {len(server.counts()['arrivals']):,} exchange" in told
     assert "Stopped (--max-cost was reached):" in told
-    assert "The same command with a larger --max-cost goes on from here" in told
+    assert "The same command with a larger --max-cost resumes the run" in told
     assert "spent so far" not in told
     collect(long_answers, run, dry_run=True, **options)
     assert "spent so far" in capsys.readouterr().out

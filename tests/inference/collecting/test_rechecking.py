@@ -144,7 +144,7 @@ def test_the_command_reports_shares_with_intervals_and_writes_them(study, collec
     [
         ({"recheck": 0.0}, "--recheck 0: this is the share"),
         ({"recheck": 1.5}, r"--recheck 1\.5: this is the share"),
-        ({"recheck": 0.1, "export": Path("x.jsonl")}, "--recheck asks and compares; omit --export"),
+        ({"recheck": 0.1, "export": Path("x.jsonl")}, "--recheck sends requests itself; omit --export"),
     ],
 )
 def test_shares_and_options_that_make_no_sense_are_refused(study, collected, options, message):

@@ -101,7 +101,11 @@ def test_the_order_is_random_and_the_seed_decides():
         (lambda items: items.assign(topic=None), None, "row 1 of column 'topic' is empty"),
         (lambda items: items.assign(item_id="one"), None, "row 2 repeats item_id one"),
         (lambda items: items.assign(type="one"), None, "row 2 repeats topic t0, type one"),
-        (lambda items: items, 5, "There are 5 people, but 2 for each of 3 subsets are needed; have 6"),
+        (
+            lambda items: items,
+            5,
+            "There are 5 people, but 2 are needed for each of 3 subsets; use at least 6",
+        ),
     ],
 )
 def test_what_cannot_be_assigned_is_told(change, people, told):

@@ -227,7 +227,7 @@ def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     assert made[made["item_id"] != "fine"]["value"].isna().all()
     both = read_inspect(logs)
     assert {"jokes/fine", "short/fine"} <= set(both.judgments["item_id"])
-    assert "There are several tasks, so items begin with the task, as TASK/SAMPLE." in both.notes
+    assert "There are several tasks, so items are named TASK/SAMPLE." in both.notes
 
 
 @pytest.mark.parametrize(
