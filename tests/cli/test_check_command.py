@@ -143,7 +143,7 @@ def test_output_for_programs_is_ascii(place: Path, conjury: Run) -> None:
         ("moderation --output xml", "--output 'xml' is unknown; use text, json, sarif"),
         ("moderation --fail-on pass", "--fail-on 'pass' is unknown"),
         ("moderation --alpha 0", "alpha is 0"),
-        ("moderation --filter awake", "--filter awake: there is no such column in choices"),
+        ("moderation --filter awake", "--filter awake: choices have no such column"),
         ("moderation --value score", "--value applies to exports only; add --format"),
         ("moderation oogiri --format csv", "--format takes one export"),
         ("moderation oogiri", "are two studies"),

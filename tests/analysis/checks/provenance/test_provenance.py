@@ -234,7 +234,7 @@ def test_fingerprints_that_change_and_pauses_are_a_warning() -> None:
     prints = ["fp_1"] * 5 + ["fp_2"] * 3
     check = versions(responses(system_fingerprint=prints))
     assert check.verdict == "warning"
-    assert "2 fingerprints of servers, one after another: fp_1 (5), fp_2 (3)" in check.finding
+    assert "2 fingerprints of servers, in succession: fp_1 (5), fp_2 (3)" in check.finding
     assert versions(responses()).verdict == "pass"
     late = pd.to_datetime(["2026-01-01"] * 4 + ["2026-03-01"] * 4, utc=True)
     paused = versions(responses(created=late))
