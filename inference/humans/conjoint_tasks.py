@@ -363,7 +363,7 @@ def _in_task_order(export: Export, columns: Sequence[str]) -> list[str]:
     for name in columns:
         require_column(export.table, name, export.source, "--outcomes")
         if list(columns).count(name) > 1:
-            raise InputError(f"{export.source}: column '{name}' is named twice; name it once.")
+            raise InputError(f"{export.source}: column '{name}' is given twice; give it once.")
     if len(columns) != len(export.tasks):
         raise InputError(
             f"{export.source}: there are {len(export.tasks)} tasks and {len(columns)} outcomes; give one "

@@ -144,7 +144,7 @@ def test_a_key_is_told_nowhere(
     assert refusal in ask("run", server.url)
     ask("batch", server.url, "--batch")
     server.configure(models=["other", "third"])
-    assert "was given with a key or password in it" in ask("nowhere", f"{server.root}/{KEY}/nowhere")
+    assert "contains a key or password" in ask("nowhere", f"{server.root}/{KEY}/nowhere")
     assert "does not support OpenAI's protocol at this address" in ask("nowhere", f"{server.root}/nowhere")
     ask("run", server.url, judge="mine")
     server.configure(faults={"500": 0.3, "wrong_schema": 0.2, "rejected": 0.2}, key=KEY)
@@ -210,7 +210,7 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         ("collect towns --judge jugde", "did you mean 'judge'"),
         ("collect towns --judge human", "these are people"),
         ("collect towns --judge silent", "does not state how to ask"),
-        (ASK, "no key in the environment variable OPENAI_API_KEY"),
+        (ASK, "environment variable OPENAI_API_KEY contains no key"),
         (f"{ASK} --prompt plane", "did you mean 'plain'"),
         (f"{ASK} --pairs 41", "The design has 40 pairs"),
         (f"{ASK} --pairs 0", "--pairs"),
@@ -241,8 +241,8 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         pytest.param(  # waits for the retries of a connection that is refused
             f"{ASK} --base-url {NOBODY_THERE}", "cannot be reached", marks=pytest.mark.long
         ),
-        (f"{ASK} --base-url http://[::1/v1", "is no address"),
-        (f"{ASK} --base-url nonsense", "is no address"),
+        (f"{ASK} --base-url http://[::1/v1", "is not the address"),
+        (f"{ASK} --base-url nonsense", "is not the address"),
         (f"{ASK} --base-url ''", "--base-url"),
         (
             f"collect towns --judge mine --base-url {NOBODY_THERE}",
@@ -320,7 +320,7 @@ def test_a_key_in_any_encoding_is_kept_nowhere(
     ("options", "sentence"),
     [
         (["--cluster", "--backend", "openai"], "--cluster asks through --backend ray, not openai"),
-        (["--cluster-dir", "shared"], "--cluster-dir is for --cluster, not for openai; add --cluster"),
+        (["--cluster-dir", "shared"], "--cluster-dir applies to --cluster, not to openai; add --cluster"),
     ],
 )
 def test_options_of_a_cluster_that_contradict_others_are_refused(refused, tmp_path, options, sentence):

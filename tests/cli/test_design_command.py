@@ -79,7 +79,7 @@ def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> Non
     out = said(study(tmp_path), "--pairs 400")
     assert "3 x 3 x 2 x 3 x 3 levels make 162 combinations." in out
     assert "400 pairs were drawn for models, 40 of them repeated with positions swapped" in out
-    assert "People: 10 x 3 pairs, each drawn on its own" in out
+    assert "People: 10 x 3 pairs, drawn separately for each person" in out
     known = load_study(tmp_path / "towns")
     model = power(known, pairs=400, power=0.8, features=["age"]).frame["effect"].item()
     people = power(known, respondents=10, tasks=3, power=0.8, features=["age"]).frame["effect"].item()
@@ -167,7 +167,7 @@ def test_a_restriction_takes_the_warning_away_and_explains_itself(said: Told, tm
     made = study(tmp_path, design={"implausible": [COAST], "restrictions": [COAST]})
     out = said(made, "--pairs 400")
     assert "Implausible" not in out
-    assert "162 combinations, of which restrictions leave 126" in out
+    assert "162 combinations; restrictions allow 126 of them" in out
     assert row_of(out, "Place = Coast and River = Dry or Narrow")[1:] == [
         "36 (22.2%)",
         "22.2%",
@@ -253,7 +253,7 @@ def test_a_design_of_another_study_file_is_not_overwritten(said: Told, refused: 
     profiles = pd.read_parquet(DESIGN / "profiles.parquet")
     profiles.drop(columns="place").to_parquet(DESIGN / "profiles.parquet")
     error = refused("design", study(tmp_path), "--pairs 20")
-    assert "was drawn without place, which the study file has now" in error
+    assert "was drawn without place, which the study file now contains" in error
 
 
 def test_a_wrong_restriction_is_refused_with_its_line(refused: Told, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
         (f"{QUALTRICS} --again exlude", "--again exlude (did you mean 'exclude'?) is unknown"),
         (f"{QUALTRICS} --timezone Mars", "--timezone 'Mars' is unknown"),
         (f"{QUALTRICS} --encoding utf9", "--encoding utf9 is unknown"),
-        (PROLIFIC, "name them with --judgments"),
+        (PROLIFIC, "give these by --judgments"),
         (
             f"import {HUMANS}/qualtrics.cvs {OUT} --ratings Q{{item}}",
             "no such file (did you mean 'qualtrics.csv'?)",
@@ -199,7 +199,7 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
         (f"{LABELS} --parser lax", "there is no rule 'lax'"),
         (f"{LABELS} --judge x", "--judge cannot be combined with --study"),
         (f"{LABELS} --format csv", "--format csv cannot be combined with --study"),
-        (f"{LABELS} --lines lines.csv", "--lines is for gold labels"),
+        (f"{LABELS} --lines lines.csv", "--lines applies to gold labels"),
         (f"{LABELS} --items gone.parquet", "gone.parquet"),
         ("import gone.parquet --study multiturn", "gone.parquet"),
         (f"{GOLD} kind", "--gold kind: give the label set and its column"),

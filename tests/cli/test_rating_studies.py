@@ -74,7 +74,7 @@ def test_repeats_and_samples_of_pairs_are_drawn_on_request(ran: Ran) -> None:
 
 def test_design_writes_who_rates_what_once(ran: Ran, refused: Callable[..., str]) -> None:
     told = ran("design oogiri --people 40 --repeats 0.2")
-    assert "96 items, 4 people for each; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in told
+    assert "96 items, 4 people per item; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in told
     folder = Path("runs/oogiri/design")
     table = pd.read_parquet(folder / "assignment.parquet")
     assert list(table) == ["rater", "subset", "order", "item_id", "repeat"]

@@ -155,7 +155,7 @@ def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Told
         ("--theme dim", "use one of light, dark."),
         ("--layout pst", "There is no layout 'pst' (did you mean 'post'?)"),
         ("--layout post", "'face'"),
-        ("--format gif", "--format gif: pictures are written as png, webp; choose one."),
+        ("--format gif", "--format gif: pictures can be written as png, webp; give one of these."),
         ("--all --pairs 3", "--all draws every profile, --pairs those of the first pairs; give one of them."),
         ("--pairs 3000", "The design has 40 pairs, so the first 3,000 cannot be asked"),
         ("--faces nowhere", "--faces nowhere: towns has no content with faces"),

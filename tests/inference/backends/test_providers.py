@@ -299,7 +299,7 @@ def test_the_key_of_an_account_goes_to_no_other_server(server, tmp_path, ledger,
     default = batch_backend("judge", ask.model_copy(update={"base_url": None}), tmp_path / "batches")
     assert default.endpoint.key == KEY
     monkeypatch.delenv(f"{account[0]}_API_KEY")
-    with pytest.raises(InputError, match=f"no key in the environment variable {account[0]}_API_KEY"):
+    with pytest.raises(InputError, match=f"environment variable {account[0]}_API_KEY contains no key"):
         batch_backend("judge", ask.model_copy(update={"base_url": None}), tmp_path / "batches")
 
 

@@ -434,7 +434,7 @@ def test_a_backend_that_breaks_leaves_what_was_answered(study, run, monkeypatch)
 def test_a_run_that_received_nothing_has_nothing_to_parse_or_retry(study, run, monkeypatch, capsys):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     for _ in range(2):
-        with pytest.raises(InputError, match="no key in the environment variable OPENAI_API_KEY"):
+        with pytest.raises(InputError, match="environment variable OPENAI_API_KEY contains no key"):
             collect(study, run)
     told = capsys.readouterr().out
     assert "0 answered" in told

@@ -148,7 +148,7 @@ def test_ids_are_distinct_and_fit_a_study_file():
         (TRUST, {}, "several sets of columns"),
         (CONTROL, {"repeated": "control"}, "does not state which task it repeats; give control=TASK"),
         (PLAIN[["ResponseId", "vote1", "vote2"]], {}, "there are no conjoint columns such as K-1-1-1"),
-        (PLAIN, {"outcomes": ["vote1"]}, "name one column for each task, and the repeated task separately"),
+        (PLAIN, {"outcomes": ["vote1"]}, "give one column per task, and the repeated task separately"),
         (PLAIN, {"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
         (PLAIN, {"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
         (PLAIN, {"first": "C", "second": "D"}, "no answer in vote1 and so on is 'C' or 'D'"),

@@ -276,7 +276,11 @@ def test_a_column_can_contain_who_is_a_model(write, column):
     [
         (MIXED, wit(), r"gpt-4o may be a model; say who .*--models NAME.*--people"),
         (MIXED, wit(models=["gpt-4"]), r"no judge 'gpt-4' \(did you mean 'gpt-4o'\?\); correct --models"),
-        (MIXED, wit(models=["tiny"], people=True), "--models and --people both state who is a model"),
+        (
+            MIXED,
+            wit(models=["tiny"], people=True),
+            "--models and --people both state which judges are models",
+        ),
         ((TYPED, "ann,human,a,1", "x,model,a,2"), wit(), "'type' .* --judge-kind type if"),
         ((TYPED, "ann,robotic,a,1"), wit(kind="type"), "contains 'robotic'; write human or"),
         ((TYPED, "ann,human,a,1", "b,,a,2"), wit(kind="type"), "row 2 .*'type' is empty"),
