@@ -100,16 +100,6 @@ def load_checks(path: str | Path) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The codes of its checks, in order.
-
-    Parameters
-    ----------
-    path : path
-        A Python file with functions under ``check(QUESTION)``, as in `conjury.analysis.checks.registry`.
-
-    Returns
-    -------
-    tuple of str
         The codes of its checks, which `run_checks` runs from then on.
 
     Raises

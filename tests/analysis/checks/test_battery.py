@@ -98,7 +98,7 @@ def test_a_share_among_few_does_not_exceed_a_limit_by_a_single_case() -> None:
 
 
 def test_two_checks_cannot_have_one_code() -> None:
-    with pytest.raises(ValueError, match="have one code, CJ101"):
+    with pytest.raises(ValueError, match="have the same code, CJ101"):
         check(Question("CJ101", "another", "A", "A?", "B.", "C.", "rule"))(lambda: answer(None))
     assert "another" not in CHECKS
 
