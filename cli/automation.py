@@ -177,7 +177,7 @@ def fail(sentence: str, code: int) -> None:
 
 
 def refusal(error: BaseException) -> ConjuryError | None:
-    """The problem in words that a user can solve; None where an error is none or is a defect of conjury."""
+    """A sentence on a problem that the user can solve; None for other errors."""
     if isinstance(error, ConjuryError):
         return error
     if isinstance(error, OSError):

@@ -84,7 +84,7 @@ def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> lis
     n_profiles = left * math.prod(stimulus.count for stimulus in study.stimuli)
     named = f"{sizes} levels make {total:,} combinations"
     if left < total:
-        named += f", of which restrictions leave {left:,}"
+        named += f"; restrictions allow {left:,} of them"
     if study.stimuli:
         several = " and ".join(
             f"{part.count} of each {_label(study, part.attribute)} ({part.label})" for part in study.stimuli
@@ -120,8 +120,8 @@ def _testing(instrument: Instrument) -> str:
 def _asked(group: Judged, panel: Panel | None) -> str:
     """State what a panel judges: its tasks in the design, or what the study file plans."""
     if panel is None or group.judges != (panel.drawn["name"],):
-        planned = f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}"
-        return f"{planned}, as the study file plans it."
+        planned = f"{group.label}: {size_of(group)}, drawn separately for each person{_repeat(group)}"
+        return f"{planned}, as planned in the study file."
     again = "; the first task of each is repeated with positions swapped" if group.repeats else ""
     return f"{group.label}: {described(panel)}{again}."
 
@@ -132,7 +132,7 @@ def _repeat(group: Judged) -> str:
     return (
         ", the first repeated with positions swapped"
         if group.repeats == 1
-        else f", {group.repeats} once more"
+        else f", {group.repeats} of them repeated"
     )
 
 
@@ -143,13 +143,17 @@ def _label(study: Study, feature: str) -> str:
 def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
     known = {(row["plan"], row["feature"], row["level"]): row for row in card.contrasts.to_dict("records")}
     header = ["Level", "Share", "Expected", "Shown"]
-    note = "Share, expected and shown: profiles with the level, in the design and in the pairs drawn."
+    note = (
+        "Share: probability of the level in the design. Expected and shown: number of profiles with the "
+        "level, by the design and in the pairs drawn."
+    )
     if groups:
-        header += ["Effective\nn", *(f"{group.label}\nfinds" for group in groups)]
+        header += ["Effective\nn", *(f"{group.label}\nMDE" for group in groups)]
         note += (
-            f" Effective n ({groups[0].label}): profiles, half with the level and half with the reference, "
-            "whose independent answers would give as much information on its effect. Finds: the smallest "
-            "AMCE found with power 0.8, two-sided at 0.05."
+            f" Effective n ({groups[0].label}): number of independent profiles, half with the level and half "
+            "with the reference, that would give the contrast the same variance. MDE: minimum detectable "
+            "effect with "
+            "power 0.8, two-sided at 0.05."
         )
     rows: list[tuple[str, ...]] = []
     for feature, own in card.levels.groupby("feature", sort=False):
@@ -207,12 +211,15 @@ def _restrictions(study: Study, card: DesignCard) -> Table:
         )
         for row in card.restrictions.to_dict("records")
     ]
-    note = "Draws: how often it is drawn, and then drawn again, so that the shares of levels change."
+    note = (
+        "Draws: share of draws with the combination, which are discarded and drawn again; this changes the "
+        "shares of levels."
+    )
     ties = [
         f"{_label(study, row['feature'])} and {_label(study, row['partner'])} {row['cramers_v']:.2f}"
         for row in card.ties.to_dict("records")
     ]
-    note += f" Dependence that follows (Cramer's V): {listed(ties)}." if ties else ""
+    note += f" Resulting dependence (Cramer's V): {listed(ties)}." if ties else ""
     return Table("Restrictions", ("Never occurs", "Combinations", "Draws", "Because"), tuple(rows), note)
 
 
@@ -245,17 +252,19 @@ def _costs(
         for judge in group.judges
     )
     note += (
-        "Tokens are guessed from the first requests, as `conjury collect --dry-run` guesses them, those of "
-        "pictures by the provider's rule for 1024 x 1024 pixels."
+        "Numbers of tokens are estimated from the first requests, as in `conjury collect --dry-run`; those "
+        "of pictures by the provider's rule for 1,024 x 1,024 pixels."
     )
     for name, price in prices.per_pair.items():
         if price is not None and name in study.judge_labels:
             each = f"{prices.currency} {price * 1000:,.2f} per 1,000 pairs".strip()
             note += (
-                f" The study file knows {study.judge_labels[name]} at {each}{paid_for(study, name, prices)}."
+                f" Price of {study.judge_labels[name]} in the study file: "
+                f"{each}{paid_for(study, name, prices)}."
             )
-    note += f" On machines of your own, without a price: {listed(own, 40)}." if own else ""
-    note += f" The study file does not say how to ask {listed(asked, 40)}." if asked else ""
+    note += f" Run locally, without a price: {listed(own, 40)}." if own else ""
+    if asked:
+        note += f" Without `ask` in the study file, and therefore without a cost: {listed(asked, 40)}."
     header = ("Model", "Shown", "Requests", "Million\ntokens", currency, f"{currency}\nby batch", "Prices of")
     return Table("Expected cost, all prompts", header, tuple(rows), note)
 
@@ -296,8 +305,9 @@ def warnings_of(study: Study, card: DesignCard) -> list[str]:
     for row in card.ties.to_dict("records"):
         if row["cramers_v"] > STRONG:
             told.append(
-                f"Restrictions tie {labels[row['feature']]} to {labels[row['partner']]} "
-                f"(Cramer's V {row['cramers_v']:.2f}): marginal means of one mix in the other, and contrasts "
+                f"Restrictions make {labels[row['feature']]} and {labels[row['partner']]} "
+                f"dependent (Cramer's V {row['cramers_v']:.2f}): marginal means of one include effects "
+                f"of the other, and contrasts "
                 "have less power."
             )
     told += advice(study)
@@ -316,13 +326,13 @@ def _rare(study: Study, card: DesignCard) -> list[str]:
         elif abs(row["shown"] - row["expected"]) > UNUSUAL * error:
             told.append(
                 f"{what} is shown {row['shown']:,} times where {row['expected']:,.0f} are expected. Profiles "
-                "are drawn without replacement, which evens out unequal shares where most of them are used."
+                "are drawn without replacement, so shares become more equal where most profiles are used."
             )
     few = card.contrasts[(card.contrasts["plan"] == "models") & (card.contrasts["effective"] < FEW)]
     for feature, rows in few.groupby("feature", sort=False):
         told.append(
-            f"{study.feature_labels[str(feature)]}: contrasts rest on {rows['effective'].min():,.0f} "
-            f"effective profiles; for {FEW} or more plan more pairs, or merge levels."
+            f"{study.feature_labels[str(feature)]}: contrasts have an effective sample size of "
+            f"{rows['effective'].min():,.0f} profiles; plan more pairs or merge levels to reach {FEW}."
         )
     return told
 
@@ -332,10 +342,13 @@ def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[s
     told = list(dict.fromkeys(note for found in card.powers for note in found.design_notes))
     if any(group.kind == "human" for group in groups):
         told.append(
-            "Effects are assumed to be equal across respondents; `conjury power` with --icc plans for others."
+            "Effects are assumed to be equal across respondents; otherwise use `conjury power` with --icc."
         )
     if study.stimuli and groups:
-        told.append("Stimuli count as fixed; `conjury power` with --stimulus-sd plans for others like them.")
+        told.append(
+            "Stimuli are treated as fixed; to generalise to new stimuli, use `conjury power` "
+            "with --stimulus-sd."
+        )
     return told
 
 
@@ -344,8 +357,8 @@ def _sampling_notes(panel: Panel | None, groups: Sequence[Judged]) -> list[str]:
     if panel is None or (panel.drawn.get("each", 1) == 1 and panel.drawn["sample"] in ("drawn", "uniform")):
         return []
     return [
-        f"Power of {group.label} is that of as many pairs drawn as the design draws, each judged by one "
-        "person; tasks that several people judge, or that are not sampled uniformly, change it."
+        f"Power of {group.label} assumes that each pair is drawn as in the design and judged by one "
+        "person; it differs where several people judge a task or tasks are not sampled uniformly."
         for group in groups
         if group.judges == (panel.drawn["name"],)
     ]

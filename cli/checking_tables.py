@@ -29,7 +29,8 @@ PRINTED = 20  # findings that are printed; all are in the results folder
 Files = Annotated[
     list[str],
     typer.Argument(
-        help="Tables (.csv, .tsv, .html, .md, .tex) with NAME.yaml beside them, or names of those that ship."
+        help="Tables (.csv, .tsv, .html, .md, .tex), each with its NAME.yaml in the same folder, or "
+        "names of tables that ship."
     ),
 ]
 
@@ -41,12 +42,12 @@ class Reading:
     columns: Annotated[
         Path | None,
         typer.Option(
-            "--columns", help="Description of the columns (.yaml) in place of those beside the files."
+            "--columns", help="Description of the columns (.yaml), in place of those next to the files."
         ),
     ] = None
     write: Annotated[
         bool,
-        typer.Option("--write-description", help="Write the guessed description beside each file and stop."),
+        typer.Option("--write-description", help="Write a guessed description next to each file and stop."),
     ] = False
 
 
@@ -60,7 +61,10 @@ class Writing:
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
     fail_on: Annotated[
         str | None,
-        typer.Option(help="Exit with 1 if a number is inconsistent, or conditional (which includes both)."),
+        typer.Option(
+            help="Exit with 1 if a number is inconsistent, or (conditional) if it is "
+            "inconsistent or consistent only under another definition."
+        ),
     ] = None
 
 
@@ -77,7 +81,7 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
     paths = [locate(name) for name in files]
     if reading.write:
         for file in paths:
-            console.print(f"{write_description(file)}: correct what was guessed, and run the command again.")
+            console.print(f"{write_description(file)}: correct the guesses and run the command again.")
         return
     begun = time.monotonic()
     result = check_tables(paths, reading.columns)

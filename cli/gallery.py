@@ -25,14 +25,17 @@ def gallery(
     n: Annotated[int, typer.Option(min=1, max=MOST, help="Number of profiles to show.")] = 40,
     cues: Annotated[
         list[str] | None,
-        typer.Option(help="both (the default), name, face or none; several are shown side by side."),
+        typer.Option(
+            help="Identity cues: both (the default), name, face or none; several are shown next "
+            "to each other."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the page and the picture; by default runs/STUDY.")
+        Path | None, typer.Option(help="Folder for the page and the picture; by default runs/STUDY.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the selection of profiles.")] = 1,
 ) -> None:
-    """Show some vignettes, all levels about equally often, as a page and as one picture."""
+    """Show a selection of vignettes, with all levels about equally often, as a page and as one picture."""
     from conjury.inference.study import load_study
     from conjury.inference.tables.writing import whole
     from conjury.inference.vignettes.gallery import (

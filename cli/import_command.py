@@ -36,7 +36,7 @@ def import_(
         Path | None,
         typer.Option(
             "--out",
-            help="Where the choices, judgments or labels go (.parquet, .csv, .csv.gz); with --study by "
+            help="File of the choices, judgments or labels (.parquet, .csv, .csv.gz); with --study by "
             "default judgments.parquet or labels.parquet.",
         ),
     ] = None,
@@ -48,7 +48,7 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Turn an export or completions into choices (a conjoint), judgments (ratings, labels) or gold labels."""
+    """Convert an export or completions to choices (conjoint), judgments (ratings, labels) or gold labels."""
     if completions.study is not None and form is not None:
         _import_fielded(export, out, form, completions, options)
         return
@@ -59,13 +59,13 @@ def import_(
         return
     form = form or QUALTRICS
     if out is None:
-        raise InputError("--out is missing; name the file to write, as --out choices.parquet.")
+        raise InputError("--out is missing; give the file to write, such as --out choices.parquet.")
     known = find_format(form, with_ratings=bool(options.ratings or options.value))
     for name in options.typed():
         if name not in known.options:
             raise InputError(
-                f"{flag(name)} is not for {known.content} from {form}; omit it (it is for "
-                f"{', '.join(readers_of(name))}; --ratings names columns of ratings)."
+                f"{flag(name)} does not apply to {known.content} from {form}; omit it (it "
+                f"applies to {', '.join(readers_of(name))}; --ratings names columns of ratings)."
             )
     if known.content == CHOICES:
         _import_choices(export, out, known, options)
@@ -82,8 +82,8 @@ def _import_fielded(
     other = [flag(name) for name in (*given.typed(), *options.typed()) if name not in ("study", "run")]
     if other:
         raise InputError(
-            f"{other[0]} does not go with --study and --format, which read answers to a study that `conjury "
-            "export` wrote; omit it."
+            f"{other[0]} cannot be combined with --study and --format, which read answers to a study that "
+            "`conjury export` wrote; omit it."
         )
     assert given.study is not None
     import_fielded(export, out, form, given.study, given.run)
@@ -96,7 +96,7 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
 
     draft = options.draft_study
     if draft is not None and draft.exists():
-        raise InputError(f"{draft} exists; a draft would overwrite it, so name another file.")
+        raise InputError(f"{draft} exists and is not overwritten; give another file.")
     survey = known.load()(
         export,
         outcomes=_outcomes(options.outcomes),
@@ -134,7 +134,7 @@ def _import_judgments(export: Path, out: Path, known: Format, options: ExportOpt
         imported = known.load()(_earlier(options, known), export, options.prolific_id)
     else:
         if options.prolific_id is not None and options.prolific is None:
-            raise InputError("--prolific-id names the ids for --prolific; add --prolific FILE, or omit it.")
+            raise InputError("--prolific-id applies to --prolific; add --prolific FILE, or omit it.")
         id = {"id": options.id_column} if "id_column" in known.options else {}
         imported = known.load()(export, layout=_layout(options), rules=_rules(options), **known.fixed, **id)
         if options.prolific is not None:
@@ -198,7 +198,7 @@ def _earlier(options: ExportOptions, known: Format) -> Imported:
 
     if options.judgments is None:
         raise InputError(
-            f"--format {known.name} joins {known.help} to judgments; name them with --judgments, or import "
+            f"--format {known.name} joins {known.help} to judgments; give these by --judgments, or import "
             f"ratings with --{known.name}."
         )
     return Imported(read_table(options.judgments, "judgments"), ())
@@ -215,7 +215,7 @@ def _values(texts: Sequence[str] | None) -> dict[str, str]:
         name, equals, column = text.partition("=")
         name, column = (name, column) if equals else (text, text)
         if not name or not column or name in named:
-            raise InputError(f"--value {text!r} cannot be used; write each dimension once, as NAME=COLUMN.")
+            raise InputError(f"--value {text!r} is invalid; give each dimension once, as NAME=COLUMN.")
         named[name] = column
     return named
 
@@ -228,7 +228,7 @@ def _outcomes(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
         name = name if equals else "chosen"
         if name in named or not columns:
             raise InputError(
-                f"--outcomes {text!r} cannot be used; write each outcome once as NAME=COLUMN,COLUMN."
+                f"--outcomes {text!r} is invalid; give each outcome once, as NAME=COLUMN,COLUMN."
             )
         named[name] = columns.split(",")
     return named or None

@@ -49,7 +49,7 @@ class CompletionOptions:
     parser: Annotated[
         str | None,
         about_completions(
-            "Rule that reads completions: lenient (the default), strict, published, published_v1 or "
+            "Parsing rule for completions: lenient (the default), strict, published, published_v1 or "
             "published_first."
         ),
     ] = None
@@ -85,7 +85,7 @@ class ExportOptions:
     repeated: Annotated[
         str | None, about_conjoint("Outcome of the task that was shown again, as NAME or NAME=TASK.")
     ] = None
-    flipped: Annotated[bool, about_conjoint("Whether that task had its profiles swapped.")] = True
+    flipped: Annotated[bool, about_conjoint("Whether the profiles of that task were swapped.")] = True
     first: Annotated[str | None, about_conjoint("Answer that means the first profile.")] = None
     second: Annotated[str | None, about_conjoint("Answer that means the second profile.")] = None
     labels: Annotated[
@@ -93,7 +93,7 @@ class ExportOptions:
     ] = None
     prefix: Annotated[str | None, about_conjoint("First part of the conjoint columns, such as K.")] = None
     draft_study: Annotated[
-        Path | None, about_conjoint("Write a first study file with the attributes and levels found.")
+        Path | None, about_conjoint("Write a draft study file with the attributes and levels of the export.")
     ] = None
     id_column: Annotated[str, about_conjoint("Column that identifies respondents.", "--id")] = "ResponseId"
 
@@ -125,12 +125,12 @@ class ExportOptions:
     ] = None
     models: Annotated[
         list[str] | None,
-        about_columns("Judge that is a model, all others are people; for csv; can be repeated."),
+        about_columns("Judge that is a model; all others are people; for csv; can be repeated."),
     ] = None
     people: Annotated[bool, about_columns("All judges are people; for csv.", "--people")] = False
     sample: Annotated[str | None, about_columns("Column that numbers repeated ratings of an item.")] = None
     dimensions: Annotated[
-        str | None, about_columns("Dimensions to read, as wit,clarity, or as 1=wit,2=clarity to name them.")
+        str | None, about_columns("Dimensions to import, as wit,clarity, or as 1=wit,2=clarity to name them.")
     ] = None
     items: Annotated[
         str | None,
@@ -141,9 +141,9 @@ class ExportOptions:
     ] = None
     all_shown: Annotated[
         bool,
-        about_columns("Everybody saw every item: those without a rating are missing.", "--all-shown"),
+        about_columns("Every person saw every item; items without a rating are missing.", "--all-shown"),
     ] = False
-    duration: Annotated[str | None, about_columns("Column with the seconds that an answer took.")] = None
+    duration: Annotated[str | None, about_columns("Column with the seconds per answer.")] = None
     encoding: Annotated[str | None, about_columns("Of the file, such as cp932; by default detected.")] = None
     delimiter: Annotated[str | None, about_columns("Between cells; by default detected.")] = None
     timezone: Annotated[str | None, about_columns("Of the times in the file: Asia/Tokyo.")] = None
@@ -154,7 +154,9 @@ class ExportOptions:
             "Numbers of words, as 'Not at all=0,...,Very=4', or a CSV with label, value, perhaps dimension."
         ),
     ] = None
-    missing: Annotated[list[str] | None, about_values("Cell that is no answer; can be repeated.")] = None
+    missing: Annotated[
+        list[str] | None, about_values("Cell content that counts as no answer; can be repeated.")
+    ] = None
 
     check: Annotated[
         list[str] | None,
@@ -164,13 +166,19 @@ class ExportOptions:
         list[str] | None,
         about_marks("Item with a known rating, ITEM=RATING; other ratings mark a judge; can be repeated."),
     ] = None
-    min_seconds: Annotated[float | None, about_marks("Respondents who took less are marked.")] = None
+    min_seconds: Annotated[
+        float | None, about_marks("Minimum seconds; respondents who took less are marked.")
+    ] = None
     ignore: Annotated[
-        str | None, about_marks("Reasons of the program that do not count: unfinished,preview,...")
+        str | None,
+        about_marks("Reasons for exclusion by the program that are ignored: unfinished,preview,..."),
     ] = None
     again: Annotated[
         str,
-        about_marks("A second rating of an item by the same judge: refuse, sample (number it) or exclude."),
+        about_marks(
+            "Treatment of a second rating of an item by the same judge: refuse, sample (number "
+            "it) or exclude."
+        ),
     ] = "refuse"
 
     covariates: Annotated[
@@ -178,7 +186,9 @@ class ExportOptions:
         about_people("Columns of people to keep: age,party,... By default all of a conjoint, else none."),
     ] = None
     panel: Annotated[str | None, about_people("Column with the group of each person.")] = None
-    prolific: Annotated[Path | None, about_people("Demographic export of Prolific to join to people.")] = None
+    prolific: Annotated[
+        Path | None, about_people("Demographic export of Prolific that is joined to people.")
+    ] = None
     prolific_id: Annotated[
         str | None, about_people("Column with Prolific's ids; by default that of the judge.")
     ] = None
@@ -210,18 +220,18 @@ JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
 def import_for_study(table: Path, out: Path | None, given: CompletionOptions, options: ExportOptions) -> None:
     """Import completions of a study, or gold labels where --gold names their columns."""
     if given.study is None:
-        raise InputError(f"--{given.typed()[0]} needs the study that it is about; add --study NAME.")
+        raise InputError(f"--{given.typed()[0]} requires a study; add --study NAME.")
     other = [flag(name) for name in options.typed() if name != "items"]
     other += ["--run"] if given.run is not None else []
     if other:
         raise InputError(
-            f"{other[0]} does not go with --study, which reads completions or gold labels; omit it."
+            f"{other[0]} cannot be combined with --study, which imports completions or gold labels; omit it."
         )
     if given.gold and (given.parser or options.items):
         name = "parser" if given.parser else "items"
-        raise InputError(f"--{name} is about completions, and --gold makes labels; omit one of the two.")
+        raise InputError(f"--{name} applies to completions, and --gold imports labels; omit one of the two.")
     if given.lines is not None and not given.gold:
-        raise InputError("--lines is for gold labels of lines; add --gold line=COLUMN, or omit it.")
+        raise InputError("--lines applies to gold labels of lines; add --gold line=COLUMN, or omit it.")
     study = _study_of_items(given.study)
     if given.gold:
         import_labels(table, study, given.gold, given.lines, out or LABELS)
@@ -270,7 +280,7 @@ def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Pat
     for given in gold:
         name, _, column = given.partition("=")
         if not name or not column:
-            raise InputError(f"--gold {given}: write the label set and its column, as joke_type=COLUMN.")
+            raise InputError(f"--gold {given}: give the label set and its column, as joke_type=COLUMN.")
         columns[name] = column
     held = load(table, {}, {})
     of_lines = None if lines is None else load(lines, {}, {})
@@ -296,7 +306,7 @@ def _study_of_items(name: str) -> ItemStudy:
     study = load_any_study(name)
     if not isinstance(study, ItemStudy):
         raise InputError(
-            f"--study {name} is a conjoint; completions and gold labels are about items, so name a study of "
+            f"--study {name} is a conjoint; completions and gold labels belong to items, so give a study of "
             "'kind: items'."
         )
     return study

@@ -51,14 +51,14 @@ class WithModel:
     ] = None
     strata: Annotated[
         str | None,
-        typer.Option(help="With --with: column of profiles whose levels make the strata of people's tasks."),
+        typer.Option(help="With --with: column of profiles; its levels define the strata of people's tasks."),
     ] = None
 
     def check_absent(self) -> None:
         """Refuse the other options where --with is missing."""
         for name in ("data", "results", "budget", "strata"):
             if getattr(self, name) is not None:
-                raise InputError(f"--{name} is an option of --with; name a model or omit it.")
+                raise InputError(f"--{name} applies to --with; add a model, or omit it.")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _check_costs(model: WithModel, asked: Asked) -> None:
             "--cost-per-respondent is 0, so --budget buys any number of people; give their cost."
         )
     if asked.cost_person is not None and model.budget < 2 * asked.cost_person:
-        raise InputError(f"--budget {model.budget:g} pays fewer than two people; give a larger one.")
+        raise InputError(f"--budget {model.budget:g} is enough for fewer than two people; give a larger one.")
 
 
 def _load(study: Study, model: WithModel) -> Loaded:
@@ -163,8 +163,8 @@ def _load(study: Study, model: WithModel) -> Loaded:
 
     if (model.data is None) == (model.results is None):
         raise InputError(
-            "--with measures how a model's answers go with people's; name choices of both with --data, or "
-            "the folder of `conjury fit` with --results."
+            "--with estimates how a model's answers relate to people's; give choices of both by --data, or "
+            "the folder of `conjury fit` by --results."
         )
     if model.results is not None:
         loaded = kept_choices(study, model.results, Selection())
@@ -175,13 +175,13 @@ def _load(study: Study, model: WithModel) -> Loaded:
     known = [str(name) for name in judge_of(asked).unique()]
     if model.with_model not in known:
         if not known:
-            raise InputError("--with: the choices have no answers of models; add their file with --data.")
+            raise InputError("--with: the choices contain no answers of models; add their file by --data.")
         hint = did_you_mean(str(model.with_model), known)
         raise InputError(
             f"--with {model.with_model}: the choices have no such model{hint}; they have {listed(known)}."
         )
     if len(asked) == len(choices):
-        raise InputError("--with: the choices have no answers of people; add their file with --data.")
+        raise InputError("--with: the choices contain no answers of people; add their file by --data.")
     return loaded
 
 
@@ -226,15 +226,15 @@ def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[
         pairs = pair[stated].nunique()
         if not pairs:
             return None, [
-                f"Each pair has an answer of {model} without a cost in {file.name}, so that the price of a "
-                "pair is not known; give it with --cost-per-pair."
+                f"Every pair has an answer of {model} without a cost in {file.name}, so the cost per pair "
+                "is not known; give it by --cost-per-pair."
             ]
         cost = float(own["cost"][stated].sum()) / pairs
-        told = [f"A pair of the model counts as {cost:.4g}, which it cost in the run."]
+        told = [f"A pair of the model costs {cost:.4g}, as in the run."]
         if pairs < pair.nunique():
             told.append(
                 f"{pair.nunique() - pairs:,} of {pair.nunique():,} pairs have an answer of {model} without a "
-                "cost and do not count in this price."
+                "cost and are excluded from this cost."
             )
         return cost, told
     return None, []
@@ -253,7 +253,7 @@ def _print(study: Study, analysis: Analysis, plan: Result, asked: Asked) -> None
     names = " and ".join(study.judge_labels.get(name, name) for name in made["model"])
     console.print(
         f"{study.title}\n{analysis.title}: {made['people']:,.0f} people with {made['tasks']:.3g} tasks each, "
-        f"corrected by {names}, which answers {made['other']:,.0f} other pairs\n"
+        f"corrected by {names} with answers to {made['other']:,.0f} other pairs\n"
         f"Two-sided tests at alpha {asked.alpha:.3g}"
     )
     ordered = rows.sort_values("sd", ascending=False, kind="stable").drop_duplicates("feature")
@@ -322,7 +322,8 @@ def _print_split(study: Study, plan: Result, hardest: pd.DataFrame, asked: Asked
     split = plan.extra["split"]
     alone = f"{split['people_alone'].iloc[0]:,.0f}"
     console.print(
-        f"\nBest split of {spent}, which pays {alone} people alone; the model also answers their tasks"
+        f"\nBest split of {spent}, enough for {alone} people without a model; the model also answers "
+        f"their tasks"
     )
     table = _table(["For"], ["people", "other\npairs", "standard\nerror", "people\nalone"])
     chosen = [(split[split["overall"]].iloc[0], "All effects together")]

@@ -18,7 +18,9 @@ def at_most(limit: int) -> Callable[[typer.CallbackParam, Any], Any]:
 
     def check(param: typer.CallbackParam, value: Any) -> Any:
         if value is not None and value > limit:
-            raise InputError(f"{param.opts[0]} is {value:,}, and the limit is {limit:,}; ask for fewer.")
+            raise InputError(
+                f"{param.opts[0]} is {value:,}, above the limit of {limit:,}; give a smaller number."
+            )
         return value
 
     return check
@@ -34,7 +36,7 @@ ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder tha
 RunFolderPath = Annotated[
     Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")
 ]
-PriceTable = Annotated[Path | None, typer.Option(help="Table of prices in place of the one that ships.")]
+PriceTable = Annotated[Path | None, typer.Option(help="Table of prices, in place of the one that ships.")]
 SERVER = ("starlette", "uvicorn", "itsdangerous", "markdown_it")  # packages that serve pages
 Rule = Annotated[str, typer.Option(help="Parsing rule: default, strict, lenient, token.")]
 
@@ -83,9 +85,9 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
-            raise InputError(f"{option} {text!r} is no pair; write NAME=VALUE.")
+            raise InputError(f"{option} {text!r} is not a pair; give NAME=VALUE.")
         if name in pairs:
-            raise InputError(f"{option} names {name!r} twice; name it once.")
+            raise InputError(f"{option} gives {name!r} twice; give it once.")
         pairs[name] = value
     return pairs
 
@@ -94,4 +96,4 @@ def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:
     """Refuse options that belong to studies of another kind; those not given are None or empty."""
     for option, value in given.items():
         if value is not None and value != () and value is not False:
-            raise InputError(f"{option} is not for {study}, which is a study of {kind}; omit it.")
+            raise InputError(f"{option} does not apply to {study}, which is a study of {kind}; omit it.")

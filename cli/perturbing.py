@@ -44,36 +44,39 @@ def perturb(
     ] = "language",
     rate: Annotated[
         list[str] | None,
-        typer.Option(help="Share of the span's words to change: 0.2, or drift=0.3; can be repeated."),
+        typer.Option(help="Share of words in the span to change: 0.2, or drift=0.3; can be repeated."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0, max=1, help="Tolerance of the share, beyond whole words.")
+        float,
+        typer.Option(min=0, max=1, help="Tolerance of the share, in addition to rounding to whole words."),
     ] = 0.05,
     dialect: Annotated[
         list[str] | None,
         typer.Option(help="Target dialect: en=uk (default) or en=us, es=latam (default) or es=spain."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 1,
-    allow_noops: Annotated[
-        bool, typer.Option("--allow-noops", help="Keep pairs in which nothing changed.")
-    ] = False,
+    allow_noops: Annotated[bool, typer.Option("--allow-noops", help="Keep pairs without a change.")] = False,
     allow_unmet: Annotated[
-        bool, typer.Option("--allow-unmet", help="Keep pairs in which the rate is not met.")
+        bool, typer.Option("--allow-unmet", help="Keep pairs that do not meet the rate.")
     ] = False,
     allow_misaligned: Annotated[
-        bool, typer.Option("--allow-misaligned", help="Use labels that are not as many as there are lines.")
+        bool,
+        typer.Option(
+            "--allow-misaligned", help="Use labels although their number differs from the number of lines."
+        ),
     ] = False,
     without_originals: Annotated[
-        bool, typer.Option("--without-originals", help="Write the copies alone.")
+        bool, typer.Option("--without-originals", help="Write only the copies, without the originals.")
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Where the items go; by default STUDY.perturbed.csv, or FILE.perturbed next to it."
+            "--out",
+            help="File of the items; by default STUDY.perturbed.csv, or FILE.perturbed next to the table.",
         ),
     ] = None,
 ) -> None:
-    """Make minimal pairs: copies of items that differ from them within a span, at a stated rate."""
+    """Create minimal pairs: copies of items that differ from them within a span, at a given rate."""
     from conjury.inference.perturb import perturb_items, sheet
     from conjury.inference.tables.files import read_table, write_table
 
@@ -87,7 +90,7 @@ def perturb(
     files = {"items": out} | {name: _companion(out, name) for name in ("labels", "refused")}
     for path in files.values():
         if path.resolve() in {items.resolve(), labels.resolve() if labels else None}:
-            raise InputError(f"--out {out}: {path} would be overwritten; choose another name.")
+            raise InputError(f"--out {out}: {path} would be overwritten; give another name.")
     wanted = _split("--kinds", kinds)
     made = perturb_items(
         read_table(items, "items"),
@@ -137,7 +140,7 @@ def _companion(path: Path, role: str) -> Path:
 def _split(option: str, text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise InputError(f"{option} {text!r} names nothing between two commas; write NAME,NAME.")
+        raise InputError(f"{option} {text!r} has an empty name; give NAME,NAME.")
     return list(dict.fromkeys(names))
 
 
@@ -149,7 +152,7 @@ def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float
         try:
             rate = float(number)
         except ValueError:
-            raise InputError(f"--rate {text!r} is no share; write 0.2 or drift=0.2.") from None
+            raise InputError(f"--rate {text!r} is not a share; give 0.2 or drift=0.2.") from None
         if equals and name not in kinds:
             raise InputError(f"--rate {text}: {name!r} is not in --kinds ({', '.join(kinds)}).")
         rates |= {name: rate} if equals else dict.fromkeys(kinds, rate)

@@ -220,9 +220,7 @@ def print_plan_costs(console: Console, plan: Planned) -> None:
 def print_sizes(console: Console, plan: Planned) -> None:
     """Print the sizes that effects need, with their cost and the power of the plan."""
     study, groups, found, prices = plan.study, plan.groups, plan.found, plan.prices
-    console.print(
-        f"\nSizes needed for power {plan.wanted:g}, what they cost, and the power that the plan has"
-    )
+    console.print(f"\nSample sizes for power {plan.wanted:g}, their cost, and the power of the plan")
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("Effect")
     table.add_column("Attribute")
@@ -272,24 +270,24 @@ def notes_of(plan: Planned, options: dict[str, Any]) -> list[str]:
         for note in dict.fromkeys((*answers[0].notes, *answers[1].notes))
     ]
     notes += [
-        f"{group.label}: effects are those without response error, estimated with a reliability from "
-        f"{group.repeats} repeated tasks of each respondent."
+        f"{group.label}: effects are corrected for response error by a reliability estimated from "
+        f"{group.repeats} repeated tasks per respondent."
         for group in groups
         if group.options.get("estimand") == "corrected"
     ]
     if groups[0].kind == "human" and not options["icc"]:
-        notes.append("Respondents count as alike in their effects; give --icc if they are not.")
+        notes.append("Effects are assumed to be equal across respondents; give --icc otherwise.")
     notes += advice(study)
     joined = [analysis.name for analysis in study.analyses if "*" in analysis.formula]
     if joined and not study.design.restrictions:
         notes.append(
-            f"AMCEs average over the design here, but analysis {' and '.join(joined)} joins features by *; "
-            "plan it with restrictions in conjury.analysis.conjoint.power()."
+            f"AMCEs are planned as averages over the whole design, but analysis {' and '.join(joined)} uses "
+            "interactions (*); plan it with restrictions in conjury.analysis.conjoint.power()."
         )
     if study.stimuli and options["stimulus_sd"] is None:
         held = " and ".join(f"{part.count} of each {part.attribute}" for part in study.stimuli)
         notes.append(
-            f"Stimuli ({held}) count as fixed; give --stimulus-sd for conclusions about others like them."
+            f"Stimuli ({held}) are treated as fixed; to generalise to new stimuli, give --stimulus-sd."
         )
     return [f"\n{notes[0]}", *notes[1:]] if notes else []
 

@@ -167,7 +167,7 @@ def save_figures(
                 save(draw(), folder / "figures" / name, formats=formats)
             except ConjuryError as error:
                 reason = str(error).replace(str(folder.resolve()), "the results")
-                notes.append(f"Figure {name}: {reason} It was not drawn.")
+                notes.append(f"Figure {name} was not drawn: {reason}")
     if named and not quiet:
         console.print(f"  {counted(len(named) - len(notes), 'figure')} as {_names(formats)}")
     return notes

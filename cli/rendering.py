@@ -48,9 +48,9 @@ class Selection:
     pairs: Annotated[
         int | None, typer.Option(min=1, help="Only the first pairs of the design.", rich_help_panel=WHICH)
     ] = None
-    all: Annotated[bool, typer.Option("--all", help="Every profile of the study.", rich_help_panel=WHICH)] = (
-        False
-    )
+    all: Annotated[
+        bool, typer.Option("--all", help="Draw every profile of the study.", rich_help_panel=WHICH)
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Look:
         ),
     ] = None
     emoji_font: Annotated[
-        Path | None, typer.Option(help="Font of the emoji; else it is looked for.", rich_help_panel=LOOK)
+        Path | None, typer.Option(help="Font of the emoji; by default searched for.", rich_help_panel=LOOK)
     ] = None
 
 
@@ -85,17 +85,17 @@ class Delivery:
     ] = Path("stimuli")
     format: Annotated[
         str,
-        typer.Option(help="png, or webp (smaller, slower; as exact).", rich_help_panel=DELIVERY),
+        typer.Option(help="png, or webp (smaller, slower, also lossless).", rich_help_panel=DELIVERY),
     ] = "png"
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes that draw; by default one per core.", rich_help_panel=DELIVERY),
+        typer.Option(min=1, help="Processes; by default one per core.", rich_help_panel=DELIVERY),
     ] = None
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Show the number, time and size of pictures; keep none.",
+            help="Show the number, time and size of pictures, without writing any.",
             rich_help_panel=DELIVERY,
         ),
     ] = False
@@ -103,7 +103,8 @@ class Delivery:
         bool,
         typer.Option(
             "--check",
-            help="Read what was drawn again and name what is missing or damaged; exit code 1 if any is.",
+            help="Verify the pictures and list those that are missing or damaged; exit code 1 if there "
+            "are any.",
             rich_help_panel=DELIVERY,
         ),
     ] = False
@@ -118,7 +119,8 @@ class Delivery:
     address: Annotated[
         str | None,
         typer.Option(
-            help="Where judges fetch what is uploaded, such as https://host/prefix.", rich_help_panel=DELIVERY
+            help="Public address of the uploaded pictures, such as https://host/prefix.",
+            rich_help_panel=DELIVERY,
         ),
     ] = None
 
@@ -146,7 +148,7 @@ def render(
     look: Look,
     delivery: Delivery,
 ) -> None:
-    """Draw the profiles of a design as pictures; run it again to go on where it stopped."""
+    """Draw the profiles of a design as pictures; run it again to resume."""
     from conjury.inference.study.load import load_study
 
     known = load_study(study)
@@ -159,7 +161,7 @@ def render(
         job = study_job(known, name, look, seed, delivery.format)
         _render(job, profiles, delivery)
     if delivery.dry_run:
-        console.print("Nothing was kept (--dry-run).")
+        console.print("No pictures were written (--dry-run).")
         return
     console.print(next_step(study, selection, delivery))
 
@@ -210,7 +212,7 @@ def _check_delivery(delivery: Delivery) -> None:
 
     if (delivery.upload is None) != (delivery.address is None):
         raise InputError(
-            "--upload says where pictures are copied to, --address where judges fetch them; give both."
+            "--upload is where pictures are copied to, --address is where judges fetch them; give both."
         )
     if delivery.upload is not None and delivery.address is not None:
         check_address(delivery.address)
@@ -250,8 +252,8 @@ def check_posts(
     changed = [name for name in shared if not then[name].astype("string").equals(known[name])]
     if changed:
         raise InputError(
-            f"{folder / 'design'}: its posts are not those that the study makes now (they differ in "
-            f"{listed(changed)}); draw the design anew into another folder with `conjury design "
+            f"{folder / 'design'}: its posts differ from those of the current study files (in "
+            f"{listed(changed)}); draw the design again into another folder with `conjury design "
             f"{study.here} --out FOLDER`."
         )
 
@@ -263,7 +265,9 @@ def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png"
     from conjury.inference.vignettes.jobs.store import MEDIA_TYPES, Format
 
     if kind not in MEDIA_TYPES:
-        raise InputError(f"--format {kind}: pictures are written as {listed(MEDIA_TYPES)}; choose one.")
+        raise InputError(
+            f"--format {kind}: pictures can be written as {listed(MEDIA_TYPES)}; give one of these."
+        )
     stated = study.vignette
     usual = "table" if study.content is None else "post"
     return Job(
@@ -333,9 +337,7 @@ def _check(study: Study, cues: Cues, root: Path) -> int:
     what = f"{len(damaged):,} of them missing or damaged" if damaged else "none missing or damaged"
     console.print(f"{JobFolder(root, study.name, cues).manifest}: {len(files):,} pictures, {what}.")
     if damaged:
-        console.print(
-            "Delete the damaged files and run the command without --check: what is missing is drawn again."
-        )
+        console.print("Delete the damaged files and run the command without --check to draw them again.")
     return int(bool(damaged))
 
 

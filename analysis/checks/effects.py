@@ -80,14 +80,14 @@ def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]
     estimates = cj(rows, formula, id=list(unit), estimate="amce", by=by)
     frame, vcov = errors_of(estimates)
     if frame.empty:
-        raise InputError(f"the choices are all alike in each group of column {by!r}.")
+        raise InputError(f"all choices are equal in each group of column {by!r}.")
     groups = [str(name) for name in frame[by].unique()]
     parts = [frame.loc[frame[by].astype(str) == name, ["feature", "level"]].astype(str) for name in groups]
     keys = parts[0].reset_index(drop=True)
     if len(groups) < 2:
-        raise InputError(f"column {by!r} contains a single group, so there is nothing to compare.")
+        raise InputError(f"column {by!r} contains a single group, so groups cannot be compared.")
     if any(not part.reset_index(drop=True).equals(keys) for part in parts):
-        raise InputError(f"some group of column {by!r} lacks a level that another group has.")
+        raise InputError(f"a group of column {by!r} lacks a level of another group.")
     estimate = frame["estimate"].to_numpy().reshape(len(groups), len(keys))
     return GroupEffects(tuple(groups), keys, estimate, vcov, _fewest(rows, by, unit))
 

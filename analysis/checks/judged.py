@@ -47,7 +47,7 @@ class Judged:
         """The outcome on every attribute that varies."""
         varied = [name for name in self.attributes if self.rows[name].nunique() > 1]
         if not varied:
-            raise InputError(f"{self.name}: no attribute varies, so there is no effect to look at.")
+            raise InputError(f"{self.name}: no attribute varies, so no effects can be estimated.")
         return f"{self.outcome} ~ {' + '.join(varied)}"
 
     @cached_property
@@ -98,7 +98,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
     """Split choices by judge and prompt, in order of appearance."""
     missing = [a.id for a in study.attributes if a.id not in choices]
     if missing:
-        raise InputError(f"The choices have no column {missing[0]!r}; add it, the study varies it.")
+        raise InputError(f"The choices have no column {missing[0]!r}, an attribute of the study; add it.")
     if choices.empty:
         raise InputError("The choices contain no rows; give at least one answered task.")
     stimuli = [s.id for s in study.stimuli if s.id in choices and choices[s.id].notna().any()]
@@ -110,7 +110,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
         unit = (named,) if isinstance(named, str) else tuple(named)
         absent = next((name for name in unit if name not in rows), None)
         if absent is not None:
-            raise InputError(f"The choices have no column {absent!r}; add it, the study clusters by it.")
+            raise InputError(f"The choices have no column {absent!r}, a cluster of the study; add it.")
         ordered = _in_order(rows)
         repeat = ordered["repeat"].to_numpy(dtype=bool)
         if repeat.all():
@@ -129,7 +129,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
             )
         )
     if not found:
-        raise InputError("The choices contain only repeated tasks, so there is nothing to diagnose.")
+        raise InputError("The choices contain only repeated tasks, so no checks can be run.")
     return found
 
 

@@ -102,7 +102,7 @@ def numeric(answers: pd.DataFrame) -> pd.DataFrame:
     kept: pd.DataFrame = answers.assign(number=number)[~np.isnan(number)]
     share = len(kept) / max(int(answers["value"].notna().sum()), 1)
     if kept.empty or share < 0.5:
-        raise NotApplicableError("The judgments are no ratings in numbers.")
+        raise NotApplicableError("The judgments are not numeric ratings.")
     return kept
 
 

@@ -59,14 +59,14 @@ def stated(code: str, alarms: Alarms, alpha: float = 0.05) -> str:
     """State how often a check alarms on sound data."""
     measured = rate_of(code)
     if alarms == "never":
-        return "never: what it counts does not occur in sound data"
+        return "never: the counted cases do not occur in sound data"
     if alarms == "test":
         bound = f"a test: with all other tests at most {100 * alpha:g}%"
         return f"{bound}; measured {measured.in_words()}" if measured else bound
     return (
         f"a rule: {measured.in_words()}"
         if measured
-        else "a rule: not measured, no simulated sound study has what it reads"
+        else "a rule: not measured, no simulated sound study contains the data it needs"
     )
 
 

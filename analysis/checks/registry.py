@@ -230,7 +230,7 @@ def check(question: Question) -> Callable[[Run], Run]:
 
         for other, _ in CHECKS.values():
             if other.code == question.code and other.name != question.name:
-                raise ValueError(f"{other.name} and {question.name} have one code, {question.code}.")
+                raise ValueError(f"{other.name} and {question.name} have the same code, {question.code}.")
         CHECKS[question.name] = (question, answered)
         return answered
 

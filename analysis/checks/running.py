@@ -100,7 +100,7 @@ def load_checks(path: str | Path) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The codes of its checks, in order.
+        The codes of its checks, which `run_checks` runs from then on.
 
     Raises
     ------
@@ -121,7 +121,9 @@ def load_checks(path: str | Path) -> tuple[str, ...]:
     except Exception as error:
         raise InputError(f"{path}: {type(error).__name__}: {error}; correct the file.") from error
     codes = sorted(
-        question.code for name, (question, run) in CHECKS.items() if before.get(name, (0, 0))[1] != run
+        question.code
+        for name, (question, run) in CHECKS.items()
+        if name not in before or before[name][1] is not run
     )
     if not codes:
         raise InputError(f"{path}: no check is registered; write @check(QUESTION) above its function.")

@@ -127,7 +127,7 @@ def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
         if name not in defaults:
             raise InputError(f"{verb} has no option {name!r}; omit it.")
         if name not in _ACCEPTED[verb] and value is not None and value != defaults[name]:
-            raise InputError(f"{verb} takes no {name!r}; omit it, it would change nothing.")
+            raise InputError(f"{verb} does not accept {name!r}; omit it, since it has no effect.")
 
 
 def require_frame(data: Any) -> pd.DataFrame:
@@ -146,17 +146,20 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
     """Refuse a covariance that the other options leave without meaning."""
     vcov, clusters = options.get("vcov", "survey"), options["clusters"]
     if vcov not in VCOVS:
-        raise InputError(f"There is no vcov {vcov!r}; there are {', '.join(VCOVS)}.")
+        raise InputError(f"There is no vcov {vcov!r}; use one of {', '.join(VCOVS)}.")
     if (vcov != "survey" or len(clusters) > 1) and options.get("engine", "native") != "native":
         raise InputError(
-            f"Engine {options['engine']!r} knows vcov='survey' with one cluster column; use engine='native'."
+            f"Engine {options['engine']!r} supports vcov='survey' with one cluster column; use "
+            f"engine='native'."
         )
     if options["strata"] and options.get("engine", "native") not in ("native", "survey"):
         raise InputError(f"Engine {options['engine']!r} has no strata; use engine='native' or 'survey'.")
     if options["strata"] and (vcov != "survey" or len(clusters) > 1):
-        raise InputError("strata go with vcov='survey' and one cluster column; omit the other, or strata.")
+        raise InputError(
+            "strata require vcov='survey' and one cluster column; omit the other options, or strata."
+        )
     if vcov.startswith("HC") and clusters:
-        raise InputError(f"{vcov} takes rows as independent; leave id out, or give vcov='CR1' or 'CR2'.")
+        raise InputError(f"{vcov} treats rows as independent; omit id, or give vcov='CR1' or 'CR2'.")
     if vcov.startswith(("CR", "CV")) and not clusters:
         raise InputError(f"{vcov} needs clusters; give id, or vcov='HC1', 'HC2' or 'HC3' for rows.")
     if vcov == "CR2" and (len(clusters) > 1 or options["weights"]):

@@ -217,7 +217,7 @@ def _draw_rows(
     )
     units = cross([_factor(data, name) for name in names])
     if units.fewest < 2:
-        raise InputError(f"Unit {', '.join(names)!r} has a single value; there is nothing to draw from.")
+        raise InputError(f"Unit {', '.join(names)!r} has a single value, so it cannot be resampled.")
     check_method(method, len(names))
     entries = plan.cells.entries(units.code, units.n)
     replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
@@ -302,10 +302,10 @@ def _request(
     estimator: Callable[..., Estimates], formula: str | Formula, alpha: float, options: dict[str, Any]
 ) -> Request:
     if options.get("strata"):
-        raise InputError("The bootstrap draws units from the whole sample; leave strata out.")
+        raise InputError("The bootstrap draws units from the whole sample; omit strata.")
     name = getattr(estimator, "__name__", repr(estimator))
     if options.pop("engine", "native") != "native":
-        raise InputError("Only the native engine reweights cells; leave engine out of a bootstrap.")
+        raise InputError("Only the native engine reweights cells; omit engine in a bootstrap.")
     if name == "cj":
         name = verb_of(options.pop("estimate", "amce"), options.get("by"))
     if name in _COUNTED:

@@ -20,9 +20,9 @@ _NO_ERROR = 1e-8  # of the larger bound: standard errors that are rounding
 _HALVINGS = 60  # of an interval of width below 2, so the critical value is exact to rounding
 Direction = Literal["for", "against"]
 ASSUMED = {
-    None: "Nothing is assumed about missing answers.",
-    "for": "Missing answers, taken together, are assumed to move no estimate down.",
-    "against": "Missing answers, taken together, are assumed to move no estimate up.",
+    None: "No assumption is made about missing answers.",
+    "for": "Missing answers, taken together, are assumed not to decrease any estimate.",
+    "against": "Missing answers, taken together, are assumed not to increase any estimate.",
 }
 
 

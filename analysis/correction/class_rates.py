@@ -123,7 +123,7 @@ def _informedness(units: Units, alpha: float) -> tuple[pd.DataFrame, list[str]]:
     )
     return table, [
         f"Sensitivity plus specificity minus 1 is not clearly above 0 ({named}): the judge is hardly better "
-        "than chance there, and Rogan-Gladen rates are unstable. Use the other rates, or label more units."
+        "than chance, so Rogan-Gladen rates are unstable. Use the other rates, or label more units."
     ]
 
 
@@ -184,7 +184,7 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     named = ", ".join(f"{name} {value:.3f}" for name, value in zip(units.classes, estimate, strict=True))
     note = (
         f"Rogan-Gladen rates leave 0 to 1 ({named}); they are replaced by those of maximum likelihood within "
-        "these limits, and their intervals are those of the former, cut at 0 and 1."
+        "these limits, and their intervals are those of the Rogan-Gladen rates, truncated at 0 and 1."
     )
     return Rates(inside, error, np.minimum(lower, inside), np.maximum(upper, inside)), [note]
 

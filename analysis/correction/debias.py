@@ -165,7 +165,8 @@ def units_of(
     first = Clusters.numbered(next(iter(clusterings.values())).code[:n])
     if first.n < 2:
         raise InputError(
-            "People's answers lie in one cluster, and standard errors need two; add those of further people."
+            "People's answers are in one cluster, but standard errors need two; add answers of further "
+            "people."
         )
     fold = Clusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
     found = []

@@ -214,8 +214,8 @@ def refuse_chosen(
     if unlike(parts[0], parts[1], cluster[labelled], cluster[other])[0] < UNLIKE:
         certain = "less" if parts[0].estimate > parts[1].estimate else "more"
         raise InputError(
-            f"{model} is far {certain} certain about the labelled {what} than about others, so these were "
-            f"not chosen at random; give the probability of choosing each in a column {SAMPLING!r}."
+            f"{model} is far {certain} certain about the labelled {what} than about others, so the labelled "
+            f"{what} are not a random sample; give the probability of choosing each in a column {SAMPLING!r}."
         )
 
 

@@ -140,8 +140,8 @@ def rates(
 ASSUMED = (
     "Rogan-Gladen rates assume that the judge misclassifies unlabelled units as it does labelled ones of the "
     "same class. Class frequencies may differ between the two (label shift).",
-    "Human, efficient and maximum likelihood rates assume that labelled and unlabelled units are from one "
-    "population; under label shift they are biased.",
+    "Human, efficient and maximum likelihood rates assume that labelled and unlabelled units come from the "
+    "same population; under label shift they are biased.",
 )
 
 
@@ -167,7 +167,9 @@ def _classes(gold: pd.Series, classes: Sequence[str] | None) -> tuple[str, ...]:
     if len(set(known)) < 2 or len(set(known)) < len(known):
         raise InputError(f"The classes are {list(known)}; give at least two different ones.")
     if stray := [name for name in seen if name not in known]:
-        raise InputError(f"Human label {stray[0]!r} is none of the classes {list(known)}; add it to classes.")
+        raise InputError(
+            f"Human label {stray[0]!r} is not among the classes {list(known)}; add it to classes."
+        )
     return known
 
 

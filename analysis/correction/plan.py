@@ -195,7 +195,7 @@ def _costs(person: float | None, task: float | None, tasks: float, budget: float
     if budget is not None and person == 0:
         raise InputError("cost_person is 0, so the budget buys any number of people; give their cost.")
     if budget is not None and budget < 2 * person:
-        raise InputError(f"A budget of {budget:g} pays fewer than two people; give a larger one.")
+        raise InputError(f"A budget of {budget:g} is enough for fewer than two people; give a larger one.")
     return Costs(person, task, tasks)
 
 
@@ -221,14 +221,14 @@ def _strata_notes(table: pd.DataFrame, has_costs: bool) -> list[str]:
     one = table[table["people"] == table["people"].iloc[0]]
     few = int((one["tasks_both"] < PRIOR).sum())
     notes = [
-        f"Sharing people's tasks out by stratum is worth as much as {precision_gain(table):.2f} times "
-        "as many tasks shared out in proportion to those of the models"
+        f"Allocating people's tasks by stratum is as precise as {precision_gain(table):.2f} times "
+        "as many tasks allocated in proportion to those of the models"
         f"{', at equal cost' if has_costs else ''}."
     ]
     if few > len(one) / 2:
         notes.append(
             f"{few:,} of {len(one):,} strata have fewer than {PRIOR} tasks that people and the model "
-            "answered, so that their shares say little; name a column with fewer levels."
+            "answered, so their shares are imprecise; give a column with fewer levels."
         )
     return notes
 
@@ -371,9 +371,10 @@ def _notes(known: Measured) -> list[str]:
         lower, upper = known.interval(0.05)
         middle = int(np.argsort(np.abs(known.adjusted))[len(known.rho) // 2])
         notes.append(
-            f"rho is measured among {known.people:.0f} people, so it is uncertain: in the median row it is "
+            f"rho is estimated from {known.people:.0f} people, so it is uncertain: in the median row it is "
             f"{known.rho[middle]:.2f}, with a 95% interval from {lower[middle]:.2f} to {upper[middle]:.2f}. "
-            f"The plan uses rho without what chance adds. Ask {FEW} people or more before you rely on it."
+            f"The plan uses a rho adjusted for sampling error. Estimate rho from at least {FEW} people "
+            f"before relying on the plan."
         )
     if np.isfinite(known.people):
         notes += low_correlation(known.rho, int(known.people))
@@ -386,6 +387,6 @@ def _price_notes(known: Measured, costs: Costs) -> list[str]:
     if not dear:
         return []
     return [
-        f"In {dear} of {len(known.rho)} rows the model's answers cost more than they are worth: spend the "
-        "whole budget on people there."
+        f"In {dear} of {len(known.rho)} rows the model's answers cost more than the precision they add; "
+        "spend the whole budget on people there."
     ]

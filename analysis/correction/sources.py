@@ -17,8 +17,8 @@ from .debias import Tuning, least_correlation
 
 PPI: Final = "ppi"
 AT_MOST_HALF = (
-    "Where a model judges no better than those it is compared with, its answers save at most half of the "
-    "human labels, whatever their number (Dorner, Nastl and Hardt 2025)."
+    "If a model judges no better than the judges it is compared with, its answers replace at most half of "
+    "the human labels, whatever their number (Dorner, Nastl and Hardt 2025)."
 )
 
 
@@ -61,7 +61,7 @@ def check_correct(
         offered = listed(list(dict.fromkeys(known)))
         raise InputError(f"There is no option {stray!r}; with correct='ppi' there are {offered}.")
     if correct is None and options:
-        raise InputError(f"{next(iter(options))} goes with correct='ppi'; give both, or omit it.")
+        raise InputError(f"{next(iter(options))} applies to correct='ppi'; give both, or omit it.")
     if correct is not None and correct not in corrections:
         raise InputError(f"correct is {correct!r}; give {' or '.join(map(repr, corrections))}, or omit it.")
     return correct is not None
@@ -72,7 +72,7 @@ def refuse_unused(given: Mapping[str, Any]) -> None:
     unused = next((name for name, value in given.items() if value not in (None, (), [])), None)
     if unused is not None:
         why = "intervals need no bootstrap" if unused == "draws" else "there are no baselines"
-        raise InputError(f"{unused} has no use with correct='ppi': {why}; omit it.")
+        raise InputError(f"{unused} has no effect with correct='ppi': {why}; omit it.")
 
 
 def people_and_models(
@@ -112,12 +112,12 @@ def check_overlap(
     """Refuse models that answered nothing of what people answered, or nothing else; flags of shape (n,)."""
     if not (labelled & asked).any():
         raise InputError(
-            f"{listed(models)} answered none of the {what} that people answered, so that nothing shows how "
-            f"far it agrees with them; {remedies[0]}."
+            f"{listed(models)} answered none of the {what} that people answered, so its agreement with them "
+            f"cannot be estimated; {remedies[0]}."
         )
     if not (asked & ~labelled).any():
         raise InputError(
-            f"{listed(models)} answered the {what} of people alone, so that it adds nothing; {remedies[1]}."
+            f"{listed(models)} answered only the {what} of people, so it adds no precision; {remedies[1]}."
         )
 
 

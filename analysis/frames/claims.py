@@ -32,8 +32,8 @@ class Claims:
 
 
 UNITS = {
-    "pair_id": "other pairs from this design, put to the same judges in the same way",
-    "task_id": "other tasks from this design, put to the same judges in the same way",
+    "pair_id": "other pairs from this design, shown to the same judges in the same way",
+    "task_id": "other tasks from this design, shown to the same judges in the same way",
     "item_id": "other items of the same kind, and the same judges",
 }
 PEOPLE = "other people from the population that these were drawn from"

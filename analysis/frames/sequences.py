@@ -68,7 +68,7 @@ def looks_at(n: int, looks: Sequence[int] | None, target: int, alpha: float) -> 
         raise InputError(f"looks is {wanted}; give increasing numbers of units of at least 2.")
     reached = tuple(one for one in wanted if one <= n)
     if not reached:
-        raise InputError(f"The first look is at {wanted[0]:,} units, and the data have {n:,}; look earlier.")
+        raise InputError(f"The first look is at {wanted[0]:,} units, but the data have {n:,}; look earlier.")
     notes = [f"Sequences are unbounded below {FEWEST} units: their guarantee is asymptotic."]
     if len(reached) < len(wanted):
         notes.append(f"Looks at more than the {n:,} units of the data were omitted.")

@@ -23,13 +23,14 @@ RATER_QUANTITIES = {  # of a model of raters
     "discrimination_sd": "SD of log discrimination between people",
     "severity_sd": "SD of severity between people, in SDs of the noise",
     "severity_points": "Severity: points of the scale below people's average",
-    "own_sd": "SD of own lasting judgments of items, in SDs of the noise",
-    "latent_correlation": "Latent correlation of the lasting judgment with the consensus",
+    "own_sd": "SD of stable individual judgments of items, in SDs of the noise",
+    "latent_correlation": "Latent correlation of the stable judgment with the consensus",
     "latent_correlation_rating": "Latent correlation of a single rating with the consensus",
     "latent_correlation_within": "The same within strata",
     "same_rating": "Probability of the same rating as a random person",
     "distance": "Expected distance from the consensus, in points of the scale",
     "correlation": "Correlation of ratings with the consensus",
     "better_than_human": "Probability of following the consensus more closely than a random person",
-    "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
+    "closer_than_human": "Probability of being closer to the consensus in points, on one item, than a "
+    "random person",
 }

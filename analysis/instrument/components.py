@@ -230,7 +230,7 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
         raise InputError("all answers are the same, or there are none.")
     if not facets and not is_replicated(codes, sizes):
         raise InputError(
-            "no facet has two levels and no request is repeated, so there is nothing to separate."
+            "no facet has two levels and no request is repeated, so no variance components can be separated."
         )
     balanced = is_balanced(codes, sizes)
     if method == ANOVA and not balanced:
@@ -244,7 +244,7 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
     terms = every if by_anova else tuple(separable_terms(codes, sizes))
     if len(terms) < len(every):
         lost = [name for name in _names(facets, every) if name not in _names(facets, terms)]
-        notes.append(f"The design cannot tell apart {listed(lost)}; they are part of what it can estimate.")
+        notes.append(f"The design cannot separate {listed(lost)}; they are included in other components.")
     shape = (tuple(facets), terms, tuple(sizes), replicates)
     if by_anova:
         table = anova(codes, sizes, values)

@@ -95,7 +95,7 @@ def flips(
     if not compared:
         raise InputError("No facet of the data has two levels, so no decision can flip; name one by facet=.")
     if found.kind == LABEL and margin:
-        raise InputError("margin is for ratings; labels and choices flip where they differ.")
+        raise InputError("margin applies to ratings; labels and choices flip where they differ.")
     rows, notes = list[dict[str, Any]](), list[str]()
     for judge, own in by_judge(found):
         known_rows = own[own["value"].notna()]

@@ -197,8 +197,8 @@ def _cheapest(study: _Study, wanted: float, most: Plan) -> dict[str, int]:
             best = (requests, -phi, plan)
     if best is None:
         raise InputError(
-            f"{study.judge}: no plan of up to {_said(limits)} reaches a Phi of {wanted:g}; allow more by "
-            "most=."
+            f"{study.judge}: no plan of up to {_said(limits)} reaches a Phi of {wanted:g}; allow larger "
+            "plans by most=."
         )
     return best[2]
 
@@ -218,5 +218,8 @@ def _worth(frame: pd.DataFrame, model: Model) -> str:
     plan = {name: int(row[name]) for name in (*model.facets, REPEATS)}
     worth = float(row["worth_repeats"])
     if np.isfinite(worth):
-        return f"{_said(plan)} are worth {worth:.1f} repeats of a single condition (absolute error variance)."
-    return f"no number of repeats of a single condition is worth {_said(plan)} (absolute error variance)."
+        return f"{_said(plan)} equal {worth:.1f} repeats of a single condition (absolute error variance)."
+    return (
+        f"no number of repeats of a single condition is as precise as {_said(plan)} (absolute error "
+        f"variance)."
+    )

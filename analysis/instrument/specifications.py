@@ -129,7 +129,7 @@ def specifications(
         if curve.effects.clusters < FEW:
             notes.append(
                 f"{judge}: with {curve.effects.clusters} clusters intervals and bands are too narrow and "
-                f"p values too small; have {FEW} or more."
+                f"p values too small; use {FEW} or more."
             )
         at = [(curve.cells[name] == first[name]).to_numpy() for name in crossed]
         base = int(np.logical_and.reduce(at).argmax())
@@ -166,7 +166,7 @@ def _reference(rows: pd.DataFrame, facets: Sequence[str], given: Mapping[str, st
     unknown = [name for name in given if name not in facets]
     if unknown:
         raise InputError(
-            f"reference names {unknown[0]!r}, which is no facet; the facets are {listed(facets)}."
+            f"reference names {unknown[0]!r}, which is not a facet; the facets are {listed(facets)}."
         )
     return first
 

@@ -21,7 +21,7 @@ from .intervals import UNBOUNDED, Interval, Sample, Support, inference, percenti
 from .panel import Clusters, crossed
 from .types import Codes, Floats
 
-FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
+FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are treated as fixed."
 EDGE = 1 - 1e-9  # a correlation of one has no finite transform
 FEW = 20  # clusters below which the bootstrap makes intervals too narrow
 BLOCK = 6_000_000  # weights of items computed at once
@@ -103,7 +103,7 @@ def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:
     one, few = n < 2, (n >= 2) & (n < FEW)
     told = []
     if one.any():
-        told.append(f"{_rows(one)} on one cluster: no interval, since resampling it changes nothing.")
+        told.append(f"{_rows(one)} on one cluster: no interval, since resampling has no effect.")
     if few.any():
         its = "its interval is" if few.sum() == 1 else "their intervals are"
         told.append(

@@ -196,7 +196,9 @@ def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
         method="highs",
     )
     if found.x is None:
-        raise ArithmeticError(f"The linear program that looks for separation has no answer: {found.message}")
+        raise ArithmeticError(
+            f"The linear program that tests for separation has no solution: {found.message}"
+        )
     ahead = np.zeros(len(rows))
     direction = _whole(found.x)
     ahead[extreme] = signed @ direction

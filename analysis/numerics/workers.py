@@ -34,8 +34,8 @@ def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -
                 found = ready.result()
             except BrokenProcessPool:
                 raise InputError(
-                    "A process that computes ended early. In a script, put the call below "
-                    "`if __name__ == '__main__':`; else memory may be short, so give fewer workers."
+                    "A worker process ended early. In a script, put the call below `if "
+                    "__name__ == '__main__':`; otherwise memory may be insufficient, so give fewer workers."
                 ) from None
             yield waiting[ready], found
 

@@ -173,7 +173,7 @@ def with_codes(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings
     item, items = pd.factorize(frame["item"])
     judge, judges = pd.factorize(frame["judge"])
     if not len(frame):
-        raise InputError("No judgment is left to analyse; choose other judges or items.")
+        raise InputError("No judgments remain for the analysis; choose other judges or items.")
     first = frame.drop_duplicates("judge")
     return replace(
         result,

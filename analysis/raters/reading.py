@@ -122,7 +122,7 @@ def _fetched(data: Any, dimensions: str | Sequence[str] | None, columns: Sequenc
     n_rows = int(table.count().to_pyarrow().as_py())
     if n_rows > MOST_ROWS:
         raise InputError(
-            f"{SOURCE}: {n_rows:,} judgments are more than the {MOST_ROWS:,} that are read into memory; give "
+            f"{SOURCE}: {n_rows:,} judgments exceed the {MOST_ROWS:,} that are read into memory; give "
             "one dimension, or the judgments of a random sample of items (`.filter` of Ibis)."
         )
     return fetched(table.order_by([name for name in ORDERED if name in named]))
@@ -184,7 +184,7 @@ def read_ratings(
     """
     require_columns(judgments, REQUIRED, SOURCE)
     if judgments.empty:
-        raise InputError(f"{SOURCE}: there are no rows; give judgments.")
+        raise InputError(f"{SOURCE}: the table has no rows; give judgments.")
     chosen, row = of_dimension(judgments.reset_index(drop=True), dimension)
     check_kinds(chosen, row)
     frame = _named(chosen, row)

@@ -21,7 +21,7 @@ SOURCE = "judgments"
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
-ADVICE = "they may have used different scales; bring all to one, or state the scale"
+ADVICE = "they may have used different scales; convert all to one, or state the scale"
 
 
 def of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
@@ -30,7 +30,7 @@ def of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.Dat
     if "dimension" not in judgments:
         if dimension is not None:
             raise InputError(
-                f"{SOURCE}: there is no column 'dimension' to look for '{dimension}' in; add it."
+                f"{SOURCE}: column 'dimension', which is needed for '{dimension}', is missing; add it."
             )
         return judgments, rows
     names = as_text(judgments["dimension"])
@@ -278,7 +278,7 @@ def with_items(
         names = asked[absent].unique()
         raise InputError(
             f"items: judged item '{names[0]}' (and {len(names) - 1} more) has no row; add one for every "
-            "item, or leave its judgments out."
+            "item, or exclude its judgments."
         )
     joined = judgments.copy()
     for name in taken:

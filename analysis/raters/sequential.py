@@ -94,7 +94,7 @@ def sequential(
     def at(seen: NDArray[np.bool_]) -> tuple[pd.DataFrame, Floats, float]:
         found = estimator(judgments[seen], items=items, cluster=cluster, alpha=alpha, **options).frame
         if "std_error" not in found:
-            raise InputError(f"{estimator.__name__} gives no standard errors; a sequence needs them.")
+            raise InputError(f"{estimator.__name__} gives no standard errors, which a sequence needs.")
         count = next(name for name in COUNTS if name in found)
         return found, found[count].to_numpy(float), 0.0
 

@@ -39,7 +39,7 @@ class Reading:
     """What is read, and how."""
 
     study: Annotated[
-        str | None, typer.Option(help="Study that ships, or a study.yaml, where what is read names none.")
+        str | None, typer.Option(help="Study that ships, or a study.yaml, where the input names none.")
     ] = None
     form: Annotated[
         str | None, typer.Option("--format", help=f"Export of another program: {', '.join(PROGRAMS)}.")
@@ -65,7 +65,8 @@ class Choosing:
         str | None, typer.Option(help="Only these checks: codes, beginnings of codes or names, as CJ3,CJ102.")
     ] = None
     ignore: Annotated[
-        str | None, typer.Option(help="Checks that are reported and not counted, as CJ101,CJ3.")
+        str | None,
+        typer.Option(help="Checks that are reported but do not affect the exit code, as CJ101,CJ3."),
     ] = None
     filter: Annotated[
         list[str] | None,
@@ -74,7 +75,7 @@ class Choosing:
     checks: Annotated[
         list[Path] | None, typer.Option(help="Python file with checks of yours; can be repeated.")
     ] = None
-    alpha: Annotated[float, typer.Option("--alpha", help="Level of all tests together.")] = 0.05
+    alpha: Annotated[float, typer.Option("--alpha", help="Significance level of all tests together.")] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1
 
 
@@ -92,7 +93,10 @@ class Writing:
         str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
     ] = "error"
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show findings of passed checks, and why others do not apply.")
+        bool,
+        typer.Option(
+            "--verbose", help="Show findings of passed checks, and reasons why other checks do not apply."
+        ),
     ] = False
 
 
@@ -100,7 +104,7 @@ class Writing:
 def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) -> None:
     """Check what was collected: design, people, answers, files and provenance.
 
-    Exit code 0: nothing at or above --fail-on; 1: something is; 2: what was named cannot be read.
+    Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
     """
     from conjury.analysis.checks.running import chosen, load_checks, run_checks
 
@@ -154,10 +158,10 @@ def _read(what: list[str], reading: Reading) -> CollectedData:
     if reading.form is None:
         typed = next((name for name in columns if getattr(reading, name)), None)
         if typed is not None:
-            raise InputError(f"--{typed} is about an export; add --format, or omit it.")
+            raise InputError(f"--{typed} applies to exports only; add --format, or omit it.")
         return read_collected(what, reading.study)
     if len(what) > 1:
-        raise InputError("--format reads one export; name one file.")
+        raise InputError("--format takes one export; name one file.")
     from conjury.inference.humans.collected import read_export
     from conjury.inference.study.load import load_any_study
 
@@ -179,7 +183,7 @@ def _refuse_filters(collected: CollectedData, choosing: Choosing) -> None:
     for name in choosing.filter or ():
         if collected.choices is None or name not in collected.choices:
             raise InputError(
-                f"--filter {name}: there is no such column in choices; name that of an attention check."
+                f"--filter {name}: choices have no such column; name the column of an attention check."
             )
 
 

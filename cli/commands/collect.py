@@ -67,23 +67,31 @@ class RunningOptions:
     ] = "text"
     pictures: Annotated[Path, typer.Option(help="Where `conjury render` keeps pictures.")] = Path("stimuli")
     concurrency: Annotated[
-        int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
+        int, typer.Option(min=1, help="Maximum number of concurrent requests.", callback=at_most(REQUESTS))
     ] = 64
     processes: Annotated[
-        int, typer.Option(min=1, help="Processes that share them, for servers that are faster than one.")
+        int,
+        typer.Option(
+            min=1,
+            help="Processes that share the requests, for servers that answer faster than one process asks.",
+        ),
     ] = 1
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the batch interface of OpenAI, Anthropic or Google.")
     ] = False
     wait: Annotated[bool, typer.Option("--wait", help="Wait until batches have ended.")] = False
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
+        float | None,
+        typer.Option(
+            min=0, help="Stop before the costs exceed this amount; they may exceed it by one request."
+        ),
     ] = None
     until: Annotated[
         str | None,
         typer.Option(
-            help="Stop when known: 'ci(NAME) < WIDTH', the width of a 95% interval that is valid at every "
-            "look, for NAME an attribute, ATTRIBUTE=LEVEL, a scale or mean; joined by 'and'."
+            help="Stop when intervals are narrow: 'ci(NAME) < WIDTH', the width of a 95% interval that is "
+            "valid at every look; NAME is an attribute, ATTRIBUTE=LEVEL, a scale or mean; join several "
+            "by 'and'."
         ),
     ] = None
     prices: PriceTable = None
@@ -95,7 +103,7 @@ class RunningOptions:
     export: Annotated[
         Path | None, typer.Option(help="Write the requests as JSONL for a batch runner; send nothing.")
     ] = None
-    results: Annotated[Path | None, typer.Option(help="Take the results of a batch runner.")] = None
+    results: Annotated[Path | None, typer.Option(help="Read the results of a batch runner.")] = None
     weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Ask vLLM on all nodes of a Ray cluster: --backend ray.")
@@ -110,7 +118,7 @@ class RunningOptions:
         float | None,
         typer.Option(help="Ask this share of the answered requests again; report how many answers change."),
     ] = None
-    recheck_seed: Annotated[int, typer.Option(min=0, help="Seed by which these are drawn.")] = 1
+    recheck_seed: Annotated[int, typer.Option(min=0, help="Seed of the requests that --recheck draws.")] = 1
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False
@@ -125,13 +133,13 @@ def collect(
     out: RunFolderPath = None,
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
 ) -> None:
-    """Ask a model what it has not answered yet; run it again to go on."""
+    """Collect the answers of a model that are still missing; run it again to resume."""
     from conjury.inference.collecting import Asking, Running
 
     given = dict(vars(running))
     stimuli, dry_run, until = given.pop("stimuli"), given.pop("dry_run"), given.pop("until")
     if stimuli not in ("text", "images", "links"):
-        raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
+        raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; use one of these.")
     if given.pop("cluster"):
         asking = on_cluster(asking)
     options = Running(images=stimuli != "text", links=stimuli == "links", **given)
@@ -244,17 +252,17 @@ def show_plan(run: Prepared, until: str | None = None) -> None:
         "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
         f"{samples}{_fewer_subjects(run)}{_facets(run)}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
-        f"{planned.failed:,} failed for good, {sent:,} to send",
+        f"{planned.failed:,} failed permanently, {sent:,} to send",
         "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
         "Price": _price_line(run),
     }
     if running.batch:
-        lines["Time"] = "within 24 hours of submission, as the provider promises"
+        lines["Time"] = "within 24 hours of submission, according to the provider"
     elif ask.backend == "openai":
         time = duration(sent * SECONDS_AN_ANSWER / running.concurrency)
         lines["Time"] = f"about {time}, at one second per answer with {running.concurrency} in flight"
     if until is not None:
-        lines["Until"] = f"{until}; requests, price and time are the most that the run can need"
+        lines["Until"] = f"{until}; requests, price and time are upper bounds"
     console.print(job.study.title)
     for name, text in lines.items():
         console.print(f"  {name:<9} {text}")
@@ -285,9 +293,9 @@ def _facets(run: Prepared) -> str:
 def _price_line(run: Prepared) -> str:
     planned, budget = run.plan, run.budget
     if run.job.ask.backend not in PROVIDERS:
-        return "none for answers, which are made on this machine"
+        return "none, answers are generated on this machine"
     if budget.price is None:
-        return "not known; name a table with the price of this model with --prices"
+        return "not known; give a table with the price of this model by --prices"
     spent = f"; spent so far {money(planned.spent)}" if planned.spent else ""
     limit = "" if budget.max_cost is None else f"; stops before {money(budget.max_cost)}"
     cost = f"about {run.prices.currency} {money(planned.cost or 0)}"
@@ -330,9 +338,9 @@ def show_end(done: Collected, study: str) -> None:
     console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
     if tally.unstated:
         console.print(
-            f"  {money(tally.unstated)} of it is an upper bound: {_unstated(tally.n_unstated)} Where no "
-            "tokens are stated, each byte of a request counts as one, and its answer as the longest that it "
-            "allows."
+            f"  {money(tally.unstated)} of it is an upper bound: {_unstated(tally.n_unstated)} Without "
+            "stated tokens, each byte of a request counts as one token, and its answer as the longest "
+            "allowed."
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {one_line(error)}")
@@ -361,12 +369,12 @@ def _next(prepared: Prepared, fit: str) -> str:
         return f"Next: {fit}"
     if asked == "panel":
         return (
-            "Next: the same command with --tasks all, since --correct ppi needs answers to further tasks, "
-            f"which people do not judge; then {fit} --data PEOPLE --correct ppi"
+            "Next: the same command with --tasks all, since --correct ppi needs answers to tasks that people "
+            f"do not judge; then {fit} --data PEOPLE --correct ppi"
         )
     if asked == "models" and design.panel_sha256() is not None:
         return f"Next: {fit}"
-    return f"Next: {fit} --data PEOPLE --correct ppi, where PEOPLE is the file of people's choices"
+    return f"Next: {fit} --data PEOPLE --correct ppi, where PEOPLE is the file with people's choices"
 
 
 def _saved(done: Collected) -> str:
@@ -378,7 +386,7 @@ def _saved(done: Collected) -> str:
     saved = f", about {prepared.prices.currency} {money(left * each)}" if each is not None else ""
     return (
         f"Stopped (--until was met): after {tally.n_tasks:,} complete tasks {tally.known}. {left:,} "
-        f"requests were not sent{saved}; the same command without --until asks them."
+        f"requests were not sent{saved}; the same command without --until sends them."
     )
 
 
@@ -388,17 +396,19 @@ def _unmet(tally: Tally) -> str:
 
 def _why_stopped(tally: Tally, max_cost: float) -> str:
     if tally.stopped == "interrupted":
-        return "Stopped (interrupted); the same command goes on from here."
+        return "Stopped (interrupted); the same command resumes the run."
     if tally.stopped == "reserved":
         return (
-            "The rest of --max-cost is reserved for the most that these can cost; when they have ended, the "
-            "same command goes on from here."
+            "The rest of --max-cost is reserved for the maximum cost of these requests; when they have "
+            "ended, "
+            "the same command resumes the run."
         )
     left = max(max_cost - tally.spent, 0.0)
     return (
         f"Stopped (--max-cost was reached): {money(left)} of {money(max_cost)} is left, and the next request "
-        f"can cost up to {money(tally.next)}. The same command with a larger --max-cost goes on from here; "
-        "max_tokens under `settings` of the judge limits what an answer costs."
+        f"can cost up to {money(tally.next)}. The same command with a larger --max-cost resumes the run; "
+        f"max_tokens "
+        "under `settings` of the judge limits the cost of an answer."
     )
 
 

@@ -29,8 +29,8 @@ class Choices:
     data: Annotated[
         Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
     ] = None
-    judge: Annotated[str | None, typer.Option(help="Which judge; by default the first.")] = None
-    prompt: Annotated[str | None, typer.Option(help="Which prompt; by default the first.")] = None
+    judge: Annotated[str | None, typer.Option(help="Judge; by default the first.")] = None
+    prompt: Annotated[str | None, typer.Option(help="Prompt; by default the first.")] = None
     levels: LevelsFile = None
     rename: Renames = None
 
@@ -40,9 +40,9 @@ class Comparing:
     """What is compared."""
 
     engines: Annotated[
-        str, typer.Option(help="Engines, separated by commas; the first is the yardstick.")
+        str, typer.Option(help="Engines, separated by commas; the first is the reference.")
     ] = "native,survey,cregg,statsmodels,linearmodels"
-    analysis: Annotated[str | None, typer.Option(help="Which analysis; by default the first.")] = None
+    analysis: Annotated[str | None, typer.Option(help="Analysis; by default the first.")] = None
     alpha: Alpha = 0.05
 
 
@@ -61,7 +61,7 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     loaded, source = load_choices_of(known, choices)
     group = next(groups(loaded.variants), None)
     if group is None:
-        raise InputError("The choices contain only repeated tasks, so there is nothing to compare.")
+        raise InputError("The choices contain only repeated tasks, so no estimates can be compared.")
     analysis = known.analyses[0] if comparing.analysis is None else known.analysis(comparing.analysis)
     engines = [name.strip() for name in comparing.engines.split(",") if name.strip()]
     console.print(

@@ -105,7 +105,7 @@ def _check_filters(choices: pd.DataFrame, filters: Sequence[str] | None) -> None
     stray = next((name for name in filters or () if name not in choices), None)
     if stray is not None:
         raise InputError(
-            f"--filter {stray}: the choices have no column {stray!r}{did_you_mean(stray, choices.columns)}; "
+            f"--filter {stray}: choices have no column {stray!r}{did_you_mean(stray, choices.columns)}; "
             "name the column of an attention check."
         )
 

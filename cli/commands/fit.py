@@ -33,14 +33,22 @@ CORRECTIONS = ("ppi", "covariate")
 class Files:
     """Which data are read, and where results go."""
 
-    out: Annotated[Path, typer.Option("--out", help="Results folder; made if missing.")] = Path("results")
+    out: Annotated[Path, typer.Option("--out", help="Results folder; created if missing.")] = Path("results")
     variant: Annotated[
         list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
     ] = None
     levels: LevelsFile = None
     rename: Renames = None
-    judge: Annotated[str | None, typer.Option(help="Only this judge, or its name in a file of one.")] = None
-    prompt: Annotated[str | None, typer.Option(help="Only this prompt, or its name in a file of one.")] = None
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Only this judge, or the name of the only judge in a file without a judge column."),
+    ] = None
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            help="Only this prompt, or the name of the only prompt in a file without a prompt column."
+        ),
+    ] = None
     items: Annotated[
         Path | None, typer.Option("--items", help="Items of a study of items, with their strata.")
     ] = None
@@ -63,7 +71,7 @@ class Fitting:
     )
     id: Annotated[
         list[str] | None,
-        typer.Option(help="Cluster column in place of the study's; repeat it for columns that cross."),
+        typer.Option(help="Cluster column in place of the study's; repeat it for crossed clusters."),
     ] = None
     vcov: Annotated[
         str | None,
@@ -79,7 +87,8 @@ class Fitting:
         str | None, typer.Option(help="Outcome of the analyses: chosen, or probability (of being chosen).")
     ] = None
     epsilon: Annotated[
-        float, typer.Option(help="Advantage that people must have over a model that may replace them.")
+        float,
+        typer.Option(help="Margin of the replacement test of models."),
     ] = 0.1
 
 
@@ -90,17 +99,20 @@ class Correcting:
     correct: Annotated[
         str | None,
         typer.Option(
-            help="Estimates among people, made more precise by models: ppi, by their answers to people's "
-            "tasks and others; covariate, to people's tasks alone."
+            help="Correct estimates among people by answers of models, for more precision: ppi uses answers "
+            "to people's tasks and to others; covariate uses answers to people's tasks alone."
         ),
     ] = None
     human: Annotated[
         list[str] | None,
-        typer.Option(help="With --correct, the people: a panel or judge, by default all; can be repeated."),
+        typer.Option(
+            help="With --correct: people whose answers are corrected, a panel or judge; by "
+            "default all; can be repeated."
+        ),
     ] = None
     model: Annotated[
         list[str] | None,
-        typer.Option(help="With --correct, the models that help, by default all; can be repeated."),
+        typer.Option(help="With --correct: models that are used; by default all; can be repeated."),
     ] = None
 
     @property
@@ -111,11 +123,11 @@ class Correcting:
         if self.correct is None:
             stray = next((name for name in ("human", "model") if getattr(self, name)), None)
             if stray is not None:
-                raise InputError(f"--{stray} goes with --correct; give both, or leave it out.")
+                raise InputError(f"--{stray} applies to --correct; give both, or omit it.")
             return None
         if self.correct not in CORRECTIONS:
             raise InputError(
-                f"--correct {self.correct}: there is no such correction; write {' or '.join(CORRECTIONS)}."
+                f"--correct {self.correct}: there is no such correction; use {' or '.join(CORRECTIONS)}."
             )
         given = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
         return Sources(**given, correct=self.correct)
@@ -172,11 +184,13 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, corr
     of_labels = files.gold is not None or bool(files.reading)
     if not isinstance(study, ItemStudy):
         if of_labels:
-            raise InputError("--gold and --reading are options of studies of labels, and this is a conjoint.")
+            raise InputError(
+                "--gold and --reading apply to studies of labels, and this is a conjoint; omit them."
+            )
         if correcting.correct and fitting.outcome not in (None, study.outcome):
             raise InputError(
-                f"--correct needs choices of people, and --outcome {fitting.outcome} is about models; leave "
-                "one of them out."
+                f"--correct needs choices of people, and --outcome {fitting.outcome} applies to models only; "
+                "omit one of the two."
             )
         return
     conjoint = {
@@ -192,15 +206,17 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, corr
     }
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
-        raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")
+        raise InputError(
+            f"{stray} applies to conjoint studies, and {study.name} is a study of items; omit it."
+        )
     if correcting.correct not in (None, "ppi"):
         raise InputError(
-            f"--correct {correcting.correct} is for conjoint studies, and {study.name} is a study of items; "
-            "write --correct ppi."
+            f"--correct {correcting.correct} applies to conjoint studies, and {study.name} is a study of "
+            "items; use --correct ppi."
         )
     if of_labels and not has_gold(study, files.gold):
         raise InputError(
-            f"--gold and --reading are options of studies of labels, and {study.name} is not one."
+            f"--gold and --reading apply to studies of labels, and {study.name} is not one; omit them."
         )
 
 

@@ -45,7 +45,7 @@ def show_recheck(done: Collected, result: Result) -> None:
     print_frame(result.frame)
     console.print(_invariance(again.first, again.second))
     if unanswered > 0:
-        console.print(f"{unanswered:,} without a second answer so far; the same command asks for these.")
+        console.print(f"{unanswered:,} without a second answer so far; the same command requests these.")
     console.print(f"Table in {done.prepared.folder.path / FILE}; the run itself is unchanged.")
 
 

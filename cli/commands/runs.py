@@ -26,7 +26,7 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     notes = [*version_notes(run.folder), *engine_notes(run.folder)] if run.counts else []
     record(folder=run.folder, requests=run.counts, batches=run.batches, judgments=run.judgments, notes=notes)
     if not run.counts:
-        console.print(f"{run.study.title}: nothing was asked yet in {run.folder}.")
+        console.print(f"{run.study.title}: no requests have been sent yet in {run.folder}.")
         return
     table = Table("judge", "prompt", "state", title=f"{run.study.title}: {run.folder}")
     for name in ("requests", "tokens in", "tokens out"):
@@ -42,7 +42,7 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
             f"  batch {batch.shard} of {batch.judge_id}, {batch.n:,} requests, {batch.state}{detail}"
         )
     if len(run.judgments):
-        console.print("Judgments by status, as last parsed:")
+        console.print("Judgments by status, when last parsed:")
     for row in run.judgments.itertuples():
         console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
     for note in notes:
@@ -57,7 +57,7 @@ def retry(
     judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
     out: RunFolderPath = None,
 ) -> None:
-    """Mark requests to be asked again by the next collect; their earlier answers are kept."""
+    """Mark requests to be sent again by the next `conjury collect`; their earlier answers are kept."""
     from conjury.inference.collecting import retry as mark
 
     marked, judges = mark(study, status, judge=judge, out=out)
@@ -67,15 +67,15 @@ def retry(
         return
     requests = "request" if marked == 1 else "requests"
     console.print(
-        f"{marked:,} {requests} with status {listed(status)} will be asked again (judges: {listed(judges)}); "
-        f"run `conjury collect {study} --judge ...`. Their earlier answers stay in the ledger."
+        f"{marked:,} {requests} with status {listed(status)} will be sent again (judges: {listed(judges)}); "
+        f"run `conjury collect {study} --judge ...`. Their earlier answers are kept in the ledger."
     )
 
 
 def parse(
     study: StudyName, out: RunFolderPath = None, rule: Rule = "default", prices: PriceTable = None
 ) -> None:
-    """Parse the answers of a run again, by another rule, and write its tables; nothing is sent."""
+    """Parse the answers of a run again, by another rule, and write its tables; no requests are sent."""
     from conjury.inference.collecting import parse as parse_again
     from conjury.inference.parsing import explain
 
@@ -88,7 +88,7 @@ def parse(
 
 @ledger.command()
 def verify(study: StudyName, out: RunFolderPath = None) -> None:
-    """Look for damage in the ledger of a run; exit code 1 where there is any."""
+    """Verify the ledger of a run; exit code 1 if it is damaged."""
     from conjury.inference.collecting.past_runs import open_run
     from conjury.inference.ledger import Ledger
 

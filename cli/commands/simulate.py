@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy, Study
 
 Out = Annotated[
-    Path, typer.Option("--out", help="Where the choices or judgments go (.parquet, .csv, .csv.gz).")
+    Path, typer.Option("--out", help="File of the choices or judgments (.parquet, .csv, .csv.gz).")
 ]
 
 
@@ -31,7 +31,7 @@ class Answers:
     samples: Annotated[
         int | None,
         typer.Option(
-            help="Answers per model and pair or item; by default one, or the study's.",
+            help="Answers per model and pair or item; by default those of the study, or one.",
             callback=at_most(SAMPLES),
         ),
     ] = None
@@ -39,7 +39,9 @@ class Answers:
     people: Annotated[
         int | None,
         typer.Option(
-            help="People who share its ratings, or who all label each item.", callback=at_most(RESPONDENTS)
+            help="Number of people; in a study of ratings they share the items, in one of labels each "
+            "labels all items.",
+            callback=at_most(RESPONDENTS),
         ),
     ] = None
     topics: Annotated[
@@ -67,12 +69,13 @@ class Pairs:
         float, typer.Option(help="Share of these pairs that models judge again with positions swapped.")
     ] = 0.0
     noise: Annotated[
-        float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
+        float | None,
+        typer.Option(help="Probability that an answer of a model differs from its stable choice."),
     ] = None
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None
     run: Annotated[
         Path | None,
-        typer.Option(help="Run whose design is judged: models answer all its tasks, people their own."),
+        typer.Option(help="Run with the design to be judged: models answer all its tasks, people their own."),
     ] = None
 
 
@@ -143,11 +146,13 @@ def _design_of(study: Study, run: Path, pairs: Pairs) -> DrawnDesign:
     given: dict[str, Any] = {"--respondents": pairs.respondents, "--pairs": pairs.pairs}
     for name, value in (given | {"--swapped-share": pairs.swapped_share or None}).items():
         if value is not None:
-            raise InputError(f"{name} has no use with --run, whose design is judged; omit one of the two.")
+            raise InputError(
+                f"{name} has no effect with --run, which determines the design; omit one of the two."
+            )
     design = RunFolder(run).design
     if design is None:
         raise InputError(
-            f"{run}: there is no design; draw one with `conjury design {study.here} --out {run}`."
+            f"{run} contains no design; draw one with `conjury design {study.here} --out {run}`."
         )
     check_restrictions(study, design, run)
     return design

@@ -29,17 +29,17 @@ class Run:
     """How much is drawn, and where."""
 
     out: Annotated[
-        Path, typer.Option("--out", help="Results folder, also of several trials. A rerun goes on.")
+        Path, typer.Option("--out", help="Results folder, also for several trials. A rerun resumes.")
     ] = Path("results/trials")
     draws: Annotated[
-        int | None, typer.Option(min=2, help="Draws of each cell, in place of those of the file.")
+        int | None, typer.Option(min=2, help="Draws per cell, in place of those in the file.")
     ] = None
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Only this method, by name; can be repeated.")
     ] = None
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; by default one for each processor.")
-    ] = None
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per processor.")] = (
+        None
+    )
     backend: Annotated[str, typer.Option(help="local, or ray: on a Ray cluster.")] = "local"
 
 
@@ -72,7 +72,7 @@ def trial(file: File, run: Run) -> None:
                 progress=progress,
             )
     except KeyboardInterrupt:
-        console.print(f"  Finished draws are kept in {out / 'draws'}; run the same command again to go on.")
+        console.print(f"  Finished draws are kept in {out / 'draws'}; the same command resumes the trial.")
         raise
     write_trial(out, known.name, result, time.monotonic() - begun, draw_figures)
     record(results=out, estimates={known.name: result.frame})

@@ -30,7 +30,7 @@ Runs = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN",
-        help="Folder of a run, or of people's tables; or a study, which means runs/STUDY. Several are shown "
+        help="Folder of a run or of people's tables, or a study (for runs/STUDY). Several are shown "
         "together.",
     ),
 ]
@@ -41,40 +41,40 @@ class Viewing:
     """What is shown, and where."""
 
     study: Annotated[
-        str | None, typer.Option(help="Study that ships, or a study.yaml, where it is not found by itself.")
+        str | None, typer.Option(help="Study that ships, or a study.yaml, where it cannot be inferred.")
     ] = None
     filter: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only answers with this: judges, people, flips, prompts or samples (what sets them apart), "
-            "a status, judge=..., prompt=..., task=..., text=..., check=CODE, or an attribute or field, such "
-            "as topic=sport. Can be repeated."
+            help="Only some answers: judges, people, flips, prompts or samples (answers that differ between "
+            "these), a status, judge=..., prompt=..., task=..., text=..., check=CODE, or an attribute or "
+            "field, such as "
+            "topic=sport. Can be repeated."
         ),
     ] = None
     checks: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Results folder of `conjury check --out`; by default one that lies in the folder of a run."
-        ),
+        typer.Option(help="Results folder of `conjury check --out`; by default one in the folder of a run."),
     ] = None
     html: Annotated[
         Path | None, typer.Option("--html", help="Write one HTML file instead of serving pages.")
     ] = None
     most: Annotated[
-        int, typer.Option(min=1, help="With --html: most transcripts.", callback=at_most(LIMIT))
+        int, typer.Option(min=1, help="With --html: maximum number of transcripts.", callback=at_most(LIMIT))
     ] = MOST
     label: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Label blind under this name; goes on where it ended.")
+        str | None,
+        typer.Option(metavar="NAME", help="Label blind under this name; resumes earlier labelling."),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which tasks are labelled.")] = 1
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for one that is free.")] = 0
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 0
 
 
 @grouped
 def view(runs: Runs, viewing: Viewing) -> None:
     """Show transcripts of a run in the browser, filter them, and label tasks blind."""
     if viewing.html is not None and viewing.label is not None:
-        raise InputError("--html writes a file, and labelling needs pages; omit --html or --label.")
+        raise InputError("--html writes a file, but labelling requires served pages; omit --html or --label.")
     if viewing.html is None:
         require_installed(SERVER, NEEDED)
     from conjury.inference.panel.view.answers import gather
@@ -130,7 +130,7 @@ def _fired(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
     there = [battery for battery in batteries if battery.is_file()]
     if named and not there:
         raise InputError(
-            f"--checks {folder}: there are no checks in it (tables/battery.parquet); write them with "
+            f"--checks {folder} contains no checks (tables/battery.parquet); write them with "
             f"`conjury check RUN --out {folder}`."
         )
     for battery in there:

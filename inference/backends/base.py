@@ -82,7 +82,9 @@ def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
             if outcome.body is None or outcome.body not in ledger.answer_bodies(outcome.key):
                 recorder.record(outcome)
     except (OSError, EOFError) as error:
-        raise InputError(f"{path} cannot be read ({error}); check the path and that it is whole.") from None
+        raise InputError(
+            f"{path} cannot be read ({error}); check the path and whether the file is complete."
+        ) from None
     ledger.flush()
     return tally
 

@@ -101,8 +101,8 @@ class SimulatedItemsBackend(_Simulated):
         if any(isinstance(response, Ratings) for response in study.responses):
             if not isinstance(study.response, Ratings):
                 raise InputError(
-                    "--backend simulated rates by the study's own response; move the scales there, or use "
-                    "another backend."
+                    "--backend simulated rates on the scales of the study's response only; move the scales "
+                    "there, or use another backend."
                 )
             self._ratings = SimulatedRatingsBackend(study, judge_id, samples)
         self._gold: dict[tuple[str, str], str] = {}
@@ -218,7 +218,9 @@ class ReplayBackend:
         table = read_table(recorded, "responses")
         table = table[(table["judge_id"] == judge_id).to_numpy() & table["text"].notna().to_numpy()]
         if table.empty:
-            raise InputError(f"{recorded}: nothing of judge '{judge_id}' is on record; name another --judge.")
+            raise InputError(
+                f"{recorded}: the file contains no answers of judge '{judge_id}'; give another --judge."
+            )
         self._path = recorded
         self._rows = dict(zip(table["request_key"], range(len(table)), strict=True))
         subjects = table.filter(["task_id", "item_id"]).bfill(axis=1).iloc[:, 0]

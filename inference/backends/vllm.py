@@ -40,8 +40,8 @@ def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
     structured, form = given.pop("structured_outputs", None), given.pop("response_format", None)
     if given:
         raise InputError(
-            f"The settings of {body['model']} name {', '.join(given)}, which vLLM's engine does not take; "
-            "remove that from 'settings', or give it under 'engine'."
+            f"The settings of {body['model']} name {', '.join(given)}, which vLLM's engine does not accept; "
+            "remove it from 'settings', or give it under 'engine'."
         )
     options = tuple(structured.get("choice", ())) if structured else ()
     if options and (tokens := single_tokens(options)) is not None:
@@ -143,7 +143,7 @@ class VLLMBackend:
             return [failed(chunk[0].key, "rejected", first_line(error))]
         except RuntimeError as error:
             raise InputError(
-                f"vLLM stopped while it answered for {self._model} ({first_line(error)}); answers so far "
+                f"vLLM stopped during answers of {self._model} ({first_line(error)}); answers so far "
                 "are kept. Correct 'engine' in the study file and run this again."
             ) from None
         seconds = (time.monotonic() - began) / len(chunk)

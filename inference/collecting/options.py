@@ -88,7 +88,7 @@ class Running:
     pictures : Path
         Folder in which ``conjury render`` keeps pictures.
     concurrency : int
-        Requests in flight, at most.
+        Maximum number of concurrent requests.
     processes : int
         Processes that share them, where one computes more slowly than the server answers.
     max_cost : float, optional
@@ -114,7 +114,7 @@ class Running:
         Share of the answered requests of each prompt to ask again, and nothing else; the second answers are
         kept apart from the run.
     recheck_seed : int
-        Seed by which these are drawn.
+        Seed of the requests drawn for a recheck.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     """Say how a judge is asked: as the study file says, changed by options, or by options alone."""
     judge = next((judge for judge in study.judges if judge.id == name), None)
     if judge is not None and judge.kind == "human":
-        raise InputError(f"--judge {name}: these are people; their answers come in by `conjury import`.")
+        raise InputError(f"--judge {name}: these are people; import their answers with `conjury import`.")
     given = asking.changed()
     if re.fullmatch(KEY_VARIABLE, given.get("key_variable", "KEY")) is None:  # perhaps the key: not quoted
         raise InputError(
@@ -161,8 +161,8 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
             able = [known.id for known in study.judges if known.ask is not None]
             hint = did_you_mean(name, able) if judge is None else ""
             raise InputError(
-                f"--judge {name}: the study file does not say how to ask this judge{hint}; name one of "
-                f"{listed(able)}, or say --model, and --base-url where it is served."
+                f"--judge {name}: the study file does not state how to ask this judge{hint}; name one of "
+                f"{listed(able)}, or give --model, and --base-url for a model on a server."
             )
         from ..backends.openai.live import served_model
 
@@ -198,7 +198,8 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
     elsewhere = next((name for name, path in files.items() if path is not None), "")
     if ask.backend in BATCH_ONLY and elsewhere:
         raise InputError(
-            f"{elsewhere} is for lines of OpenAI's protocol, which --backend {ask.backend} does not accept; "
+            f"{elsewhere} applies to lines of OpenAI's protocol, which --backend {ask.backend} does not "
+            f"accept; "
             "use --batch, or --backend openai."
         )
     if ask.backend in BATCH_ONLY and not running.batch:
@@ -207,15 +208,17 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
             "address of a server of OpenAI's protocol."
         )
     if running.wait and not running.batch:
-        raise InputError("--wait is about batches; add --batch, or omit it.")
+        raise InputError("--wait applies to batches; add --batch, or omit it.")
     if running.export is not None and (running.batch or running.results is not None):
         raise InputError("--export writes requests and sends none; omit --batch and --results.")
     if running.processes > 1 and (ask.backend != "openai" or running.batch or elsewhere):
         raise InputError("--processes share the requests of --backend openai that are sent live; omit it.")
     if running.weights is not None and ask.backend not in ("vllm", "ray"):
-        raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; omit it.")
+        raise InputError(f"--weights applies to vllm and ray, not to {ask.backend}; omit it.")
     if running.cluster_dir is not None and ask.backend != "ray":
-        raise InputError(f"--cluster-dir is for --cluster, not for {ask.backend}; add --cluster, or omit it.")
+        raise InputError(
+            f"--cluster-dir applies to --cluster, not to {ask.backend}; add --cluster, or omit it."
+        )
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")
     unfit = unfit_asking(ask, [response.form for response in responses])
@@ -236,7 +239,7 @@ def find_prompts(
             )
         if known[name].stimuli == "images" and not images:
             raise InputError(
-                f"--prompt {name}: this prompt differs from others in the pictures alone; add "
+                f"--prompt {name}: this prompt differs from others only in the pictures; add "
                 "--stimuli images."
             )
     if names:

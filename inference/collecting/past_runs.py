@@ -33,7 +33,7 @@ def open_run(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Stud
     folder = run_folder(known, out)
     if not folder.ledger.is_file():
         raise InputError(
-            f"{folder.path} contains no run; start one with `conjury collect` or name it with --out."
+            f"{folder.path} contains no run; start one with `conjury collect` or give its folder by --out."
         )
     return known, folder
 
@@ -218,7 +218,9 @@ def retry(
         asked = list((ledger.get("inputs") or {}).get("judges", {}))
         if judge is not None and judge not in asked:
             hint = did_you_mean(judge, asked)
-            raise InputError(f"--judge {judge}: this run never asked it{hint}; use {listed(asked)}.")
+            raise InputError(
+                f"--judge {judge}: this run contains no requests to it{hint}; use {listed(asked)}."
+            )
         rule = "default" if known.instrument is None else known.instrument.facets.parser[0]
         answers = ledger.answers(judge)
         tables = run_tables(known, answers, rule=rule, shown=content.shown, lines=content.lines)
@@ -275,7 +277,7 @@ def parse(
     with Ledger.open(folder.ledger, write=False) as ledger:
         if not has_outcomes(ledger):
             raise InputError(
-                f"{folder.path}: nothing has been received in this run yet, so there are no tables to write; "
+                f"{folder.path}: this run contains no answers yet, so there are no tables to write; "
                 f"run `conjury collect {known.name} --judge ...` first."
             )
         content = asked_content(known, folder, ledger)

@@ -73,7 +73,7 @@ class PeoplePlan:
     strata : str, optional
         Column of profiles: a stratum of pairs are those whose two profiles have the same two levels.
     judge : str, optional
-        Model by whose uncertainty tasks are sampled.
+        Model; tasks are sampled by its uncertainty.
     answers : Path, optional
         Its choices; by default those of the run.
     floor : float
@@ -290,7 +290,7 @@ def add_raters(
     judgments = load_judgments(path, study=None)
     people = judgments[(judgments["judge_kind"] == "human").to_numpy(bool)]
     if people.empty:
-        raise InputError(f"{path}: there are no judgments of people; name a table that has some.")
+        raise InputError(f"{path}: the table contains no judgments of people; give one that does.")
     rated = people[["judge_id", "item_id"]].drop_duplicates().reset_index(drop=True)
     items = set(read_table(known.folder / known.items)["item_id"].astype(str))
     unknown = sorted(set(rated["item_id"].astype(str)) - items)
@@ -377,7 +377,7 @@ def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str,
     if plan.answers is None and not path.is_file():
         before = "" if (folder.path / "design").is_dir() else "draw the design without --people, "
         raise InputError(
-            f"{folder.path}: no model has answered in this run yet; {before}run `conjury collect "
+            f"{folder.path}: this run contains no answers of models yet; {before}run `conjury collect "
             f"{study.here} --judge {plan.judge} --out {folder.path}` "
             "first, or name its choices with --answers."
         )

@@ -58,7 +58,7 @@ def version_notes(folder: Path) -> list[str]:
         mine = [one for one in served if one["judge_id"] == judge and one["model_returned"] != SIMULATED]
         if len(mine) > 1:
             notes.append(
-                f"Under the name of judge {judge}, {len(mine)} versions answered: "
+                f"Answers of judge {judge} come from {len(mine)} versions: "
                 f"{'; '.join(map(_described, mine))}. Differences between these answers may be due to the "
                 "version."
             )

@@ -53,14 +53,14 @@ def check_recheck(running: Running, folder: RunFolder) -> None:
         return
     if not 0 < running.recheck <= 1:
         raise InputError(
-            f"--recheck {running.recheck:g}: this is the share of answered requests to ask again; write a "
-            "number above 0 and up to 1, such as 0.01."
+            f"--recheck {running.recheck:g}: the share of answered requests to send again is above 0 and "
+            "at most 1; give a number such as 0.01."
         )
     if running.export is not None or running.results is not None:
-        raise InputError("--recheck asks and compares; omit --export and --results.")
+        raise InputError("--recheck sends requests itself; omit --export and --results.")
     if not folder.ledger.is_file():
         raise InputError(
-            f"--recheck: there is no run in {folder.path}; collect first, or name it with --out."
+            f"--recheck: {folder.path} contains no run; collect first, or give its folder by --out."
         )
 
 

@@ -71,9 +71,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
 
         return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
     if folder.design is None:
-        raise InputError(
-            "--backend simulated answers conjoints of pairs that are drawn; use another backend."
-        )
+        raise InputError("--backend simulated answers conjoints of pairs only; use another backend.")
     return SimulatedBackend(job.study, job.judge_id, folder.design, ask.samples)
 
 
@@ -266,7 +264,7 @@ def collect(
     options = running or Running()
     if until is not None and (options.batch or options.export or options.results or options.recheck):
         raise InputError(
-            "--until ends a run while answers come in, and --batch, --export, --results and --recheck handle "
+            "--until stops a run while answers arrive, but --batch, --export, --results and --recheck handle "
             "all requests at once; omit one of the two."
         )
     others = (options.batch, options.export, options.results, options.processes > 1, options.max_cost)
@@ -330,7 +328,7 @@ def _opened(
     if running.max_cost is not None and budget.price is None:
         raise InputError(
             f"--max-cost needs the price of {sampling.model}, which is not in "
-            f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
+            f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
         )
     stored = folder.design
     pictures = _pictures(known, folder, chosen, running, write)

@@ -129,9 +129,9 @@ def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) 
     changed = list(_differences(before, now, ""))
     if changed:
         raise InputError(
-            f"{run}: this run was begun with other inputs, so its answers would not belong together; since "
-            f"then there changed {listed(changed, 5)}. Restore them, or collect into another folder "
-            "with --out."
+            f"{run}: the inputs of this run have changed since it began ({listed(changed, 5)}), so old and "
+            f"new answers would not be comparable; restore the inputs, or collect into another folder with "
+            "--out."
         )
     parts = [part for part in (*OPEN, "subjects") if part in now]
     return {**before, **{part: {**before[part], **now[part]} for part in parts}}
@@ -205,8 +205,8 @@ class RunFolder:
                 return before
             said = ", ".join(f"{name} {value}" for name, value in before.drawn.items() if name in wanted)
             raise InputError(
-                f"{self.path}: there is another design already ({said}); draw the new one into another "
-                "folder with --out."
+                f"{self.path}: the folder already contains another design ({said}); draw the new one "
+                "into another folder with --out."
             )
         design = draw_design(study, **wanted)
         if keep:
@@ -244,7 +244,7 @@ class RunFolder:
             return
         if self.design is None:
             raise InputError(
-                f"--tasks {tasks}: there is no design in {self.path}; draw one that has tasks of people with "
+                f"--tasks {tasks}: {self.path} contains no design; draw one with tasks of people by "
                 f"`conjury design {study.here} --people N --out {self.path}`."
             )
         if self.design.panel is None:
@@ -255,7 +255,8 @@ class RunFolder:
         path = self.path / "design" / "assignment.parquet"
         if not path.is_file():
             raise InputError(
-                f"--tasks panel: {self.path} does not say which items people rate; draw it with `conjury "
+                f"--tasks panel: {self.path} contains no assignment of items to people; draw one with "
+                f"`conjury "
                 f"design {study.here}`, or take the items of people's judgments with --panel FILE."
             )
         return set(read_table(path)["item_id"].astype(str))

@@ -166,7 +166,7 @@ def _check_media(study: ItemStudy) -> None:
     if lacking:
         raise InputError(
             f"{study.folder / study.items}: column 'media': there is no file {listed(lacking, NAMED)} in the "
-            "folder of the study; add what is missing or correct the paths."
+            "folder of the study; add the missing files or correct the paths."
         )
 
 

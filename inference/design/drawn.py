@@ -120,8 +120,8 @@ def _team_sizes(sizes: Integers, raters: int, people: int | None) -> Integers:
     people = least if people is None else people
     if people < least:
         raise InputError(
-            f"There are {people} people, but {raters} for each of {int(used.sum())} subsets are needed; have "
-            f"{least} or more."
+            f"There are {people} people, but {raters} are needed for each of {int(used.sum())} subsets; use "
+            f"at least {least}."
         )
     team = np.where(used, raters, 0)
     for _ in range(people - least):
@@ -228,7 +228,7 @@ class DrawnDesign:
         wanted = original[~tasks["repeat"].astype(bool) & ~added].unique()[:pairs]
         if len(wanted) < pairs:
             raise InputError(
-                f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be asked; ask fewer or "
+                f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be used; use fewer, or "
                 "draw a larger design into another folder."
             )
         return tasks[(original.isin(wanted) | added).to_numpy()]
@@ -263,7 +263,7 @@ class DrawnDesign:
 def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
     """Draw the tasks of a conjoint for models, as in `conjury.inference.simulation.conjoint.simulate`."""
     if pairs < 1:
-        raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
+        raise InputError(f"The number of pairs is {pairs}; give at least 1.")
     if not 0 <= swapped_share <= 1:
         raise InputError(f"The share of swapped pairs is {swapped_share:g}; give one from 0 to 1.")
     everything = enumerate_profiles(study)
@@ -291,12 +291,13 @@ def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
     missing = [one.id for one in study.attributes if one.id not in design.profiles]
     if missing:
         raise InputError(
-            f"{run}: the design was drawn without {listed(missing)}, which the study file has now; draw a "
+            f"{run}: the design was drawn without {listed(missing)}, which the study file now contains; "
+            f"draw a "
             "new design into another folder with --out."
         )
     if design.drawn.get("restrictions") != restrictions_of(study).get("restrictions"):
         raise InputError(
-            f"{run}: the design was drawn under other restrictions than the study file has now; restore "
+            f"{run}: the restrictions of the study file have changed since the design was drawn; restore "
             "them, or draw a new design into another folder with --out."
         )
     check_instrument(study, design.drawn, run)
@@ -311,8 +312,9 @@ def check_posts(study: Study, design: DrawnDesign, run: Path) -> None:
     if changed:
         folder = run / "design"
         raise InputError(
-            f"{folder}: its posts are not those that the study makes now (they differ in {listed(changed)}); "
-            f"restore the study, name another folder with --out, or delete {folder} if nobody was asked yet."
+            f"{folder}: its posts differ from those of the current study files (in {listed(changed)}); "
+            f"restore the study, give another folder by --out, or delete {folder} if no answers have "
+            f"been collected yet."
         )
 
 
@@ -380,7 +382,7 @@ def load_design(folder: Path) -> DrawnDesign | None:
         repeat=coerce(tables["tasks"]["repeat"], "boolean", source),
     )
     if (tasks.groupby("task_id", dropna=False).size() != len(POSITIONS)).any():
-        raise InputError(f"{source}: a task has not two profiles; run `conjury design` again.")
+        raise InputError(f"{source}: a task does not have two profiles; run `conjury design` again.")
     if "repeat_of" not in tasks:
         original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
         tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))
@@ -404,7 +406,8 @@ def save_assignment(assignment: pd.DataFrame, folder: Path) -> None:
     path = folder / "assignment.parquet"
     if path.is_file() and not read_table(path).equals(assignment):
         raise InputError(
-            f"{path}: there is another assignment already, drawn with other items, people or seed; draw the "
+            f"{path}: the folder already contains another assignment, drawn with other items, people or "
+            f"seed; draw the "
             "new one into another folder with --out."
         )
     write_table(assignment, path)

@@ -163,12 +163,12 @@ def sample_size(pairs: int, people: int, tasks: int, each: int) -> int:
     size, rest = divmod(people * tasks, each)
     if rest:
         raise InputError(
-            f"{people:,} people with {tasks} tasks give {people * tasks:,} answers, which {each} people per "
-            f"task do not divide; have a number of people that is a multiple of {each}."
+            f"{people:,} people with {tasks} tasks give {people * tasks:,} answers, not a multiple of {each} "
+            f"people per task; use a number of people that is a multiple of {each}."
         )
     if size > pairs:
         raise InputError(
-            f"{people:,} people with {tasks} tasks need {size:,} pairs, and the design has {pairs:,}; have "
+            f"{people:,} people with {tasks} tasks need {size:,} pairs, and the design has {pairs:,}; use "
             "fewer people, more people per task, or more pairs."
         )
     return size
@@ -182,16 +182,16 @@ def imported_people(study: Study, profiles: pd.DataFrame, choices: pd.DataFrame,
     human = (choices["judge_kind"] == "human").to_numpy(bool)
     people = choices[human & ~choices["repeat"].to_numpy(bool)].reset_index(drop=True)
     if people.empty:
-        raise InputError(f"{source}: there are no choices of people; name a table that has some.")
+        raise InputError(f"{source}: the table contains no choices of people; give one that does.")
     varied = [part.id for part in study.attributes] + [part.id for part in study.stimuli]
     absent = [name for name in varied if name not in people or people[name].isna().all()]
     if absent:
         raise InputError(
-            f"{source}: column '{absent[0]}' is missing, without which a profile cannot be shown; add it."
+            f"{source}: column '{absent[0]}' is missing, and profiles cannot be shown without it; add it."
         )
     numbers = _numbers(profiles, people, varied)
     if (numbers == 0).any():
-        remedy = "write levels of the study, in combinations that its restrictions leave"
+        remedy = "use levels of the study, in combinations that its restrictions allow"
         refuse(source, varied[0], numbers == 0, "belongs to a profile that the study does not have", remedy)
     table = people[["judge_id", "position"]].assign(task_id=as_text(people["pair_id"]), profile_id=numbers)
     shown = table.groupby(["task_id", "position"], observed=True)["profile_id"].transform("nunique")
@@ -223,7 +223,7 @@ def described(panel: Panel) -> str:
     tasks = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
     shares = "with the planned share of each" if "allocation" in facts else "equally often in each"
     how = {
-        "drawn": "drawn apart for each",
+        "drawn": "drawn separately for each person",
         "uniform": "sampled uniformly from the pairs of models",
         "strata": f"sampled from the pairs of models, {shares} stratum of {facts.get('strata')}",
         "uncertainty": f"sampled from the pairs of models by the uncertainty of {facts.get('judge')}, with a "

@@ -146,7 +146,7 @@ def draw_pairs(probability: NDArray[np.float64], n: int, rng: np.random.Generato
     if len(probability) < 2:
         raise InputError("A pair needs two different profiles; give the study more levels or stimuli.")
     if n < 1:
-        raise InputError(f"The number of pairs is {n}; ask for at least one.")
+        raise InputError(f"The number of pairs is {n}; give at least 1.")
     weights = None if np.ptp(probability) < 1e-12 else probability
     per_round = len(probability) // 2
     rounds = [
@@ -174,7 +174,7 @@ def draw_panel(
         raise InputError("A pair needs two different profiles; give the study more levels or stimuli.")
     if respondents < 1 or tasks < 1:
         raise InputError(
-            f"A panel of {respondents} respondents with {tasks} tasks is empty; ask for at least one of each."
+            f"A panel of {respondents} respondents with {tasks} tasks is empty; use at least one of each."
         )
     weights = None if np.ptp(probability) < 1e-12 else probability
     rows = rng.choice(len(probability), size=(respondents, tasks, 2), p=weights)

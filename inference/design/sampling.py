@@ -53,7 +53,7 @@ def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
     """
     size = np.asarray(size, dtype=float)
     if not (np.isfinite(size) & (size > 0)).all():
-        raise InputError("A size is not above 0, so its task could never be sampled; give a floor above 0.")
+        raise InputError("A size is not above 0, so its task is never sampled; give a floor above 0.")
     if not 1 <= n <= len(size):
         raise InputError(f"A sample of {n:,} of {len(size):,} tasks cannot be drawn; change one of the two.")
     certain = np.zeros(len(size), dtype=bool)
@@ -159,8 +159,8 @@ def planned_sizes(strata: NDArray[np.object_], table: pd.DataFrame, source: str)
     absent = [name for name in ("stratum", "share") if name not in table]
     if absent:
         raise InputError(
-            f"{source}: there is no column '{absent[0]}'; give the strata that `conjury power --with MODEL "
-            "--strata COLUMN` writes."
+            f"{source}: column '{absent[0]}' is missing; give the table of strata that `conjury power --with "
+            "MODEL --strata COLUMN` writes."
         )
     own = table.drop_duplicates("stratum").astype({"stratum": str}).set_index("stratum")["share"]
     found = pd.to_numeric(own, errors="coerce").reindex(strata).to_numpy(dtype=float, na_value=np.nan)
@@ -221,8 +221,9 @@ def answer_uncertainty(
         return np.where(np.isnan(known), LARGEST, known)
     if strata is None:
         raise InputError(
-            f"{source}: the judge's answers have no probabilities, so uncertainty is known by stratum only; "
-            "name a column of profiles with --strata, or collect log-probabilities."
+            f"{source}: the judge's answers have no probabilities, so uncertainty can be estimated per "
+            f"stratum "
+            "only; give a column of profiles by --strata, or collect log-probabilities."
         )
     return _changes_by_stratum(answers, pairs, strata, source)
 
@@ -243,8 +244,9 @@ def _changes_by_stratum(answers: pd.DataFrame, pairs: list[str], strata: Integer
     )
     if both.empty:
         raise InputError(
-            f"{source}: the judge's answers have neither probabilities nor swapped repeats, so nothing shows "
-            "their uncertainty; sample uniform or by strata."
+            f"{source}: the judge's answers have neither probabilities nor swapped repeats, so their "
+            f"uncertainty "
+            "cannot be estimated; sample uniformly or by strata."
         )
     changed = (both["profile_id"] != both["profile_id_first"]).to_numpy(bool)
     row = pd.Index(pairs).get_indexer(pd.Index(both["repeat_of"]))

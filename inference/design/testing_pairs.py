@@ -34,8 +34,8 @@ def check_instrument(study: Study, drawn: Mapping[str, Any], run: Path) -> None:
     """Refuse a design that was drawn with other pairs of the instrument than the study file has now."""
     if drawn.get("instrument") != instrument_of(study).get("instrument"):
         raise InputError(
-            f"{run}: the design was drawn with other vacuum pairs, same-quality pairs or anchors than the "
-            "study file has now; restore them, or draw a new design into another folder with --out."
+            f"{run}: vacuum pairs, same-quality pairs or anchors in the study file have changed since the "
+            "design was drawn; restore them, or draw a new design into another folder with --out."
         )
 
 
@@ -85,8 +85,8 @@ def _same_quality(
     several = np.bincount(quality)[quality] > 1
     if not several.any():
         raise InputError(
-            "same_quality_pairs: the restrictions of the design leave no two profiles that differ in "
-            "irrelevant attributes or stimuli alone; name further attributes under 'irrelevant'."
+            "same_quality_pairs: the restrictions of the design allow no two profiles that differ only "
+            "in irrelevant attributes or stimuli; name further attributes under 'irrelevant'."
         )
     weights = np.where(several, probability, 0.0)
     first = rng.choice(len(quality), size=n, p=weights / weights.sum())

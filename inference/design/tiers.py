@@ -127,7 +127,7 @@ def select_tiers(
     chosen = known[known["outcome"] == "chosen"]
     if len(chosen) < 2:
         raise InputError(
-            f"{source}: {len(chosen)} topics stay of {len(known)}, but unrelated responses need two; "
+            f"{source}: {len(chosen)} of {len(known)} topics remain, but unrelated responses need two; "
             "give more responses or weaker filters."
         )
     items = _items(table, chosen["topic_id"].tolist(), seed)
@@ -156,7 +156,8 @@ def _checked(candidates: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[
     notes = []
     if twice.any():
         notes = [
-            f"{int(twice.sum()):,} responses occur again in their topic; the one with most votes counts."
+            f"{int(twice.sum()):,} responses occur more than once in their topic; the one with the most "
+            f"votes is used."
         ]
     return table[~twice].reset_index(drop=True), notes
 
@@ -197,7 +198,9 @@ def _taken(known: pd.DataFrame, topics: int | Mapping[str, int] | None, source: 
         there = int(stay[(groups == name).to_numpy(dtype=bool)].sum())
         if there < wanted:
             of = f" of modality {name}" if name else ""
-            raise InputError(f"{source}: {wanted} topics{of} are asked for, but {there} stay; ask for fewer.")
+            raise InputError(
+                f"{source}: {wanted} topics{of} are requested, but {there} remain; request fewer."
+            )
     return outcome.mask((stay & (rank > limit)).to_numpy(dtype=bool), "less popular than those chosen")
 
 
@@ -243,6 +246,6 @@ def _told_apart(items: pd.DataFrame) -> list[str]:
         if same:
             notes.append(
                 f"{one} and {other} have equal votes in {len(same):,} topics ({listed(same, 5)}), so their "
-                "order there is alphabetical."
+                "order in these is alphabetical."
             )
     return notes

@@ -40,7 +40,7 @@ PERSONAL = (
     *("ExternalDataReference", "LocationLatitude", "LocationLongitude"),
 )
 HEADER = """\
-# Drafted from {source}. Check before you report anything:
+# Drafted from {source}. Check the following before any report:
 # the question and the title; that the first level of each attribute is the reference you want; and how likely
 # each level was to be shown (all levels of an attribute equally, unless each has a probability).
 """
@@ -166,7 +166,10 @@ def read_qualtrics(
     renamed = {name: f"respondent_{name}" for name in kept if name in TAKEN or name in frame}
     for name in kept:
         frame[renamed.get(name, name)] = typed(export.table[name]).to_numpy()[row]
-    notes += [f"Column {old} is now {new}, because choices have a {old}." for old, new in renamed.items()]
+    notes += [
+        f"Column {old} is renamed {new}, since choices have their own column {old}."
+        for old, new in renamed.items()
+    ]
     for name in ("pair_id", "repeat_of"):
         frame[name] = frame["judge_id"].astype("string") + frame[name]
     valid = validate(frame, "choices", export.source)
@@ -252,7 +255,7 @@ def _read_answers(
     export: Export, columns: Sequence[str], tasks: Integers, first: str | None, second: str | None
 ) -> tuple[tuple[str, str], Integers]:
     if (first is None) != (second is None):
-        raise InputError("Only one answer is given for two profiles; name both --first and --second.")
+        raise InputError("Only one answer is given for two profiles; give both --first and --second.")
     sides = find_sides(export, columns) if first is None or second is None else (first, second)
     picks = read_picks(export, columns, sides)
     if first is not None and not (picks >= 0).any():

@@ -136,7 +136,9 @@ def shown_levels(export: Export, labels: pd.DataFrame) -> pd.DataFrame:
     cells, known = export.cells, labels["attribute"].unique().tolist()
 
     def unknown(among: list[str], what: str, kind: str) -> Callable[[pd.Series[Any]], str]:
-        return lambda cell: f"contains '{cell[kind]}', which is no {what}{did_you_mean(cell[kind], among)}"
+        return lambda cell: (
+            f"contains '{cell[kind]}', which is not a known {what}{did_you_mean(cell[kind], among)}"
+        )
 
     remedy = f"use one of: {listed(known)}; or correct the labels table"
     is_unknown = ~cells["attribute"].isin(known)
@@ -277,7 +279,7 @@ def find_repeat(export: Export, outcomes: Sequence[str], column: str | None = No
         task = _task_of(export, number) if number else _repeated_task(export, outcomes, name)
         if task is None:
             raise InputError(
-                f"{export.source}: column '{name}' does not say which task it repeats; write "
+                f"{export.source}: column '{name}' does not state which task it repeats; give "
                 f"{name}=TASK with one of {listed(export.tasks)}."
             )
         return Repeat(name, task)
@@ -334,7 +336,7 @@ def refuse_answers_without_task(
         bad = (picks[:, index] != UNANSWERED) & ~export.shown[:, task]
         if bad.any():
             remedy = (
-                f"restore {column_of(export.prefix, export.tasks[task], 1)} and so on, or empty the answer"
+                f"restore {column_of(export.prefix, export.tasks[task], 1)} and so on, or delete the answer"
             )
             refuse(export.source, name, bad, "answers a task whose profiles are missing", remedy)
 
@@ -361,11 +363,11 @@ def _in_task_order(export: Export, columns: Sequence[str]) -> list[str]:
     for name in columns:
         require_column(export.table, name, export.source, "--outcomes")
         if list(columns).count(name) > 1:
-            raise InputError(f"{export.source}: column '{name}' is named twice; name it once.")
+            raise InputError(f"{export.source}: column '{name}' is given twice; give it once.")
     if len(columns) != len(export.tasks):
         raise InputError(
-            f"{export.source}: there are {len(export.tasks)} tasks and {len(columns)} outcomes; name one "
-            "column for each task, and the repeated task separately (--repeated)."
+            f"{export.source}: there are {len(export.tasks)} tasks and {len(columns)} outcomes; give one "
+            "column per task, and the repeated task separately (--repeated)."
         )
     ends = {int(match[1]): name for name in columns if (match := re.search(r"(\d+)\D*$", name)) is not None}
     return [ends[task] for task in export.tasks] if set(ends) == set(export.tasks) else list(columns)

@@ -183,7 +183,7 @@ def _unpacked(table: pd.DataFrame, source: str) -> pd.DataFrame:
         try:
             content = [] if pd.isna(cell) else parse_json(str(cell))
         except ValueError:
-            raise InputError(f"{where} is no JSON; download the results again.") from None
+            raise InputError(f"{where} is not valid JSON; download the results again.") from None
         row: dict[str, Any] = {}
         for part in content if isinstance(content, list) else [content]:
             if not isinstance(part, dict):
@@ -292,7 +292,8 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
     id = _id_column(table, ids, source)
     if status_column is None:
         raise InputError(
-            f"{source}: column 'Status' is missing, so this is no demographic export of Prolific; download "
+            f"{source}: column 'Status' is missing, so this is not a demographic export of Prolific; "
+            f"download "
             "it from the study's page."
         )
     statuses = table[status_column].fillna("").map(lambda cell: plain(cell).replace("_", "-"))
@@ -319,7 +320,8 @@ def _id_column(table: pd.DataFrame, ids: pd.Series[Any], source: str) -> str:
     columns = list(dict.fromkeys(present[plain(name)] for name in IDS if plain(name) in present))
     if not columns:
         raise InputError(
-            f"{source}: there is no column 'Participant id', so this is no demographic export of Prolific; "
+            f"{source}: there is no column 'Participant id', so this is not a demographic export of "
+            f"Prolific; "
             f"download it from the study's page (there are: {listed(table.columns)})."
         )
     judged = ids.dropna().unique()

@@ -60,16 +60,18 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
     source, layout = str(path), layout or Layout()
     by = layout.judge or BY[0]
     if by not in BY:
-        raise InputError(f"--judge {by}: judges of a log are named by {listed(BY)}; write one of them.")
+        raise InputError(f"--judge {by}: judges of a log are named by {listed(BY)}; use one of these.")
     frame, notes = _newest(_samples(Path(path), source))
     items = _item_ids(frame, by)
     rows = [row for _, log in frame.groupby("log", sort=False) for row in _rows(log, items, by)]
     if not rows:
         raise InputError(f"{source}: no sample has a score; score the log with `inspect score` first.")
     if frame["model"].nunique() > 1 and by != "model":
-        notes.append("Several models were evaluated, so items are the answers of each, as SAMPLE/MODEL.")
+        notes.append(
+            "Several models were evaluated, so items are the answers of each model, named SAMPLE/MODEL."
+        )
     if frame["task"].nunique() > 1:
-        notes.append("There are several tasks, so items begin with the task, as TASK/SAMPLE.")
+        notes.append("There are several tasks, so items are named TASK/SAMPLE.")
     return finish_log(pd.DataFrame(rows), layout, rules, source, notes, "name a single log")
 
 
@@ -102,7 +104,8 @@ def _frame(path: Path, source: str, columns: Any) -> pd.DataFrame:
         ) from None
     if not len(frame):
         raise InputError(
-            f"{source}: there is no sample of an evaluation in it; name an .eval or .json log of Inspect, "
+            f"{source}: the file contains no samples of an evaluation; give an .eval or .json log of "
+            f"Inspect, "
             "or a folder of them."
         )
     plain: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)

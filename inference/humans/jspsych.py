@@ -115,7 +115,7 @@ def _rows(path: Path, encoding: str | None, delimiter: str | None) -> Iterator[d
     for value in _values(decode(read_bytes(path), str(path), encoding), path):
         for trial in value if isinstance(value, list) else [value]:
             if not isinstance(trial, dict):
-                raise InputError(f"{path}: this is no list of trials; {REMEDY}.")
+                raise InputError(f"{path}: this is not a list of trials; {REMEDY}.")
             yield _flat(trial)
 
 
@@ -128,13 +128,15 @@ def _values(text: str, path: Path) -> Iterator[Any]:
         whole = error
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
-        raise InputError(f"{path}: this is no JSON ({whole}); {REMEDY}.")
+        raise InputError(f"{path}: this is not valid JSON ({whole}); {REMEDY}.")
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             try:
                 yield parse_json(line)
             except ValueError as error:
-                raise InputError(f"{path}, line {number}: this is no JSON ({error}); {REMEDY}.") from None
+                raise InputError(
+                    f"{path}, line {number}: this is not valid JSON ({error}); {REMEDY}."
+                ) from None
 
 
 def _object(cell: str) -> Any:

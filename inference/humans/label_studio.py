@@ -95,7 +95,11 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     long = pd.DataFrame([row for work in works for row in _rows(work, names[work.user], layout, source)])
     if not any(work.truth for work in works):
         long = long.drop(columns="ground_truth")
-    notes = [] if layout.item else ["Items are the ids of tasks; --item names a field of their data instead."]
+    notes = (
+        []
+        if layout.item
+        else ["Items are named by the ids of tasks; --item uses a field of their data instead."]
+    )
     notes += counts(
         {
             "Annotations that were cancelled (status missing)": sum(work.cancelled for work in works),
@@ -129,16 +133,17 @@ def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
         content = parse_json(text)
     except ValueError as error:
         raise InputError(
-            f"{source}: this is no JSON ({error}); export from Label Studio as JSON again."
+            f"{source}: this is not valid JSON ({error}); export from Label Studio as JSON again."
         ) from None
     remedy = "export from Label Studio as JSON or JSON-MIN"
     if not isinstance(content, list) or not content:
-        raise InputError(f"{source}: this is no list of tasks; {remedy}.")
+        raise InputError(f"{source}: this is not a list of tasks; {remedy}.")
     for number, task in enumerate(content, start=1):
         if not isinstance(task, dict) or not ("annotations" in task or "annotator" in task):
             raise InputError(
-                f"{source}: task {number} has neither 'annotations' nor 'annotator', so this is no export of "
-                f"annotations; {remedy}."
+                f"{source}: task {number} has neither 'annotations' nor 'annotator', so this is not an "
+                f"export "
+                f"of annotations; {remedy}."
             )
     if any("annotations" in task for task in content):
         return content
@@ -254,7 +259,7 @@ def _annotator(given: Any, layout: Layout, where: str) -> str:
 def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
     """The answer of each control, as text."""
     answers: dict[str, str] = {}
-    remedy = "and a judgment is one value; name other controls with --dimensions"
+    remedy = "but a judgment is one value; give other controls by --dimensions"
     for result in _checked(results, "list", "result", where) or ():
         result = _checked(result, "fields", "a result", where) or {}
         name, kind = str(result.get("from_name")), str(result.get("type"))

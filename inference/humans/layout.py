@@ -127,8 +127,8 @@ def odd_columns(places: Sequence[Place], layout: Layout) -> list[str]:
         if place.dimension in alone
     ]
     return [
-        f"Columns that were read as ratings and differ from the others: {listed(odd, 6)}; if they are not "
-        "ratings, name the dimensions that are, as --dimensions "
+        f"Columns that were imported as ratings and differ from the others: {listed(odd, 6)}; if they are "
+        "not ratings, name the dimensions that are, as --dimensions "
         f"{','.join(name for name in items if name not in alone)}."
     ]
 
@@ -168,7 +168,7 @@ def read_names(text: str | None, option: str) -> dict[str, str]:
         if pd.isna(key) or pd.isna(name) or not key or not name:
             raise InputError(f"{option} '{text}': entry {row} lacks a key or an id; write KEY=ID.")
         if key in named:
-            raise InputError(f"{option} '{text}': entry {row} names '{key}' again; name each once.")
+            raise InputError(f"{option} '{text}': entry {row} repeats '{key}'; give each once.")
         named[str(key)] = str(name)
     return named
 
@@ -196,7 +196,7 @@ def renamed(long: pd.DataFrame, layout: Layout, source: str) -> pd.DataFrame:
 
 def _refuse_item(where: str, item: str, layout: Layout, source: str) -> NoReturn:
     raise InputError(
-        f"{source}: {where} has item '{item}', which --items does not name"
+        f"{source}: {where} has item '{item}', which is not in --items"
         f"{did_you_mean(item, layout.items)}; add it."
     )
 
@@ -222,7 +222,7 @@ class _Pattern:
                 known = listed("{" + known + "}" for known in GAPS)
                 return f"contains {{{gap}}}{did_you_mean(gap, GAPS)}; use {known}"
         if len(set(self.gaps)) < len(self.gaps):
-            return "contains a placeholder twice; write each once"
+            return "contains a placeholder twice; use each once"
         if "" in self.literals[1:-1]:
             return "has two adjacent placeholders; put the text between them"
         if self.name is not None and "dimension" in self.gaps:

@@ -125,7 +125,8 @@ def read_qualtrics_ratings(
     times, notes = read_times(table, TIMES, layout.timezone or read.zone or "UTC")
     if "started" in times and times["started"].notna().any() and not (layout.timezone or read.zone):
         notes.append(
-            "The export does not state its time zone, so dates are read as UTC (--timezone names another)."
+            "The export does not state its time zone, so dates are assumed to be UTC (--timezone sets "
+            "another)."
         )
     technical = {
         str(name) for name in table if str(name) in RECORDED or any(mark in str(name) for mark in FURTHER)

@@ -170,7 +170,7 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
         words = {plain(label) for label in anchors}
         other = all(to_number(cell) is not None and plain(cell) not in words for cell in cells)
         if named is None and anchors and other:  # numbers that no anchor names
-            notes.append(f"{dimension} contains numbers only, so --anchors does not change it.")
+            notes.append(f"{dimension} contains only numbers, so --anchors has no effect.")
             anchors = {}
         known, unread = _read_cells(cells, anchors)
         if unread:
@@ -194,7 +194,7 @@ def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> 
         passed = check.passed(table[check.name])
         if not passed.any():
             raise InputError(
-                f"{source}: nobody answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
+                f"{source}: no person answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
                 f"correct --check (there are: {listed(table[check.name].dropna().unique())})."
             )
         reasons.append(marked(~passed, f"failed check {check.name}"))
@@ -275,12 +275,12 @@ def _unread_problem(cells: Sequence[str], anchors: Mapping[str, Value]) -> str:
     if anchors:
         more = f" (not covered: {listed(map(repr, cells))})" if len(cells) > 1 else ""
         return (
-            f"which --anchors does not cover{did_you_mean(cell, anchors)}{more}; add it, or count it as no "
-            "answer with --missing."
+            f"which --anchors does not cover{did_you_mean(cell, anchors)}{more}; add it, or treat it as "
+            "missing with --missing."
         )
     return (
         f"while other cells of the dimension are numbers; give it a number with --anchors '{cell}=...', or "
-        f"count it as no answer with --missing '{cell}'."
+        f"treat it as missing with --missing '{cell}'."
     )
 
 

@@ -42,7 +42,7 @@ def read_text_table(
     """
     text = decode(read_bytes(path), str(path), encoding, fallback)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise InputError(f"--delimiter {delimiter!r} cannot be used; write one character, or tab.")
+        raise InputError(f"--delimiter {delimiter!r} is invalid; give one character, or tab.")
     delimiter = delimiter or _find_delimiter(text, str(path))
     with reading(path):
         rows = _split(text, delimiter, str(path))
@@ -198,7 +198,8 @@ def read_times(
         bad = (cells.notna() & times[name].isna()).to_numpy(dtype=bool)
         if bad.any():
             notes.append(
-                f"Times in '{column}' that were not read, because the year is not first: {int(bad.sum()):,}, "
+                f"Times in '{column}' that could not be parsed, since the year is not first: "
+                f"{int(bad.sum()):,}, "
                 f"such as '{cells.iloc[int(bad.argmax())]}'."
             )
     duration = columns.get("duration")
@@ -216,7 +217,7 @@ def to_utc(cells: pd.Series[Any], zone: str) -> pd.Series[Any]:
         place = ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
         raise InputError(
-            f"--timezone '{zone}' is unknown; write a name such as Asia/Tokyo, America/Denver or UTC."
+            f"--timezone '{zone}' is unknown; give a name such as Asia/Tokyo, America/Denver or UTC."
         ) from None
     distinct = {cell: _moment(str(cell), place) for cell in cells.dropna().unique()}
     moments = cells.map(lambda cell: distinct.get(cell, pd.NaT))

@@ -192,7 +192,7 @@ def _whole(answers: Answers, column: str) -> pd.Series[Any]:
     numbers = to_numbers(answers.table[column])
     bad = (numbers.isna() | (numbers % 1 != 0)).fillna(True).to_numpy(dtype=bool)
     if bad.any():
-        refuse(answers.source, column, bad, "is no whole number", "number the samples from 1")
+        refuse(answers.source, column, bad, "is not a whole number", "number the samples from 1")
     return numbers.astype("Int64")
 
 
@@ -224,7 +224,7 @@ def _without_unseen(
     if named_by_column and unseen.any():
         count = len(long.loc[unseen, ["_row", "item_id"]].drop_duplicates())
         notes = [
-            f"Items without any rating in a row, which count as not shown: {count:,} (--all-shown counts "
+            f"Items without any rating in a row are treated as not shown: {count:,} (--all-shown treats "
             "them as missing)."
         ]
     return long[~unseen].reset_index(drop=True), notes
@@ -238,7 +238,7 @@ def _of_rows(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
         if name not in known:
             hint = did_you_mean(name, known)
             raise InputError(
-                f"--ignore '{name}' is no reason of this export{hint}; use {listed(known) or 'none'}."
+                f"--ignore '{name}' is not a reason in this export{hint}; use {listed(known) or 'none'}."
             )
     reasons = [
         marked(answers.reasons[name].set_axis(table.index), name)
@@ -268,7 +268,7 @@ def _seconds(cells: pd.Series[Any], source: str) -> pd.Series[Any]:
     bad = (numbers.isna() & cells.notna()).to_numpy(dtype=bool)
     if bad.any():
         value = cells.iloc[int(bad.argmax())]
-        refuse(source, str(cells.name), bad, f"contains '{value}', which is no number", "give seconds")
+        refuse(source, str(cells.name), bad, f"contains '{value}', which is not a number", "give seconds")
     return numbers
 
 
@@ -279,7 +279,7 @@ def _kinds(
     options = {"--judge-kind": layout.kind, "--models": layout.models, "--people": layout.people}
     given = [option for option, value in options.items() if value]
     if len(given) > 1:
-        raise InputError(f"{given[0]} and {given[1]} both state who is a model; use one of them.")
+        raise InputError(f"{given[0]} and {given[1]} both state which judges are models; use one of them.")
     names = judges.dropna().astype(str).unique().tolist()
     people = pd.Series(HUMAN, index=judges.index)
     if layout.models:
@@ -290,7 +290,7 @@ def _kinds(
                     f"there are: {listed(names)})."
                 )
         rest = like_models([name for name in names if name not in layout.models])
-        notes = [f"Judges whose names look like models and who count as people: {listed(rest)}."]
+        notes = [f"Judges with names like those of models that are treated as people: {listed(rest)}."]
         return people.mask(judges.isin(list(layout.models)), MODEL), notes if rest else []
     if layout.people:
         return people, []
@@ -298,7 +298,7 @@ def _kinds(
     if column is not None:
         return _kinds_of_column(judges, rows, table, column, source), []
     _refuse_if_mixed(names, judges, table.iloc[rows], source)
-    return people, [f"All {len(names):,} judges count as people (--models NAME names a model)."]
+    return people, [f"All {len(names):,} judges are treated as people (--models NAME marks a model)."]
 
 
 def _kinds_of_column(
@@ -327,8 +327,8 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
     found = like_models(names)
     if found:
         raise InputError(
-            f"{source}: {listed(found, 4)} may be {'a model' if len(found) == 1 else 'models'}; say who is a "
-            "model with --models NAME (once for each) or --judge-kind COLUMN, or write --people if all are "
+            f"{source}: {listed(found, 4)} may be {'a model' if len(found) == 1 else 'models'}; mark models "
+            "with --models NAME (once per model) or --judge-kind COLUMN, or give --people if all are "
             "people."
         )
     for column in map(str, rated):
@@ -340,6 +340,7 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
             and rated[column].groupby(judges.to_numpy()).nunique().max() <= 1
         ):
             raise InputError(
-                f"{source}: column '{column}' ({listed(sorted(words), 4)}) may state who is a model; write "
-                f"--judge-kind {column} if it does, --models NAME, or --people if all judges are people."
+                f"{source}: column '{column}' ({listed(sorted(words), 4)}) may state which judges are "
+                f"models; "
+                f"give --judge-kind {column} if it does, --models NAME, or --people if all judges are people."
             )

@@ -118,7 +118,7 @@ def perturb_items(
     dialects : mapping of language to str, optional
         Variety that the dialect substitutions lead to; by default uk and latam.
     allow_noops : bool
-        Keep pairs in which nothing changed.
+        Keep pairs without a change.
     allow_unmet : bool
         Keep pairs in which too few or too many words changed for the rate; ``rate_met`` marks them.
     allow_misaligned : bool

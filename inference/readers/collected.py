@@ -258,7 +258,7 @@ def read_json_lines(path: Path) -> pd.DataFrame:
             raise InputError(f'{path}: line {number} is no JSON object; write one as {{"item_id": ...}}.')
         rows.append({k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in row.items()})
     if not rows:
-        raise InputError(f"{path}: the file has no rows; name another one.")
+        raise InputError(f"{path}: the file has no rows; give another one.")
     return pd.DataFrame(rows)
 
 

@@ -320,7 +320,7 @@ def test_a_run_that_stops_at_ctrl_c_prints_its_own_document_alone(base, conjury,
     content = document(ended, 130)
     assert content["done"]["stopped"] == "interrupted"
     assert "error" not in content
-    assert "Stopped (interrupted); the same command goes on from here." in ended.err
+    assert "Stopped (interrupted); the same command resumes the run." in ended.err
 
 
 def lines_of(log: Path) -> list[dict[str, Any]]:

@@ -103,9 +103,9 @@ def test_votes_of_annotators_are_gold_where_no_labels_are_named(
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("fit moderation --data data.csv --gold labels.csv", "options of studies of labels"),
-        ("fit oogiri --data data.csv --gold labels.csv", "options of studies of labels"),
-        ("fit multiturn --data data.csv --engine survey", "--engine is an option of conjoint studies"),
+        ("fit moderation --data data.csv --gold labels.csv", "apply to studies of labels"),
+        ("fit oogiri --data data.csv --gold labels.csv", "apply to studies of labels"),
+        ("fit multiturn --data data.csv --engine survey", "--engine applies to conjoint studies"),
     ],
 )
 def test_options_of_other_studies_are_refused(refused: Told, command: str, told: str) -> None:

@@ -113,7 +113,7 @@ def test_a_guess_is_written_to_be_corrected(place: Path, conjury: Run) -> None:
     printed = conjury("check-table small.csv", cwd=place).out
     assert "Guessed: column 'sd' is the standard deviation; write small.yaml to correct it." in printed
     ended = conjury("check-table small.csv --write-description", cwd=place)
-    assert ended.out == "small.yaml: correct what was guessed, and run the command again.\n"
+    assert ended.out == "small.yaml: correct the guesses and run the command again.\n"
     assert "# mean_sd: " in (place / "small.yaml").read_text(encoding="utf-8")
 
 

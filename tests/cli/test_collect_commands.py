@@ -99,7 +99,7 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
     process.send_signal(signal.SIGINT)
     code, out, told = ended(process)
     assert code == 130
-    assert "Stopped (interrupted); the same command goes on from here." in out
+    assert "Stopped (interrupted); the same command resumes the run." in out
     assert told == "conjury: interrupted; no file was left half written.\n"
     n = len(table(run, "responses"))
     assert 6 <= n < REQUESTS
@@ -144,8 +144,8 @@ def test_a_key_is_told_nowhere(
     assert refusal in ask("run", server.url)
     ask("batch", server.url, "--batch")
     server.configure(models=["other", "third"])
-    assert "was given with a key or password in it" in ask("nowhere", f"{server.root}/{KEY}/nowhere")
-    assert "does not speak OpenAI's protocol there" in ask("nowhere", f"{server.root}/nowhere")
+    assert "contains a key or password" in ask("nowhere", f"{server.root}/{KEY}/nowhere")
+    assert "does not support OpenAI's protocol at this address" in ask("nowhere", f"{server.root}/nowhere")
     ask("run", server.url, judge="mine")
     server.configure(faults={"500": 0.3, "wrong_schema": 0.2, "rejected": 0.2}, key=KEY)
     assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY") == 0
@@ -209,8 +209,8 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         ("design nowhere", "no study 'nowhere'"),
         ("collect towns --judge jugde", "did you mean 'judge'"),
         ("collect towns --judge human", "these are people"),
-        ("collect towns --judge silent", "does not say how to ask"),
-        (ASK, "no key in the environment variable OPENAI_API_KEY"),
+        ("collect towns --judge silent", "does not state how to ask"),
+        (ASK, "environment variable OPENAI_API_KEY contains no key"),
         (f"{ASK} --prompt plane", "did you mean 'plain'"),
         (f"{ASK} --pairs 41", "The design has 40 pairs"),
         (f"{ASK} --pairs 0", "--pairs"),
@@ -241,8 +241,8 @@ NOBODY_THERE = "http://127.0.0.1:9/v1"
         pytest.param(  # waits for the retries of a connection that is refused
             f"{ASK} --base-url {NOBODY_THERE}", "cannot be reached", marks=pytest.mark.long
         ),
-        (f"{ASK} --base-url http://[::1/v1", "is no address"),
-        (f"{ASK} --base-url nonsense", "is no address"),
+        (f"{ASK} --base-url http://[::1/v1", "is not the address"),
+        (f"{ASK} --base-url nonsense", "is not the address"),
         (f"{ASK} --base-url ''", "--base-url"),
         (
             f"collect towns --judge mine --base-url {NOBODY_THERE}",
@@ -320,7 +320,7 @@ def test_a_key_in_any_encoding_is_kept_nowhere(
     ("options", "sentence"),
     [
         (["--cluster", "--backend", "openai"], "--cluster asks through --backend ray, not openai"),
-        (["--cluster-dir", "shared"], "--cluster-dir is for --cluster, not for openai; add --cluster"),
+        (["--cluster-dir", "shared"], "--cluster-dir applies to --cluster, not to openai; add --cluster"),
     ],
 )
 def test_options_of_a_cluster_that_contradict_others_are_refused(refused, tmp_path, options, sentence):

@@ -256,7 +256,7 @@ def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
     options = "--draws 0 --judge gpt4o --out out --data"
     done("fit", short_study, options, folder / "choices.parquet", cwd=tmp_path)
     manifest = manifest_of(tmp_path / "out")
-    assert "Figure amce: Too many levels to draw. It was not drawn." in manifest["notes"]
+    assert "Figure amce was not drawn: Too many levels to draw." in manifest["notes"]
     assert (tmp_path / "out" / "tables" / "amce.parquet").is_file()
     assert (manifest["data"][0]["rows"], manifest["data"][0]["rows_used"]) == (1880, 600)
 

@@ -31,7 +31,7 @@ def test_a_table_comes_back_from_csv_with_its_levels_and_missing_values(tmp_path
 def test_a_table_is_not_written_over_itself_nor_into_an_unknown_format(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("x\n1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is the table itself"):
+    with pytest.raises(InputError, match="is the input file"):
         converted(str(file), "--out", str(file))
     with pytest.raises(InputError, match=r"\.parquet"):
         converted(str(file), "--out", str(tmp_path / "a.xlsx"))

@@ -79,7 +79,7 @@ def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> Non
     out = said(study(tmp_path), "--pairs 400")
     assert "3 x 3 x 2 x 3 x 3 levels make 162 combinations." in out
     assert "400 pairs were drawn for models, 40 of them repeated with positions swapped" in out
-    assert "People: 10 x 3 pairs, each drawn on its own" in out
+    assert "People: 10 x 3 pairs, drawn separately for each person" in out
     known = load_study(tmp_path / "towns")
     model = power(known, pairs=400, power=0.8, features=["age"]).frame["effect"].item()
     people = power(known, respondents=10, tasks=3, power=0.8, features=["age"]).frame["effect"].item()
@@ -92,7 +92,9 @@ def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> Non
     assert row_of(out[out.index("Power for") :], "Size")[1] == f"{small:.2f}"
     assert row_of(out, "Judge")[1:3] == ["text", "880"]
     assert "People: not known for 10 x 3 pairs." in out
-    assert "The study file does not say how to ask Not asked." in " ".join(out.split())
+    assert "Without `ask` in the study file, and therefore without a cost: Not asked." in " ".join(
+        out.split()
+    )
     assert "Warnings" not in out
 
 
@@ -165,13 +167,13 @@ def test_a_restriction_takes_the_warning_away_and_explains_itself(said: Told, tm
     made = study(tmp_path, design={"implausible": [COAST], "restrictions": [COAST]})
     out = said(made, "--pairs 400")
     assert "Implausible" not in out
-    assert "162 combinations, of which restrictions leave 126" in out
+    assert "162 combinations; restrictions allow 126 of them" in out
     assert row_of(out, "Place = Coast and River = Dry or Narrow")[1:] == [
         "36 (22.2%)",
         "22.2%",
         "Rivers widen at the coast.",
     ]
-    assert "Dependence that follows (Cramer's V): Place and River 0.33." in plain(out)
+    assert "Resulting dependence (Cramer's V): Place and River 0.33." in plain(out)
     assert "- Restrictions tie Place to River (Cramer's V 0.33)" in plain(out)
     profiles = pd.read_parquet(DESIGN / "profiles.parquet")
     assert not ((profiles["place"] == "coast") & profiles["river"].isin(["dry", "narrow"])).any()
@@ -194,7 +196,10 @@ def test_analyses_that_leave_a_tie_out_are_warned_of(said: Told, tmp_path: Path)
 def test_few_pairs_are_warned_of(said: Told, tmp_path: Path) -> None:
     out = said(study(tmp_path), "--pairs 3")
     assert "is in none of the pairs drawn; draw more pairs." in out
-    assert "Size: contrasts rest on 4 effective profiles; for 200 or more plan more pairs" in out
+    assert (
+        "Size: contrasts have an effective sample size of 4 profiles; plan more pairs or merge levels to "
+        "reach 200" in out
+    )
     assert row_of(out, "New")[-2:-1] == ["none"]
 
 
@@ -207,7 +212,7 @@ def test_unequal_shares_that_wear_off_are_warned_of(said: Told, tmp_path: Path) 
     (made / "truth.csv").unlink()
     out = said(made, "--pairs 900")
     assert "Size: Small is shown 600 times where 1,440 are expected." in out
-    assert "without replacement, which evens out unequal shares" in out
+    assert "without replacement, so shares become more equal" in out
 
 
 def test_profiles_judged_one_at_a_time_have_a_card_without_power(told: Told, tmp_path: Path) -> None:
@@ -243,12 +248,12 @@ def test_a_design_of_another_study_file_is_not_overwritten(said: Told, refused: 
     said(study(tmp_path), "--pairs 20")
     before = (DESIGN / "card.html").read_bytes()
     error = refused("design", study(tmp_path, design={"restrictions": [TINY]}), "--pairs 20")
-    assert "was drawn under other restrictions than the study file has now" in error
+    assert "restrictions of the study file have changed since the design was drawn" in error
     assert (DESIGN / "card.html").read_bytes() == before
     profiles = pd.read_parquet(DESIGN / "profiles.parquet")
     profiles.drop(columns="place").to_parquet(DESIGN / "profiles.parquet")
     error = refused("design", study(tmp_path), "--pairs 20")
-    assert "was drawn without place, which the study file has now" in error
+    assert "was drawn without place, which the study file now contains" in error
 
 
 def test_a_wrong_restriction_is_refused_with_its_line(refused: Told, tmp_path: Path) -> None:

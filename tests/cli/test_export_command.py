@@ -75,23 +75,23 @@ def test_other_data_of_jspsych_are_ratings(tmp_path: Path, done: Callable[..., s
             "--to excel is unknown; use qualtrics, jspsych, label-studio, prolific",
         ),
         ("export study.yaml --to prolific --url https://x.org", "add --minutes"),
-        ("export study.yaml --to jspsych --reward 2", "--reward is for --to prolific; omit it"),
+        ("export study.yaml --to jspsych --reward 2", "--reward applies to --to prolific; omit it"),
         (
             "export study.yaml --to jspsych --media-url https://x.org",
-            "--media-url is for qualtrics and label",
+            "--media-url applies to qualtrics and label",
         ),
         ("export nowhere.yaml --to jspsych", "nowhere.yaml"),
         ("import x.csv --format qualtrics --study study.yaml", "has not been exported for qualtrics"),
-        ("import x.csv --format csv --study study.yaml", "--format csv does not go with --study"),
+        ("import x.csv --format csv --study study.yaml", "--format csv cannot be combined with --study"),
         (
             "import x.csv --format jspsych --study study.yaml --value x",
-            "--value does not go with --study and",
+            "--value cannot be combined with --study and",
         ),
         (
             "import x.csv --study study.yaml --run run",
-            "--run does not go with --study, which reads completions",
+            "--run cannot be combined with --study, which imports completions",
         ),
-        ("import x.csv --run run", "--run needs the study that it is about"),
+        ("import x.csv --run run", "--run requires a study"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence_and_writes_nothing(

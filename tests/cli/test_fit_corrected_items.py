@@ -103,8 +103,8 @@ def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
         ("--model gemni", "--model gemni: the judgments have no such judge, panel or kind of judge"),
         ("--model person_1", "--model person_1: by the judgments, this is people, not a model; name"),
         ("--human gpt_4_1", "--human gpt_4_1: by the judgments, this is a model, not people; name another."),
-        ("--correct covariate", "--correct covariate is for conjoint studies, and tone is a study of items"),
-        ("--engine survey", "--engine is an option of conjoint studies, and tone is a study of items."),
+        ("--correct covariate", "--correct covariate applies to conjoint studies, and tone is a study"),
+        ("--engine survey", "--engine applies to conjoint studies, and tone is a study of items; omit it."),
     ],
 )  # fmt: skip
 def test_names_and_options_that_do_not_fit_are_refused(

@@ -69,6 +69,6 @@ def test_a_study_that_changed_after_its_design_was_drawn_is_refused(ran: Told, r
     ran("design towns --pairs 20")
     change_study(Path("towns"), lambda content: content["attributes"][0]["levels"][0].update(label="Tiny"))
     error = refused("gallery towns --n 4", writes=True)
-    assert "its posts are not those that the study makes now" in error
+    assert "its posts differ from those of the current study files" in error
     assert "`conjury design towns/study.yaml --out FOLDER`" in error
     assert not GALLERY.exists()

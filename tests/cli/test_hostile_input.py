@@ -272,7 +272,7 @@ ROWS: list[tuple[str, Make, str]] = [
     (
         "collect study --judge mine --out run --base-url http://127.0.0.1:9/v1\x01\x7f",
         nothing,
-        "no address of a server",
+        "not the address of a server",
     ),
     (f"{LEVELS} deep.json", text("deep.json", DEEP), NESTED),
     (f"{LEVELS} digits.json", text("digits.json", f'{{"topic": [{"9" * 10**6}]}}'), "1,000,000 digits"),

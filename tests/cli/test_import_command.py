@@ -80,7 +80,7 @@ def test_an_export_becomes_choices_and_a_study_that_fit_takes(ran: Told) -> None
 def test_a_draft_does_not_overwrite_a_study(refused: Told) -> None:
     Path("study.yaml").write_text("name: mine\n")
     problem = refused(f"import {CONJOINT} {OUT} --draft-study study.yaml")
-    assert "study.yaml exists; a draft would overwrite it" in problem
+    assert "study.yaml exists and is not overwritten" in problem
     assert Path("study.yaml").read_text() == "name: mine\n"
 
 
@@ -176,7 +176,7 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
             f"import {HUMANS}/label_studio.json --format label-studio {OUT} --check a=1",
             "--check is not for ratings",
         ),
-        (f"{QUALTRICS} --prolific-id x", "--prolific-id names the ids for --prolific"),
+        (f"{QUALTRICS} --prolific-id x", "--prolific-id applies to --prolific"),
         (
             f"import {HUMANS}/qualtrics.csv {OUT} --format spss",
             "--format 'spss' is unknown; use qualtrics, mturk, ",
@@ -186,7 +186,7 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
         (f"{QUALTRICS} --again exlude", "--again exlude (did you mean 'exclude'?) is unknown"),
         (f"{QUALTRICS} --timezone Mars", "--timezone 'Mars' is unknown"),
         (f"{QUALTRICS} --encoding utf9", "--encoding utf9 is unknown"),
-        (PROLIFIC, "name them with --judgments"),
+        (PROLIFIC, "give these by --judgments"),
         (
             f"import {HUMANS}/qualtrics.cvs {OUT} --ratings Q{{item}}",
             "no such file (did you mean 'qualtrics.csv'?)",
@@ -197,12 +197,12 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
         ("import completions.parquet --study moderation", "--study moderation is a conjoint"),
         ("import completions.parquet --study multiturns", "did you mean multiturn?"),
         (f"{LABELS} --parser lax", "there is no rule 'lax'"),
-        (f"{LABELS} --judge x", "--judge does not go with --study"),
-        (f"{LABELS} --format csv", "--format csv does not go with --study"),
-        (f"{LABELS} --lines lines.csv", "--lines is for gold labels"),
+        (f"{LABELS} --judge x", "--judge cannot be combined with --study"),
+        (f"{LABELS} --format csv", "--format csv cannot be combined with --study"),
+        (f"{LABELS} --lines lines.csv", "--lines applies to gold labels"),
         (f"{LABELS} --items gone.parquet", "gone.parquet"),
         ("import gone.parquet --study multiturn", "gone.parquet"),
-        (f"{GOLD} kind", "--gold kind: write the label set and its column"),
+        (f"{GOLD} kind", "--gold kind: give the label set and its column"),
         (f"{GOLD} type=kind", "has no labels 'type'"),
         (f"{GOLD} joke_type=kid", "column 'kid' is missing"),
         (f"{GOLD} joke_type=kind --parser strict", "omit one of the two"),

@@ -56,7 +56,7 @@ def test_bad_input_is_one_sentence(refused, towns) -> None:
         (("panel", "status", towns), "has no panel; begin one with"),
         (("panel", "export", towns, "--out", "elsewhere"), "has no panel; begin one with"),
         (("panel", "forget", "somebody"), "has no panel"),
-        (("panel", towns, "--no-stay"), "is for demonstrations"),
+        (("panel", towns, "--no-stay"), "applies to demonstrations"),
         (("panel", towns, "--demo", "--no-stay", "--database", "mysql://x/y"), "use sqlite"),
         (("panel", towns, "--people", "2000000"), "--people"),
     ):

@@ -42,14 +42,14 @@ def test_each_format_of_tables_is_written(results, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("tables", "RESULTS", "--to", "excel"), "no such format; write one of: latex, word"),
+        (("tables", "RESULTS", "--to", "excel"), "no such format; use one of: latex, word"),
         (
             ("tables", "RESULTS", "--to", "latex", "--figures", "triple"),
-            "no such size; write single or double",
+            "no such size; use single or double",
         ),
         (("tables", "nowhere", "--to", "latex"), "manifest.json"),
         (("checklist", "moderation", "--out", "c.pdf"), "the ending names the format"),
-        (("checklist", "oogiri", "--results", "RESULTS"), "has results of the study"),
+        (("checklist", "oogiri", "--results", "RESULTS"), "contains results of the study"),
         (("preregister", "moderation", "--template", "prp"), "no template 'prp'"),
         (("preregister", "moderation", "--run", "nowhere"), "contains no design"),
         (("preregister", "moderation", "--correct", "magic"), "write ppi or covariate"),
@@ -71,7 +71,7 @@ def test_bad_input_is_answered_with_one_sentence(
 
 def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "fields are for the author" in run("checklist", "moderation")
+    assert "fields are left for the author" in run("checklist", "moderation")
     assert "# Checklists" in Path("checklist.md").read_text(encoding="utf-8")
     run("preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
     made = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))
@@ -85,7 +85,7 @@ def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
     run("methods", results, "--out", tmp_path / "methods.md")
     assert (tmp_path / "methods.bib").read_text(encoding="utf-8").startswith("@software{conjury")
     printed = run("metadata", results, "--creator", "A. Author")
-    assert "Give --license before you publish" in printed
+    assert "Add --license before publication" in printed
     assert json.loads((results / "croissant.json").read_text(encoding="utf-8"))["recordSet"]
     assert (results / "ro-crate-metadata.json").is_file()
 

@@ -31,7 +31,7 @@ def plain(out: str) -> str:
 
 def test_five_people_and_a_model_judge_the_same_tasks(ran: Callable[..., str], study: Path) -> None:
     out = plain(ran("design", study, "--people 5"))
-    assert "5 people with 3 tasks; 15 different tasks, drawn apart for each" in out
+    assert "5 people with 3 tasks; 15 different tasks, drawn separately for each person" in out
     assert "Next: conjury collect" in out
     assert "--judge JUDGE --tasks panel" in out
     sheet = pd.read_csv("runs/towns/design/panel_tasks.csv")
@@ -43,7 +43,7 @@ def test_five_people_and_a_model_judge_the_same_tasks(ran: Callable[..., str], s
     out = plain(
         ran("collect", study, "--judge judge --backend simulated --tasks all --prompt plain --dry-run")
     )
-    assert "Requests 59: 15 answered, 0 in batches, 0 failed for good, 44 to send" in out
+    assert "Requests 59: 15 answered, 0 in batches, 0 failed permanently, 44 to send" in out
     ran("simulate", study, "--run runs/towns --judge human --out people.parquet")
     people = pd.read_parquet("people.parquet")
     models = pd.read_parquet("runs/towns/choices.parquet")
@@ -60,7 +60,7 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
     assert "--judge JUDGE, which asks a model about these tasks and others" in before
     ran("collect", study, "--judge judge --backend simulated --prompt plain")
     by = f"design {study} --people 5 --sample uncertainty --judge judge"
-    assert "uncertainty is known by stratum only" in refused(by)
+    assert "uncertainty can be estimated per stratum only" in refused(by)
     out = plain(ran(by, "--strata place --floor 0.5"))
     assert "15 different tasks, sampled from the pairs of models by the uncertainty of judge" in out
     low, high = (float(text) for text in re.search(r"from (\S+) to (\S+) ", out).groups())
@@ -73,13 +73,13 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--sample uniform", "--sample is about tasks of people; add --people N"),
-        ("--people 5 --strata size", "--strata is about tasks that are sampled; add --sample"),
-        ("--people 5 --sample uniform --judge judge", "--judge is about --sample uncertainty"),
-        ("--people 5 --sample uniform --strata size", "--strata has no use with --sample uniform"),
-        ("--people 5 --sample uniform --allocation a.csv", "--allocation is about --sample strata"),
-        ("--people 5 --panel people.parquet", "--panel takes tasks as they are, so --people has no use"),
-        ("--panel people.parquet --floor 0.1", "--panel takes tasks as they are, so --floor has no use"),
+        ("--sample uniform", "--sample applies to tasks of people; add --people N"),
+        ("--people 5 --strata size", "--strata applies to sampled tasks; add --sample"),
+        ("--people 5 --sample uniform --judge judge", "--judge applies to --sample uncertainty"),
+        ("--people 5 --sample uniform --strata size", "--strata has no effect with --sample uniform"),
+        ("--people 5 --sample uniform --allocation a.csv", "--allocation applies to --sample strata"),
+        ("--people 5 --panel people.parquet", "--panel uses the tasks of the file, so --people has no use"),
+        ("--panel people.parquet --floor 0.1", "--panel uses the tasks of the file, so --floor has no use"),
         ("--people 5 --repeats 0.1", "--repeats is not for"),
     ],
 )
@@ -93,14 +93,14 @@ def test_simulated_people_need_tasks(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:
     none = plain(refused("collect", study, "--judge judge --backend simulated --tasks panel --out nowhere"))
-    assert "--tasks panel: there is no design in nowhere; draw one that has tasks of people with" in none
+    assert "--tasks panel: there nowhere contains no design; draw one with tasks of people by" in none
     assert "--people N --out nowhere`" in none
     assert not Path("nowhere").exists()
     asked = f"simulate {study} --run runs/towns --judge human --out people.parquet"
-    assert "there is no design; draw one with" in plain(refused(asked))
+    assert "contains no design; draw one with" in plain(refused(asked))
     ran("design", study)
     assert "The design has no tasks of people" in plain(refused(asked))
-    assert "--pairs has no use with --run" in plain(refused(asked, "--pairs 3"))
+    assert "--pairs has no effect with --run" in plain(refused(asked, "--pairs 3"))
     assert "--tasks panel: the design has no tasks of people" in plain(
         refused("collect", study, "--judge judge --backend simulated --tasks panel")
     )
@@ -161,10 +161,12 @@ def test_the_card_is_about_the_people_of_the_design(ran: Callable[..., str], stu
     told = "People: 4 people with 3 tasks; 6 different tasks, sampled uniformly from the pairs of models."
     assert told in out
     assert "not known for 4 x 3 pairs." in out
-    assert "each drawn on its own" not in out
-    assert "Power of People is that of as many pairs" in out
+    assert "drawn separately for each person" not in out
+    assert "Power of People assumes that each pair" in out
     ran("design", study, "--pairs 30 --out later")
-    assert "10 x 3 pairs, each drawn on its own" in Path("later/design/card.html").read_text(encoding="utf-8")
+    assert "10 x 3 pairs, drawn separately for each person" in Path("later/design/card.html").read_text(
+        encoding="utf-8"
+    )
     ran("design", study, "--people 4 --sample uniform --people-per-task 2 --out later")
     assert Path("later/design/card.csv").read_bytes() == Path("runs/towns/design/card.csv").read_bytes()
     assert told in Path("later/design/card.html").read_text(encoding="utf-8")

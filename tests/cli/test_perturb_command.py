@@ -62,7 +62,7 @@ def test_same_seed_gives_the_same_bytes_in_any_order_of_rows(ran: Told) -> None:
         ("perturb item.parquet", "did you mean 'items.parquet'"),
         ("perturb items.parquet --rate much", "--rate 'much' is no share"),
         ("perturb items.parquet --kinds drift --rate dialect=0.1", "'dialect' is not in --kinds"),
-        ("perturb items.parquet --dialect uk", "write NAME=VALUE"),
+        ("perturb items.parquet --dialect uk", "give NAME=VALUE"),
         ("perturb items.parquet --out items.parquet", "items.parquet would be overwritten"),
         ("perturb items.parquet --out copies", "add an ending"),
         ("perturb items.parquet --language-column lang", "did you mean 'language'"),

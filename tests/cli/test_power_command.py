@@ -40,7 +40,7 @@ def test_the_planned_design_gets_detectable_effects_sizes_and_costs(ran: Told, s
         "Human panel: USD 7,416.00",
         "GPT-4o: USD 75.50 (batch prices of October 2024)",
         "SmolLM2 135M: not known, give --cost-per-pair",
-        "Stimuli (10 of each topic and 10 of each identity) count as fixed",
+        "Stimuli (10 of each topic and 10 of each identity) are treated as fixed",
         "Curse word, Likes",
     ):
         assert sentence in out
@@ -88,7 +88,7 @@ def test_repeats_of_the_study_are_paid_for_and_serve_no_observed_effect(ran: Tol
     out = ran(f"{HUMAN} --reliability 0.8")
     assert "Human panel: USD 7,416.00" in out
     assert "1,854 x (15 + 1) pairs" in out
-    assert out.count("only corrected ones use repeats") == 1
+    assert out.count("only corrected effects use repeats") == 1
     out = ran(f"{HUMAN} --repeats 0")
     assert "Human panel: USD 6,952.50" in out
     assert "repeats" not in out
@@ -116,7 +116,7 @@ def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:
         ("moderation --reliability 0.4", "reliability is 0.4"),
         ("moderation --repeats -1", "repeats is -1; give the repeated tasks"),
         ("moderation --stimulus-sd 2", "stimulus_sd is outside 0 to 0.5"),
-        ("moderation --figure power.txt", "figures are files that end in .png, .svg, .pdf"),
+        ("moderation --figure power.txt", "names of figures end in .png, .svg, .pdf"),
         ("moderation --out power.txt", "tables are files that end in"),
         ("moderatoin", "did you mean moderation"),
     ],
@@ -166,9 +166,9 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     assert (plan["width"] < plan["width_human"]).mean() > 0.5
     assert Path("plan.png").read_bytes().startswith(b"\x89PNG")
     assert "no such model" in refused(command.replace("gpt4o", "gpt4"))
-    assert "--icc is no option of --with" in refused(f"{command} --icc 0.1")
+    assert "--icc cannot be combined with --with" in refused(f"{command} --icc 0.1")
     both_judged(study, 5)
-    assert "rho is measured among 5 people, so it is uncertain" in " ".join(ran(command).split())
+    assert "rho is estimated from 5 people, so it is uncertain" in " ".join(ran(command).split())
 
 
 @pytest.mark.long
@@ -201,8 +201,8 @@ def test_tasks_of_people_are_shared_out_among_strata_and_drawn(
 @pytest.mark.parametrize(
     ("lacking", "cost", "note"),
     [
-        (4, 0.002, "10 of 40 pairs have an answer of gpt4o without a cost and do not count"),
-        (1, None, "Each pair has an answer of gpt4o without a cost in choices_responses.parquet"),
+        (4, 0.002, "10 of 40 pairs have an answer of gpt4o without a cost and are excluded"),
+        (1, None, "Every pair has an answer of gpt4o without a cost in choices_responses.parquet"),
     ],
 )
 def test_pairs_without_a_stated_cost_do_not_count_in_the_price(
@@ -230,7 +230,7 @@ def test_pairs_without_a_stated_cost_do_not_count_in_the_price(
         ("--effect 0", "--effect is 0; give a number other than 0"),
         ("--budget -5", "--budget is -5; give a cost of 0 or more"),
         ("--budget 50 --cost-per-respondent 0", "--cost-per-respondent is 0, so --budget buys any number"),
-        ("--budget 5", "--budget 5 pays fewer than two people"),
+        ("--budget 5", "--budget 5 is enough for fewer than two people"),
     ],
 )
 def test_errors_of_a_plan_name_options(refused: Told, options: str, remedy: str) -> None:
@@ -240,9 +240,9 @@ def test_errors_of_a_plan_name_options(refused: Told, options: str, remedy: str)
 @pytest.mark.parametrize(
     ("options", "remedy"),
     [
-        ("--with gpt4o", "name choices of both with --data"),
-        ("--budget 100", "--budget is an option of --with"),
-        ("--data x.parquet", "--data is an option of --with"),
+        ("--with gpt4o", "give choices of both by --data"),
+        ("--budget 100", "--budget applies to --with"),
+        ("--data x.parquet", "--data applies to --with"),
     ],
 )
 def test_options_of_a_plan_with_a_model_go_together(refused: Told, options: str, remedy: str) -> None:

@@ -134,7 +134,7 @@ def test_labels_of_a_study_are_fitted(tmp_path: Path, done: Told, refused: Told)
     names = [one["name"] for one in manifest(tmp_path / "labelled")["results"]]
     assert names == ["coverage", "agreement", "alt_test"]
     told = refused("raters labels.csv --where judge_kind=human --covariate colour")
-    assert "--covariate goes with ratings" in told
+    assert "--covariate applies to models of ratings" in told
 
 
 @pytest.mark.long
@@ -159,7 +159,7 @@ def test_judgments_of_any_file_need_no_study(place: Path, done: Told, refused: T
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ("fit oogiri --data r.parquet --vcov CR2", "--vcov is an option of conjoint studies"),
+        ("fit oogiri --data r.parquet --vcov CR2", "--vcov applies to conjoint studies"),
         ("alt-test --results res --dimension funnines", "no such dimension (did you mean 'funniness'?)"),
         ("agreement r.parquet --where colour=red", "column 'colour' is missing"),
         ("raters --results nowhere", "contains no judgments"),
@@ -167,7 +167,7 @@ def test_judgments_of_any_file_need_no_study(place: Path, done: Told, refused: T
         ("raters --results res --model kappa", "--model kappa: use auto, ordinal"),
         (
             "raters --results res --model dimensions --target-accept 0.9",
-            "--target-accept goes with --model ordinal and --model labels",
+            "--target-accept applies to --model ordinal and --model labels",
         ),
         ("alt-test other.csv --results res", "contains results on other data"),
         ("fit oogiri --data outside.csv", "which is not on the scale"),
@@ -210,7 +210,7 @@ def test_priors_link_and_scale_are_read() -> None:
         ({"prior": ["severity_sd="]}, "no list of numbers"),
         ({"prior": ["a=1", "a=2"]}, "'a' is given twice"),
         ({"link": "probbit"}, "did you mean 'probit'"),
-        ({"scale": "5"}, "two ratings at least"),
+        ({"scale": "5"}, "at least two ratings"),
         ({"scale": "1,2,2"}, "named twice"),
         ({"scale": "1-5"}, "'1-5' is no list of numbers"),
     ],

@@ -74,13 +74,13 @@ def test_repeats_and_samples_of_pairs_are_drawn_on_request(ran: Ran) -> None:
 
 def test_design_writes_who_rates_what_once(ran: Ran, refused: Callable[..., str]) -> None:
     told = ran("design oogiri --people 40 --repeats 0.2")
-    assert "96 items, 4 people for each; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in told
+    assert "96 items, 4 people per item; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in told
     folder = Path("runs/oogiri/design")
     table = pd.read_parquet(folder / "assignment.parquet")
     assert list(table) == ["rater", "subset", "order", "item_id", "repeat"]
     assert len(pd.read_csv(folder / "assignment.csv")) == len(table) == 96 * 4 + 80
     ran("design oogiri --people 40 --repeats 0.2")
-    assert "there is another assignment already" in refused("design oogiri --people 48")
+    assert "the folder already contains another assignment" in refused("design oogiri --people 48")
     assert pd.read_parquet(folder / "assignment.parquet").equals(table)
     ran("design oogiri --people 48 --out other")
 
@@ -106,7 +106,7 @@ def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(ran: Ran) ->
         ("simulate oogiri --out j.parquet --people 9", "There are 9 people"),
         ("design oogiri --pairs 5", "--pairs is not for oogiri, which is a study of items"),
         ("design oogiri --repeats 2", "--repeats 2: give a share from 0 to 1"),
-        ("design oogiri --sample uniform", "--sample is about tasks of people; add --people N"),
+        ("design oogiri --sample uniform", "--sample applies to tasks of people; add --people N"),
         ("simulate multiturn --out j.csv --topics 4", "--topics is not for multiturn, which is a study of l"),
         ("simulate multiturn --out j.csv --repeats 0.5", "--repeats is not for multiturn"),
         ("simulate oogiri --out j.csv --items 4", "--items is not for oogiri, which is a study of ratings"),

@@ -80,7 +80,7 @@ def test_a_dry_run_keeps_nothing(towns: Path, render: Told, tmp_path: Path) -> N
     before = sorted(tmp_path.rglob("*"))
     out = render(towns, "--dry-run")
     assert "to be drawn" in out
-    assert out.endswith("Nothing was kept (--dry-run).\n")
+    assert out.endswith("No pictures were written (--dry-run).\n")
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -155,12 +155,12 @@ def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Told
         ("--theme dim", "use one of light, dark."),
         ("--layout pst", "There is no layout 'pst' (did you mean 'post'?)"),
         ("--layout post", "'face'"),
-        ("--format gif", "--format gif: pictures are written as png, webp; choose one."),
+        ("--format gif", "--format gif: pictures can be written as png, webp; give one of these."),
         ("--all --pairs 3", "--all draws every profile, --pairs those of the first pairs; give one of them."),
         ("--pairs 3000", "The design has 40 pairs, so the first 3,000 cannot be asked"),
         ("--faces nowhere", "--faces nowhere: towns has no content with faces"),
         ("--emoji-font nowhere.ttf", "nowhere.ttf"),
-        ("--upload memory://b", "--upload says where pictures are copied to, --address where judges fetch"),
+        ("--upload memory://b", "--upload is where pictures are copied to, --address is where judges fetch"),
         ("--upload memory://b --address http://a.org", "from an https address"),
         ("--upload nowhere://b --address https://a.org", "no storage called nowhere"),
         ("--check", "no pictures of towns with cues both; draw them with `conjury render towns --cues"),
@@ -184,7 +184,7 @@ def test_another_job_in_the_same_folder_is_refused(towns: Path, render: Told, co
 
 def test_a_design_whose_posts_have_changed_is_refused(towns: Path, render: Told, complaint: Told) -> None:
     render(towns, "--pairs 2")
-    told = "runs/towns/design: its posts are not those that the study makes now"
+    told = "runs/towns/design: its posts differ from those of the current study files"
     change_study(towns, lambda content: content["attributes"][0]["levels"][1].update(label="Medium"))
     assert f"{told} (they differ in Size)" in complaint(towns)
     change_study(towns, lambda content: content["attributes"][0]["levels"][1].update(label="Middling"))

@@ -51,7 +51,7 @@ def test_a_template_is_a_study_without_problems_beside_a_schema_and_a_readme_of_
     assert yaml.safe_load((folder / "study.yaml").read_text(encoding="utf-8"))["name"] == name
     tables = [path.name for path in folder.glob("*.csv") if path.stem in ("items", "labels", "people")]
     valid = done("validate", "study.yaml", *tables, cwd=folder)
-    assert "Nothing is wrong with study.yaml" in valid
+    assert "No problems in study.yaml" in valid
     assert "mini" in valid.partition("Simulated")[2]
     readme = (folder / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(readme) < SCREEN[0]

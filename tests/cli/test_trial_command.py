@@ -103,7 +103,7 @@ def test_an_interrupted_trial_ends_and_goes_on(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     printed, _ = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "run the same command again to go on" in " ".join(printed.split())
+    assert "the same command resumes the trial" in " ".join(printed.split())
     asked: list[int] = []
     trial = load_trial(file)
     run_trial(trial, tmp_path / "results" / "trials", draws=1000, started=lambda one: asked.append(one.draws))

@@ -164,7 +164,7 @@ def test_an_engine_that_breaks_ends_the_run_in_a_sentence_and_costs_no_finished_
     process = command.start(BROKEN_AFTER=str(REQUESTS // 2))
     _, err = process.communicate(timeout=600)
     assert process.returncode == 2, err
-    sentence = "Ray stopped while it answered for gpt-4o-mini (the engine is out of memory); answers so far"
+    sentence = "Ray stopped during answers of gpt-4o-mini (the engine is out of memory); answers so far"
     assert sentence in " ".join(err.split())
     assert sum(command.answers()) == len(command.written()) > 0
     with Ledger.open(command.run / "ledger.sqlite", write=False) as ledger:

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from conjury.analysis import figures
+from conjury.analysis.figures.grid import MOST_OPAQUE
+from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 
 
@@ -57,3 +60,15 @@ def interval_starts(figure: Figure) -> list[float]:
     """Lower limits of the intervals, from left to right."""
     drawn = [line for axes in figure.axes for lines in axes.collections for line in lines.get_segments()]
     return sorted(float(line[0][0]) for line in drawn)
+
+
+def shaded(axes: Axes, reach: float) -> np.ndarray:
+    """Values of the shaded cells of a matrix, where ``reach`` is the darkest; missing ones are NaN."""
+    cells = [one for one in axes.patches if one.get_alpha() is not None and one.get_width() == 1]
+    size = [int(max(getattr(one, f"get_{axis}")() for one in cells) + 1.5) for axis in "yx"]
+    values = np.full(size, np.nan)
+    for one in cells:
+        sign = {LIGHT.color(0): 1, LIGHT.color(1): -1}.get(to_hex(one.get_facecolor()), np.nan)
+        place = int(one.get_y() + 0.5), int(one.get_x() + 0.5)
+        values[place] = sign * one.get_alpha() / MOST_OPAQUE * reach
+    return values

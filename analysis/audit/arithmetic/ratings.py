@@ -51,7 +51,7 @@ class Scale:
         steps = (high - low) / width
         if steps < 1 or steps.denominator != 1:
             raise InputError(
-                f"scale {low} to {high} is no whole number of steps of {width}; correct scale or step."
+                f"scale {low} to {high} is not a whole number of steps of {width}; correct scale or step."
             )
         top = int(steps) * items
         if top > LARGEST_TOP:
@@ -127,7 +127,7 @@ def _fits(total: int, squared: Interval, n: int, degrees: int, top: int) -> bool
 def variance_bounds(mean: Fraction, n: int, scale: Scale, divisor: Divisor = "n-1") -> Interval:
     """The least and the largest variance of n ratings with a mean on the scale.
 
-    Where the sum of ratings is no whole number, the bounds are interpolated between its neighbours.
+    Where the sum of ratings is not a whole number, the bounds are interpolated between its neighbours.
     """
     position = (mean - scale.lowest) / scale.step
     if not 0 <= position <= scale.top:

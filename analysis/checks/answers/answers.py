@@ -18,8 +18,8 @@ ANSWERS = Question(
     "Answers, ties and refusals",
     "Does every pair have exactly one chosen profile?",
     "Pairs without exactly one choice are treated as missing, so estimates describe answered pairs only.",
-    "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
-    "under the other policy (missing or not chosen) as a comparison.",
+    "Collect unanswered pairs again where the reason is technical; state the refusal policy, and report "
+    "estimates under the other policy (missing or not chosen) for comparison.",
     "rule",
 )
 SOME, MANY_LOST = 0.01, 0.1  # shares of pairs that are significantly exceeded

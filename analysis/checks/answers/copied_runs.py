@@ -20,12 +20,12 @@ COPIED_RUNS = Question(
     "CJ308",
     "copied_runs",
     "Runs that are copies of each other",
-    "Are long answers of several samples, or of several judges, the same word for word?",
-    "Copies are no further evidence: intervals over samples, pass@k and agreement between judges are too "
-    "good.",
-    "Analyse one of the copies; ask again at a temperature above 0, with another seed for each sample, and "
-    "without "
-    "a cache.",
+    "Are long answers of several samples, or of several judges, identical?",
+    "Copies are not independent evidence: intervals over samples are too narrow, and pass@k and agreement "
+    "between judges are overestimated.",
+    "Analyse one of the copies; collect answers again at a temperature above 0, with another seed for each "
+    "sample, and "
+    "without a cache.",
     "rule",
 )
 LONG = 60  # characters from which two independent answers are hardly ever the same
@@ -38,7 +38,9 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     """Count identical long answers to the same prompt and item, between samples and between judges."""
     long = _long_answers(responses)
     if long.empty:
-        raise NotApplicableError(f"No answer has {LONG} characters, so answers may be the same by chance.")
+        raise NotApplicableError(
+            f"No answer has {LONG} characters or more, so answers may be identical by chance."
+        )
     table = pd.concat([_samples(long), _judges(long)], ignore_index=True)
     if table.empty:
         raise NotApplicableError(f"No two samples or judges have {FEWEST} long answers to the same items.")
@@ -50,14 +52,14 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     verdict: Verdict = "error" if share > MANY else "warning" if share > SOME else "pass"
     copies, most = int((suspect["estimate"] > SOME).sum()), int((suspect["estimate"] > MANY).sum())
     finding = (
-        f"{copies} of {counted(len(table), 'pair')} of samples or judges agree word for word in over "
+        f"{copies} of {counted(len(table), 'pair')} of samples or judges have identical answers in over "
         f"{100 * SOME:.0f}% of long answers, {most} of them in over {100 * MANY:.0f}%; the most is "
         f"{100 * worst['estimate']:.1f}% of {int(worst['of'])} ({who(worst)}, {worst['label']})."
     )
     notes = []
     if fixed.any() and (table.loc[fixed, "estimate"] > SOME).any():
         notes.append(
-            "Samples at temperature 0 repeat each other by design; they are no further evidence either."
+            "Samples at temperature 0 are identical by design; they are not independent evidence either."
         )
     repeated = long.duplicated(["judge", "prompt", "subject", "text"], keep=False).to_numpy()
     rows = evidence(long, repeated, ("text",)) if verdict != "pass" else None

@@ -19,10 +19,11 @@ HEAPED_RATINGS = Question(
     "CJ320",
     "heaped_ratings",
     "Heaped ratings",
-    "Does every judge use all points of a scale between those that it uses often?",
-    "Heaped ratings have fewer points than the scale; means are those of another scale.",
-    "Show the distribution of ratings beside means; describe every point of the scale in the prompt, and "
-    "look for a parser or a form that skips points.",
+    "Does every judge use all scale points that lie between its frequent ratings?",
+    "Heaped ratings use fewer points than the scale, so means are not comparable with those of the full "
+    "scale.",
+    "Report the distribution of ratings with means; describe every point of the scale in the prompt, and "
+    "check whether the parser or the form skips points.",
     "rule",
 )
 POINTS = 5  # a scale with fewer points has no gaps
@@ -58,8 +59,9 @@ def heaped_ratings(judgments: pd.DataFrame, item_study: ItemStudy | None = None)
     heaped = table[(table["estimate"] > HEAPED) & (table["others"] < OTHERS * table["estimate"])]
     worst = highest(table, table["estimate"])
     finding = (
-        f"{len(heaped)} of {len(table)} series of ratings have gaps that the others lack; in the largest, "
-        f"{100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings would fill them ({who(worst)}, "
+        f"{len(heaped)} of {len(table)} series of ratings have gaps that those of other judges lack; in "
+        f"the largest, {100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings would fill them "
+        f"({who(worst)}, "
         f"{worst['panel']}, {worst['label']}), and {100 * worst['others']:.1f}% in the ratings of the others."
     )
     return HEAPED_RATINGS.answer(table, "warning" if len(heaped) else "pass", finding)

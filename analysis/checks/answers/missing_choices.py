@@ -19,10 +19,10 @@ MISSING_CHOICES = Question(
     "CJ302",
     "missing_choices",
     "Missing choices by attribute",
-    "Is the chance of a missing choice the same whatever the profiles show?",
+    "Is the probability of a missing choice independent of the levels shown?",
     "Effects among answered pairs can differ from those among all pairs.",
-    "Treat the answer itself as an outcome (AMCEs on being answered), and bound the effects by counting "
-    "missing choices as not chosen and as chosen; do not call the answered pairs representative.",
+    "Estimate AMCEs on whether a pair is answered, and bound the effects by counting missing choices as "
+    "not chosen and as chosen; do not treat the answered pairs as representative.",
     "test",
 )
 FEW = 200  # unanswered pairs up to which p is found by permutation

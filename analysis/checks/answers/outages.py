@@ -21,11 +21,11 @@ OUTAGES = Question(
     "CJ321",
     "outages",
     "Outages that look like answers",
-    "Does one label or one kind of missing answer come in a row far longer than expected by chance?",
-    "The answers of such a stretch are probably those of a broken connection, a cache or a fallback, not "
-    "judgments.",
-    "Look at the raw responses of the stretch; ask these items again, and count what cannot be asked again "
-    "as missing.",
+    "Is there a run of one label or one kind of missing answer that is far longer than expected by chance?",
+    "The answers of such a run are probably due to a broken connection, a cache or a fallback, and are "
+    "not judgments.",
+    "Inspect the raw responses of the run; collect answers to these items again, and treat answers that "
+    "cannot be collected again as missing.",
     "test",
 )
 FEWEST = 30  # answers of one judge in a series

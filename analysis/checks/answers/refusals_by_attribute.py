@@ -21,11 +21,11 @@ REFUSALS_BY_ATTRIBUTE = Question(
     "CJ319",
     "refusals_by_attribute",
     "Missing answers by stratum",
-    "Are answers missing as often for every kind of item?",
+    "Are answers equally often missing in all strata of items?",
     "Means and scores describe the answered items, which differ from all items.",
-    "Report the missing answers by stratum, give bounds for what they could have been, and ask again where "
-    "the "
-    "reason is technical.",
+    "Report the missing answers by stratum and bounds on their effect, and collect answers again where the "
+    "reason is "
+    "technical.",
     "test",
 )
 MANY_LEVELS = 50  # columns of items with more values are no strata

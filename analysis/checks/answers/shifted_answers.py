@@ -19,10 +19,10 @@ SHIFTED_ANSWERS = Question(
     "CJ307",
     "shifted_answers",
     "Answers shifted against their items",
-    "Do answers agree better with the item before or after than with their own?",
+    "Do answers agree better with the previous or next item than with their own?",
     "Every score and every correlation compares answers with the wrong items.",
-    "Join the answers to the items by an id in place of their order, or move them by the lag of the table; "
-    "look for an empty first answer and for lost lines.",
+    "Join the answers to the items by an id rather than by order, or shift them by the lag in the table; "
+    "check for an empty first answer and for lost lines.",
     "test",
 )
 LAGS = tuple(lag for lag in range(-5, 6) if lag)

@@ -22,7 +22,7 @@ ASSIGNMENT = Question(
     "Did every person judge the strata in the same proportions, up to chance?",
     "Differences between strata contain differences between the people who judged them.",
     "Compare strata within people (a model with raters as a factor); assign items with `conjury design STUDY "
-    "--people N` next time.",
+    "--people N` in a further survey.",
     "test",
 )
 SEVERE = 0.005

@@ -22,13 +22,12 @@ ATTRIBUTE_INDEPENDENCE = Question(
     "Independence of attributes",
     "Is the level of one attribute independent of the level of another?",
     "Estimated effects of an attribute contain those of the attribute that depends on it.",
-    "Look in the program that drew the profiles, and in the join of attributes to profiles, for what ties "
-    "these attributes together, and report marginal means with care: they mix the attributes.",
+    "Check the program that drew the profiles, and the join of attributes to profiles, for the cause of "
+    "this dependence, and interpret marginal means with care: those of one attribute include effects of "
+    "the other.",
     "test",
 )
-CLOSER = (
-    "If profiles were drawn by a quota or block design, report it with the results; AMCEs keep their meaning."
-)
+CLOSER = "If profiles were drawn by a quota or block design, report it with the results; AMCEs remain valid."
 
 
 def independence_of(
@@ -78,10 +77,13 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     )
     tied = len(table.loc[table["restricted"], ["feature", "partner"]].drop_duplicates())
     if tied:
-        finding += f" Of pairs that restrictions tie ({tied}) the shares of the design were tested."
+        finding += (
+            f" For pairs that are dependent by restrictions ({tied}), agreement with the design's "
+            f"shares was tested."
+        )
     closer = furthest["p_closer"] < furthest["p_worse"]
     if p < alpha and closer:
-        finding += " Their levels are crossed more evenly than expected from random draws."
+        finding += " Combinations of their levels are more balanced than expected from random draws."
     verdict: Verdict = "pass" if not p < alpha else "warning" if closer or p >= min(0.001, alpha) else "error"
     return ATTRIBUTE_INDEPENDENCE.answer(
         table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest), p=p
@@ -95,8 +97,9 @@ def _remedy(pair: pd.Series) -> str:
     return (
         f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably "
         f"restricted by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects "
-        "are averaged over combinations that occur, and report marginal means with care: they mix the "
-        "attributes."
+        "are averaged over combinations that occur, and interpret marginal means with care: those of one "
+        "attribute "
+        "include effects of the other."
     )
 
 

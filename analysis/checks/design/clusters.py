@@ -21,8 +21,7 @@ CLUSTERS = Question(
     "never",
 )
 CLUSTERS_WHY = (
-    "Cluster-robust standard errors average over clusters and are too small where fewer than "
-    f"about {ENOUGH} clusters show a level."
+    f"Cluster-robust standard errors are too small where fewer than about {ENOUGH} clusters show a level."
 )
 
 

@@ -26,10 +26,11 @@ DESIGN_CARD = Question(
     "CJ101",
     "design_card",
     "Design card",
-    "What was varied, how often was it shown, and how many independent answers is each contrast worth?",
+    "What was varied, how often was it shown, and what is the effective sample size of each contrast?",
     "Contrasts with few effective rows have wide intervals.",
-    "Collect more answers, merge rare levels before looking at effects, or leave contrasts with few answers "
-    "out of the report; a level that never occurs has no effect to report.",
+    "Collect more answers, merge rare levels before looking at effects, or exclude contrasts with few "
+    "answers "
+    "from the report; no effect can be estimated for a level that never occurs.",
     "never",
 )
 FEW = 200

@@ -30,10 +30,10 @@ DESIGN_PROBABILITIES = Question(
     "CJ104",
     "design_probabilities",
     "Agreement with the design's probabilities",
-    "Does every level occur as often as the study file says?",
+    "Does every level occur as often as stated in the study file?",
     "Effects are averaged over another distribution of profiles than the stated one.",
-    "Compare the probabilities in the study file with the program that drew the profiles, and look for "
-    "lost answers; where levels fit more closely than chance, name the quota or block design in the study. "
+    "Compare the probabilities in the study file with the program that drew the profiles, and check for "
+    "lost answers; where agreement is closer than expected by chance, report the quota or block design. "
     "Marginal means and population effects depend on the probabilities, differences within the design less.",
     "test",
 )
@@ -70,7 +70,7 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
         f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
     )
     if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
-        finding += " Levels fit more closely than expected from random draws."
+        finding += " Shares of levels agree with the design more closely than expected from random draws."
     return DESIGN_PROBABILITIES.answer(
         table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding, p=p
     )

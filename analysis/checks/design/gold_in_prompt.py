@@ -22,8 +22,8 @@ GOLD_IN_PROMPT = Question(
     "Gold labels in the prompt",
     "Does the prompt of an item name its gold label more often than others, or show other test items as "
     "examples?",
-    "The judge can copy the answer, so its score says nothing about its judgment.",
-    "Remove the label or the example from the prompt, and ask again.",
+    "The judge can copy the answer, so its score does not measure its judgment.",
+    "Remove the label or the example from the prompt, and collect answers again.",
     "test",
 )
 DRAWS = 1999

@@ -29,17 +29,18 @@ IMPOSSIBLE_PROFILES = Question(
 )
 RARE = 0.001  # a larger share of broken pairs, beyond what chance gives, fails
 UNKNOWN = "attribute missing or of an unknown level"
-SAME = "both profiles of a pair the same"
+SAME = "identical profiles in a pair"
 VARIES = "profile_id with differing attributes"
 EXCLUDED = "combination that the design excludes"
 REMEDIES = {
     UNKNOWN: "Correct how the file is parsed, or add the level to the study.",
-    SAME: "Report AMCEs without these pairs, which contain no information on attributes, and look for "
-    "what makes "
-    "them more frequent than independent draws: rows that were joined to themselves, or a fault in the draw.",
-    EXCLUDED: "Look in the program that drew the profiles for why it did not observe the restrictions of the "
-    "study file, or correct these.",
-    VARIES: "Correct the join of attributes to profiles, or give every presentation a profile_id of its own.",
+    SAME: "Report AMCEs without these pairs, which contain no information on attributes, and check why "
+    "they are more "
+    "frequent than under independent draws: rows may have been joined to themselves, or the draw may be "
+    "faulty.",
+    EXCLUDED: "Check why the program that drew the profiles did not observe the restrictions of the study "
+    "file, or correct these.",
+    VARIES: "Correct the join of attributes to profiles, or give every presentation its own profile_id.",
 }
 STIMULUS = "Correct the join of texts and authors to profiles, or their ids, which begin with the level."
 

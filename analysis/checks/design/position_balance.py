@@ -29,7 +29,7 @@ POSITION_BALANCE = Question(
     "Balance over positions",
     "Does every level occur in position A as often as in position B?",
     "Estimated effects of levels contain the preference for a position.",
-    "Find out how positions were assigned; where they are not random, add position to the model "
+    "Check how positions were assigned; where they are not random, add position to the model "
     "(AMCEs by position) or show every pair in both orders.",
     "test",
 )

@@ -17,10 +17,10 @@ PROMPT_DIFFERENCES = Question(
     "CJ110",
     "prompt_differences",
     "Prompts of conditions",
-    "Do the prompts of a perturbed item and its original differ in the item alone?",
-    "The difference between conditions is that of the prompts as well, so it is no effect of the "
-    "perturbation.",
-    "Ask both conditions with one template, and the same settings.",
+    "Do the prompts of a perturbed item and its original differ only in the item?",
+    "The difference between conditions includes an effect of the prompts, so it is not that of "
+    "the perturbation alone.",
+    "Use one template and the same settings for both conditions.",
     "never",
 )
 ITEM = "{item}"
@@ -33,7 +33,7 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
         raise NotApplicableError("The items name no perturbed copies, so all prompts are of one condition.")
     rows = list(_pairs(requests, items))
     if not rows:
-        raise NotApplicableError("No perturbed item was asked together with its original.")
+        raise NotApplicableError("No perturbed item was judged together with its original.")
     frame = pd.DataFrame(rows, columns=["judge", "prompt", "label", "item_id", "difference"])
     frame["differs"] = frame["difference"].ne("")
     table = (
@@ -45,12 +45,12 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
     most = highest(table, table["estimate"])
     if not frame["differs"].any():
         return PROMPT_DIFFERENCES.answer(
-            table, "pass", f"The prompts of {len(frame):,} copies and originals differ in the item alone."
+            table, "pass", f"The prompts of {len(frame):,} copies and originals differ only in the item."
         )
     example = frame[frame["differs"]].iloc[0]
     finding = (
-        f"{int(frame['differs'].sum()):,} of {len(frame):,} copies were asked by another prompt than their "
-        "original, the most "
+        f"{int(frame['differs'].sum()):,} of {len(frame):,} copies were judged under another prompt than "
+        "their original, the most "
         f"{int(most['n']):,} of {int(most['of']):,} with condition {most['label']!r} ({who(most)}); for "
         f"example {example['difference']}."
     )

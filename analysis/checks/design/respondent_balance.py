@@ -27,7 +27,7 @@ RESPONDENT_BALANCE = Question(
     "Balance over respondents",
     "Does every respondent see the levels as often as expected by chance?",
     "Estimated effects of levels contain differences between respondents.",
-    "Look for blocks, quotas or a broken random generator in the assignment of tasks; report AMCEs "
+    "Check the assignment of tasks for blocks, quotas or a faulty random generator; report AMCEs "
     "with standard errors clustered by respondent, and compare them with respondent fixed effects.",
     "test",
 )

@@ -19,14 +19,15 @@ SHARED_TASKS = Question(
     "shared_tasks",
     "Tasks judged by people and models",
     "Did models make a choice in the tasks that they share with people?",
-    "A correction of the models' estimates by human data has to treat missing answers as a category.",
-    "Ask the models again about the tasks without a choice (`conjury retry`), or report the correction with "
-    "their share.",
+    "A correction of the models' estimates by human data must treat missing answers as a category.",
+    "Collect the models' answers to tasks without a choice again (`conjury retry`), or report the share of "
+    "these tasks with the correction.",
     "rule",
 )
 SEPARATE = (
     "Models and people can be compared, but estimates from models cannot be corrected by human data; for "
-    "that, ask the models about the tasks of people (`conjury collect --tasks panel`), or sample people's "
+    "that, collect the models' answers to the tasks of people (`conjury collect --tasks panel`), or "
+    "sample people's "
     "tasks from the models' pairs (`conjury design --people N --sample uniform`)."
 )
 NO_PEOPLE = "There are no people among the judges, so no task is judged by both."
@@ -63,7 +64,7 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
         row = highest(table, lost)
         notes.append(
             f"{who(row)} gave no single choice in {int(row['n_missing']):,} of {int(row['n_both']):,} tasks "
-            "that both were asked, where its answer has to count as a category of its own."
+            "that both were asked; such answers must count as a separate category."
         )
     known = int(worst["n_sampled"])
     if known:

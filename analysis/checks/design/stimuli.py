@@ -19,14 +19,14 @@ STIMULI = Question(
     "Effective number of stimuli",
     "Is each level represented by enough texts, people or pictures to generalise beyond these?",
     "Standard errors that ignore stimuli are too small for claims about other stimuli.",
-    "Cluster by the stimulus too (id=[..., 'text'], with CR2 or Student's t), or fit stimuli as a random "
-    "factor; draw more stimuli for each level next time. Otherwise, effects generalise only to these "
-    "stimuli.",
+    "Cluster by the stimulus as well (id=[..., 'text'], with CR2 or Student's t), or model stimuli as a "
+    "random factor; draw more stimuli per level in a further study. Otherwise, effects generalise only to "
+    "these stimuli.",
     "never",
 )
 STIMULI_WHY = (
     f"With fewer than about {ENOUGH} independent stimuli, variation between stimuli is estimated from few "
-    "numbers: normal intervals are too short, and one unusual stimulus changes the level's estimate."
+    "values: normal intervals are too narrow, and one unusual stimulus affects the level's estimate."
 )
 
 
@@ -34,7 +34,7 @@ STIMULI_WHY = (
 def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     """Count stimuli of each level and compare standard errors clustered by them with those by unit."""
     if not study.stimuli:
-        return STIMULI.not_applicable("The study names no stimuli; every profile is its attributes.")
+        return STIMULI.not_applicable("The study has no stimuli; profiles consist of attributes only.")
     shown = [group for group in judged if group.stimuli]
     if not shown:
         return STIMULI.not_applicable("The choices do not show which stimulus represented a level.")
@@ -50,7 +50,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     if inflated is not None:
         finding += (
             f" Clustering by {inflated['stimulus']} multiplies the standard error of {inflated['feature']} = "
-            f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the most of all."
+            f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the largest factor."
         )
     verdict = verdict_of(float(few["effective"]))
     return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)

@@ -24,11 +24,11 @@ HIDDEN_INSTRUCTIONS = Question(
     "CJ403",
     "hidden_instructions",
     "Instructions in items",
-    "Do texts of items contain instructions to a model, or text that readers do not see?",
+    "Do texts of items contain instructions to a model, or text that is invisible to readers?",
     "A model may follow the instruction instead of judging the item, while people do not see it, so their "
-    "judgments are of different things.",
-    "Read the items listed; remove what is invisible, or exclude the items and report how many. Judgments of "
-    "these items that exist already should be compared with those of people.",
+    "judgments are not comparable.",
+    "Inspect the items listed; remove invisible text, or exclude the items and report their number. Compare "
+    "existing judgments of these items with those of people.",
     "rule",
 )
 FILE = ROOT / "data" / "checks" / "instructions.yaml"
@@ -90,7 +90,7 @@ def hidden_instructions(items: pd.DataFrame, item_study: ItemStudy | None = None
     finding = (
         f"{counted(rows['item_id'].nunique(), 'item')} of {len(items):,} "
         f"contain{'s' * (rows['item_id'].nunique() == 1)} "
-        f"instructions or text that readers do not see ({parts}). The first is item {first['item_id']}: "
+        f"instructions or text that is invisible to readers ({parts}). The first is item {first['item_id']}: "
         f"{first['kind']} \u201c{first['text']}\u201d."
     )
     grave = rows["kind"].isin(GRAVE).any()

@@ -22,12 +22,13 @@ LENGTHS = Question(
     "CJ401",
     "lengths",
     "Lengths and counts",
-    "Do items, lines, gold labels and judgments agree in number, and did all judges have the same items?",
-    "Where numbers differ, answers are compared with labels of something else, or answers are lost: "
-    "scores of "
+    "Do items, lines, gold labels and judgments agree in number, and did all judges judge the same items?",
+    "Where numbers differ, answers are compared with labels of other lines or items, or answers are "
+    "lost: scores of "
     "lines are too low, and judges are compared on different items.",
-    "Correct the files so that each item has a gold label per line and each judge the same items; until then "
-    "exclude the items listed, and report how many.",
+    "Correct the files so that each item has one gold label per line and every judge has the same items; "
+    "until "
+    "then exclude the items listed, and report their number.",
     "rule",
 )
 NOTHING = "There are no two tables of items, gold labels and judgments to compare."
@@ -304,7 +305,7 @@ def _sets(judgments: pd.DataFrame | None, items: pd.DataFrame | None) -> list[Pa
         name = str(prompt).replace("\x1f", " ").strip()
         of = f" under {name}" if name else ""
         sentence = (
-            f"{len(lacking):,} of {len(runs):,} runs{of} lack items that others have (at most "
+            f"{len(lacking):,} of {len(runs):,} runs{of} lack items of other runs (at most "
             f"{int(lacking.max()) if len(lacking) else 0:,} of {len(asked):,})."
         )
         parts.append(

@@ -18,14 +18,14 @@ from ..texts import excerpt, texts_of
 MANGLED_TEXT = Question(
     "CJ404",
     "mangled_text",
-    "Mangled text",
+    "Corrupted text",
     "Were texts, labels or ids changed by an encoding, a spreadsheet or an export?",
-    "Models judge another text than its author wrote, and labels or ids that were rewritten match "
-    "nothing, so "
-    "their rows count as wrong or are lost.",
-    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore cells "
-    "that were "
-    "cut or rewritten from their source.",
+    "Models judge a text that differs from the original, and altered labels or ids match no others, "
+    "so their rows "
+    "count as wrong or are lost.",
+    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore truncated "
+    "or altered "
+    "cells from their source.",
     "rule",
 )
 NOTHING = "There are no texts, labels or ids of items."
@@ -99,7 +99,7 @@ def mangled_text(
     )
     table = table.assign(label=table["kind"], estimate=table["n"] / n)
     if rows.empty:
-        return MANGLED_TEXT.answer(table, "pass", f"None of {counted(n, 'cell')} looks mangled.")
+        return MANGLED_TEXT.answer(table, "pass", f"None of {counted(n, 'cell')} appears corrupted.")
     named = "; ".join(f"{row['kind']}: {int(row['n']):,}" for _, row in table[table["n"] > 0].iterrows())
     first = rows.iloc[0]
     finding = (

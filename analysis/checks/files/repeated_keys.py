@@ -16,11 +16,11 @@ REPEATED_KEYS = Question(
     "CJ405",
     "repeated_keys",
     "Repeated rows",
-    "Are there rows of the same judge, item, prompt and sample twice, under the same or nearly the same "
+    "Do rows of the same judge, item, prompt and sample occur twice, under the same or nearly the same "
     "names?",
     "Such rows count twice, so standard errors are too small, and where their values differ, one of them is "
     "wrong.",
-    "Keep one row for each, number true repetitions in the column sample, and write each name in one way.",
+    "Keep one of these rows, number true repetitions in the column sample, and spell each name in one way.",
     "never",
 )
 NOTHING = "There are no tables of answers, items or labels."
@@ -66,7 +66,7 @@ def repeated_keys(
     numbers = numbers.assign(label=numbers["table"], estimate=numbers["repeated"] / numbers["n"])
     rows = pd.concat(parts, ignore_index=True)
     if rows.empty:
-        return REPEATED_KEYS.answer(numbers, "pass", f"No row of {listed(numbers['table'])} is there twice.")
+        return REPEATED_KEYS.answer(numbers, "pass", f"No row of {listed(numbers['table'])} occurs twice.")
     worst = highest(numbers, numbers["repeated"])
     first = rows[rows["table"] == worst["table"]].iloc[0]
     conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())

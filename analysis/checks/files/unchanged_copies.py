@@ -19,9 +19,9 @@ UNCHANGED_COPIES = Question(
     "unchanged_copies",
     "Unchanged copies",
     "Do perturbed items differ from their originals in more than white space?",
-    "Scores under such a condition are scores of originals asked twice, so the effect of the perturbation is "
-    "underestimated, and where all copies are unchanged it is not estimated at all.",
-    "Exclude these copies, or make them again (`conjury perturb` refuses copies without a change).",
+    "Scores under such a condition are those of originals judged twice, so the effect of the perturbation is "
+    "underestimated; where all copies are unchanged, it cannot be estimated.",
+    "Exclude these copies, or create them again (`conjury perturb` refuses copies without a change).",
     "rule",
 )
 NO_COPIES = "There are no perturbed items (columns base_item_id and condition, or perturbed texts)."

@@ -20,8 +20,8 @@ ATTENTION_FILTERS = Question(
     "Attention and comprehension",
     "How many respondents fail the attention checks, and are AMCEs the same with and without them?",
     "Answers of inattentive respondents attenuate all effects.",
-    "Report AMCEs with and without those who failed; decide which is the main analysis by the plan that was "
-    "registered, not by the result.",
+    "Report AMCEs with and without those who failed; choose the main analysis by the registered plan, not by "
+    "the result.",
     "test",
 )
 NO_FILTERS = "Models are not asked attention questions."

@@ -19,12 +19,14 @@ CONSTANT_RATERS = Question(
     "CJ205",
     "constant_raters",
     "Constant answers and patterns",
-    "Do some people give the same answer throughout, the same on all dimensions, or answers in a pattern?",
-    "Answers that do not depend on the item lower the reliability of people's means and labels, and pull the "
-    "agreement of models with people towards zero.",
-    "Report results with and without these people; decide which is the main analysis by a plan made "
-    "beforehand. "
-    "Look at the order of their answers and at how long they took.",
+    "Do some people give the same answer throughout, the same answer on all dimensions, or answers in a "
+    "pattern?",
+    "Answers that do not depend on the item lower the reliability of people's means and labels, and "
+    "attenuate "
+    "the agreement of models with people.",
+    "Report results with and without these people; choose the main analysis by a plan made beforehand. "
+    "Examine the order "
+    "and the times of their answers.",
     "test",
 )
 FEWEST = 10  # answers of a person that are tested
@@ -42,7 +44,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     answers = answers_of_people(judgments)
     rows = [*_constant(answers), *_over_dimensions(answers), *_patterns(answers)]
     if not rows:
-        raise NotApplicableError(f"No person gave {FEWEST} answers or more.")
+        raise NotApplicableError(f"No person gave at least {FEWEST} answers.")
     table = pd.DataFrame(rows)
     table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=float))
     table = table.assign(judge=table["person"], prompt="", label=table["person"], panel=table["what"])
@@ -65,8 +67,8 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     if flagged.empty:
         finding = (
             f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern "
-            f"beyond "
-            f"what the others' answers and an order by chance explain (least adjusted {said_p(p)})."
+            f"more "
+            f"than expected from the others' answers and a random order (smallest adjusted {said_p(p)})."
         )
         return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
     who = flagged["judge"].unique()

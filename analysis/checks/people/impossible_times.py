@@ -17,10 +17,11 @@ IMPOSSIBLE_TIMES = Question(
     "CJ206",
     "impossible_times",
     "Impossible times",
-    "Are there times that cannot be: negative, zero, faster than reading, overlapping, or always the same?",
-    "Such answers were not given by somebody who read the item, or the times are not those of the tasks, so "
-    "neither speed nor order can be used to judge people's effort.",
-    "Look at how times were recorded. If they are right, report results with and without these people.",
+    "Are there impossible times: negative, zero, faster than reading, overlapping, or always the same?",
+    "Either such answers were given without reading the item, or the times are not those of the tasks. "
+    "Neither "
+    "speed nor order is then a measure of effort.",
+    "Check how times were recorded. If they are correct, report results with and without these people.",
     "rule",
 )
 NO_TIMES = "There are no times of people (columns seconds, response_time, duration, or started and ended)."

@@ -21,11 +21,11 @@ MODEL_LIKE_PEOPLE = Question(
     "CJ207",
     "model_like_people",
     "People who answer like a model",
-    "Are texts or judgments of people those of a model?",
-    "Agreement of this model with people is overestimated, and people's answers are no independent "
-    "standard for "
-    "any model.",
-    "Read the texts listed, ask these people how they worked, and report results with and without them.",
+    "Do texts or judgments of people come from a model?",
+    "Agreement of this model with people is overestimated, and people's answers are not an independent "
+    "standard for any "
+    "model.",
+    "Inspect the texts listed, ask these people how they worked, and report results with and without them.",
     "test",
 )
 NOTHING = "There are no texts of people, and no items that several people and a model judged."

@@ -24,15 +24,15 @@ REPEAT_AGREEMENT = Question(
     "Is the same profile chosen when a pair is shown again?",
     "Unreliable answers attenuate all effects.",
     "Correct AMCEs for measurement error by this reliability, and report them with the uncorrected "
-    "ones; look at respondents whose answers differ and at the wording of the task.",
+    "ones; examine respondents with differing answers and the wording of the task.",
     "test",
 )
 NOT_CORRECTABLE = (
     "Do not correct the AMCEs of {judges} for measurement error: repeated answers agree no better than "
-    "chance, so there is no stable preference to recover. Look at the preference for a position, at the "
-    "wording of the task and at respondents whose answers differ."
+    "chance, so no stable preference can be estimated. Examine the preference for a position, the wording of "
+    "the task and respondents with differing answers."
 )
-NO_REPEAT = "No pair was shown a second time, so noise and inattention cannot be separated from preferences."
+NO_REPEAT = "No pair was repeated, so noise and inattention cannot be separated from preferences."
 LOW = 0.75  # agreement of repeats in surveys is about this (Clayton et al. 2025)
 
 
@@ -48,12 +48,12 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     least = lowest(table, table["estimate"])
     without = len(judged) - len(repeated)
     meaning = (
-        "this is below chance, as where choices follow the position of a profile."
+        "this is below chance, which occurs if choices follow the position of a profile."
         if least["upper"] < 0.5
         else f"this would be consistent with {100 * least['random_share']:.1f}% random answers."
     )
     finding = (
-        f"The least agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
+        f"The lowest agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
         f"({who(least)}; {level_at(alpha)} interval {100 * least['lower']:.1f} to "
         f"{100 * least['upper']:.1f}); {meaning}"
     )

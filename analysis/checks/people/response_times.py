@@ -17,9 +17,9 @@ RESPONSE_TIMES = Question(
     "CJ203",
     "response_times",
     "Response times",
-    "Do some respondents answer too fast to have read the profiles, or far too slowly?",
+    "Do some respondents answer faster than reading allows, or far too slowly?",
     "Answers given without reading attenuate all effects.",
-    "Report AMCEs without respondents who answered far too fast; look at slow ones for breaks, and never "
+    "Report AMCEs without respondents who answered far too fast; check slow ones for breaks, and never "
     "choose the limit by its effect on the estimates.",
     "rule",
 )

@@ -19,8 +19,8 @@ STRAIGHT_LINING = Question(
     "Straight-lining",
     "Do respondents choose the same position in a row more often than expected by chance?",
     "Answers that do not depend on the profiles attenuate all effects.",
-    "Report AMCEs without respondents who always chose one position; set the rule for excluding them "
-    "before looking at the effects.",
+    "Report AMCEs without respondents who always chose one position; set the rule of exclusion before "
+    "looking at the effects.",
     "test",
 )
 MODELS = "A model's answers have no sequence; its preference for a position is a separate check."

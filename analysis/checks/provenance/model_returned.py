@@ -18,10 +18,11 @@ MODEL_RETURNED = Question(
     "CJ501",
     "model_returned",
     "Model that answered",
-    "Did the models answer that were asked?",
-    "Estimates are reported for one model, but some or all answers are of another.",
-    "Name the model that answered, or ask again with the full name and date of the model; exclude answers of "
-    "others.",
+    "Do answers come from the models that were asked?",
+    "Estimates are reported for one model, but some or all answers come from another.",
+    "Report the model that answered, or collect answers again with the full name and date of the model; "
+    "exclude "
+    "answers of others.",
     "never",
 )
 NO_NAMES = "No response states which model answered (column model_returned)."
@@ -70,7 +71,7 @@ def model_returned(
     if not finding:
         finding = f"All {counted(len(answered), 'answer')} name the model that was asked."
         if not table["asked"].ne("").any():
-            finding = "All answers of a judge name one model; which was asked is not known."
+            finding = "All answers of a judge name one model; the model requested is not known."
     strange = frame[frame["judge"].isin(table.loc[table["other"], "judge"])]
     pairs = set(table.loc[table["other"], ["judge", "returned"]].itertuples(index=False, name=None))
     strange = strange[[pair in pairs for pair in zip(strange["judge"], strange["returned"], strict=True)]]

@@ -20,9 +20,9 @@ SAME_FAMILY = Question(
     "same_family",
     "Judges and generators of one family",
     "Do models judge texts of their own family?",
-    "Models tend to prefer texts of their own family, so these judges' comparisons of who wrote what are "
-    "biased "
-    "in favour of it.",
+    "Models tend to prefer texts of their own family, so these judges' comparisons of generators are biased "
+    "in favour "
+    "of it.",
     "Report comparisons of generators without judges of the same family, or estimate the preference for "
     "their own "
     "texts (`self_preference`).",
@@ -68,7 +68,7 @@ def same_family(
     table["estimate"] = table["n_same"] / table["n"].astype(float)
     table = table[["judge", "prompt", "generator", "family", "n", "n_same", "label", "estimate"]]
     unknown = sorted(judge for judge, family in families.items() if family is None)
-    notes = [f"The family is not known of {listed(unknown, 5)}."] if unknown else []
+    notes = [f"The family of {listed(unknown, 5)} is not known."] if unknown else []
     if same.empty:
         return SAME_FAMILY.answer(
             table, "pass", f"None of {counted(len(families), 'model')} judges texts of its own family.", notes
@@ -83,8 +83,7 @@ def same_family(
     )
     if declared and (_people(item_study, judgments) or n_judges < len(families)):
         notes.append(
-            "The study names who wrote the items and has other judges, too, so the preference can be "
-            "estimated."
+            "The study states who wrote the items and has other judges, so the preference can be estimated."
         )
         return SAME_FAMILY.answer(table, "pass", finding, notes)
     return SAME_FAMILY.answer(table, "warning", finding, notes)

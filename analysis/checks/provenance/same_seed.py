@@ -19,7 +19,7 @@ SAME_SEED = Question(
     "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors "
     "that count "
     "them as repetitions are too small, and pass@k equals pass@1.",
-    "Ask the samples again, each with a seed of its own or with none; until then use one sample per "
+    "Collect the samples again, each with its own seed or without one; until then use one sample per "
     "question.",
     "never",
 )

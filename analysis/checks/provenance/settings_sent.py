@@ -20,11 +20,13 @@ SETTINGS_SENT = Question(
     "CJ502",
     "settings_sent",
     "Settings that were sent",
-    "Were requests sent with the settings that the study states, and all of a judge with the same?",
-    "Answers depend on these settings, so the study describes other answers than those collected, and "
-    "answers "
-    "under different settings are mixed.",
-    "State the settings that were sent, or ask again with those of the study (`conjury collect` keeps "
+    "Were requests sent with the settings that the study states, and with the same settings for all "
+    "requests to a judge?",
+    "Answers depend on these settings, so the study does not describe the answers collected, and answers "
+    "under different "
+    "settings are pooled.",
+    "Report the settings that were sent, or collect answers again with those of the study (`conjury "
+    "collect` keeps "
     "one set "
     "of settings per judge).",
     "never",

@@ -17,11 +17,11 @@ VERSIONS = Question(
     "versions",
     "Versions and dates",
     "Did a model or its server change while answers were collected?",
-    "Answers before and after a change are of different models, so differences between prompts or strata "
-    "that "
-    "were asked at different times may be due to the change.",
-    "Compare answers before and after (ask some questions again), report the versions, and ask all that is "
-    "compared within one version.",
+    "Answers before and after a change come from different models, so differences between prompts or strata "
+    "collected "
+    "at different times may be due to the change.",
+    "Compare answers before and after the change (repeat some questions), report the versions, and collect "
+    "all answers to be compared within one version.",
     "rule",
 )
 NOTHING = "No response has a date or the fingerprint of a server."
@@ -70,7 +70,7 @@ def _of_judge(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, ob
     if len(counts) > 1:
         named = listed((f"{name} ({n:,})" for name, n in counts.items()), 4)
         changes = int((prints.to_numpy()[1:] != prints.to_numpy()[:-1]).sum())
-        how = "one after another" if changes < len(counts) else f"with {changes:,} changes between them"
+        how = "in succession" if changes < len(counts) else f"with {changes:,} changes between them"
         sentences.append(f"Answers of {judge} have {len(counts)} fingerprints of servers, {how}: {named}.")
     if gap > GAP and not later:
         sentences.append(f"Answers of {judge} pause for {gap:,.0f} days and span {days:,.0f} days.")

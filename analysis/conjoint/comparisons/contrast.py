@@ -169,7 +169,7 @@ def _level_pairs(
 def _no_effect(space: Space, level: Level | None) -> list[Pair]:
     raise InputError(
         f"level {level!r} is the reference of {space.feature!r} in this fit, so it has no effect to compare; "
-        "name another reference."
+        "give another reference."
     )
 
 
@@ -268,7 +268,7 @@ def space_of(fit: Estimates, feature: str) -> Space:
     frame = fit.frame
     if fit.provenance.engine == "cregg":
         raise InputError(
-            "The engine cregg keeps no covariance to contrast with; fit with engine='native' or 'survey', or "
+            "The engine cregg provides no covariance for contrasts; fit with engine='native' or 'survey', or "
             "give cregg another reference."
         )
     _check(fit)
@@ -289,13 +289,11 @@ def space_of(fit: Estimates, feature: str) -> Space:
 def _check(fit: Estimates) -> None:
     """Refuse results whose contrasts would be of something else than the result is."""
     if fit.provenance.interval == "wild":
-        raise InputError(
-            "Contrasts of a wild bootstrap have draws of their own; give wild(contrast(fit, ...)) the fit."
-        )
+        raise InputError("Contrasts of a wild bootstrap need their own draws; use wild(contrast(fit, ...)).")
     if isinstance(fit, Corrected) and len(fit.tau) > 1:
         raise InputError(
-            "These estimates are corrected by several swapping errors, which a contrast would mix; correct "
-            "again with reference={feature: level}, or by one swapping error."
+            "These estimates are corrected by several swapping errors, which a contrast cannot combine; "
+            "correct again with reference={feature: level}, or by one swapping error."
         )
     if "statistic" in fit.frame and fit.frame["statistic"].astype(str).isin(["acie", "amie"]).any():
         raise InputError(

@@ -73,7 +73,7 @@ def equivalence(fit: Fit, bound: float | Sequence[float], *, alpha: float | None
     """
     if not isinstance(fit, pd.DataFrame) and fit.provenance.interval == "wild":
         raise InputError(
-            "Equivalence is tested by standard errors, in whose place the wild bootstrap draws; give the fit "
+            "Equivalence tests need standard errors, which the wild bootstrap does not give; give the fit "
             "itself, with vcov='CR2' where clusters are few."
         )
     frame = fit if isinstance(fit, pd.DataFrame) else fit.frame
@@ -121,7 +121,7 @@ def _bounds(bound: float | Sequence[float]) -> tuple[float, float]:
     pair = list(bound) if isinstance(bound, Sequence) else [-bound, bound]
     if len(pair) != 2 or not np.isfinite(pair).all() or not pair[0] < 0 < pair[1]:
         raise InputError(
-            f"bound is {bound!r}; give the smallest effect that would matter, such as 0.02, or two bounds "
-            "with 0 between them."
+            f"bound is {bound!r}; give the smallest relevant effect, such as 0.02, or two bounds with 0 "
+            "between them."
         )
     return float(pair[0]), float(pair[1])

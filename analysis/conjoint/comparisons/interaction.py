@@ -241,7 +241,7 @@ def _amie(plan: Plan, first: str, second: str, distribution: Distribution) -> Pl
             if not (seen & (one == a) & (two == b)).any():
                 raise InputError(
                     f"{first}={cells.levels[first][a]} never occurs with {second}={cells.levels[second][b]}, "
-                    "so AMIEs are not defined; leave a level out, or give kind='acie'."
+                    "so AMIEs are not defined; exclude a level, or give kind='acie'."
                 )
     shares = [_shares(plan, name, distribution) for name in (first, second)]
     means = np.array([[_mean(block, first, second, a, b) for b in used[1]] for a in used[0]])

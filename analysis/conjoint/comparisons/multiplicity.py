@@ -79,7 +79,7 @@ def _warn_of_few(fit: Estimates) -> None:
     clusters = clusters_of(fit)
     if clusters is not None and clusters < VERY_FEW:
         warn_caller(
-            f"romano_wolf rests on normal draws and {clusters} clusters, so it rejects too often; adjust "
+            f"romano_wolf uses normal draws, and with {clusters} clusters it rejects too often; adjust "
             "a linear fit by one cluster column, or wild(fit), instead.",
         )
 
@@ -239,7 +239,7 @@ def adjust(
     p = frame["p"].to_numpy(float, na_value=np.nan)
     if method == "romano_wolf":
         if isinstance(fit, pd.DataFrame):
-            raise InputError("A table alone has no correlations; give romano_wolf the result it came from.")
+            raise InputError("A table alone has no correlations; give romano_wolf the result of the table.")
         if "z" not in frame:
             raise InputError("romano_wolf resamples estimates, and a joint test has none; use method='holm'.")
         tested = ~np.isnan(p)

@@ -289,7 +289,7 @@ def _warn_of_few(made: TargetWeights) -> None:
         worst = few.iloc[int(few["share"].argmin())]
         warn_caller(
             f"The target leaves {worst['effective']:.0f} of {worst['rows']} rows effective for "
-            f"{worst['feature']!r}; estimates rest on few rows with large weights.",
+            f"{worst['feature']!r}; estimates depend on few rows with large weights.",
         )
 
 
@@ -317,7 +317,7 @@ def stacked_request(
 ) -> Request:
     """Make the request that is put to the stacked rows."""
     if options.get("engine", "native") != "native":
-        raise InputError("Only the native engine keeps the covariance of stacked rows; leave engine out.")
+        raise InputError("Only the native engine gives the covariance of stacked rows; omit engine.")
     return make_request(
         verb, formula, **(options | {"id": clusters, "by": list(by), "weights": TARGET_WEIGHT})
     )

@@ -195,8 +195,8 @@ def _check_support(
                 continue
             what = ", ".join(f"{name}={levels[name][code]}" for name, code in shown.items())
             raise InputError(
-                f"The target gives {what} a positive probability, but the design never shows it; no weights "
-                "can make up for that, so set it to 0."
+                f"The target gives {what} a positive probability, but it never occurs in the design, which "
+                "weights cannot correct; set it to 0."
             )
 
 

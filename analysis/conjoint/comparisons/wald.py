@@ -157,7 +157,9 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
     vcov = covariance(fit)
     frame = fit.frame
     if not {"estimate", "feature", "level"} <= set(frame):
-        raise InputError("There is nothing to test jointly; give effects, means or their differences.")
+        raise InputError(
+            "The result has no estimates to test jointly; give effects, means or their differences."
+        )
     groups = [name for name in ("reference", "by", *fit.provenance.by) if name in frame]
     names = ["feature", *groups] if each is None else [each] if isinstance(each, str) else list(each)
     stray = next((name for name in names if name not in frame), None)
@@ -175,7 +177,7 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
         if len(restrictions):
             tests.append((members.iloc[[0]][["outcome", *names]], members, restrictions))
     if not tests:
-        raise InputError("No estimate has a standard error; there is nothing to test jointly.")
+        raise InputError("No estimate has a standard error, so a joint test is not possible.")
     contrasts = _contrasts(fit, [(members, own) for _, members, own in tests])
     found = _references(fit, contrasts)
     made = [
@@ -281,13 +283,13 @@ def _warn(table: pd.DataFrame, fit: Estimates) -> None:
     tests, short, lost = len(table), table["df"] < table["tested"], table["p"].isna()
     if short.any():
         warn_caller(
-            f"Estimates depend on each other in {int(short.sum())} of {tests} tests, so their covariance "
-            "has a lower rank than there are estimates; these have as many degrees of freedom as the rank.",
+            f"Estimates depend on each other in {int(short.sum())} of {tests} tests, so the rank of their "
+            "covariance is below the number of estimates; the degrees of freedom are this rank.",
         )
     if lost.any():
         warn_caller(
-            f"{int(lost.sum())} of {tests} tests cannot be made: clusters are too few for so many estimates "
-            "at once; test fewer, or test each and take adjust(..., 'holm').",
+            f"{int(lost.sum())} of {tests} tests are not possible: there are too few clusters for the number "
+            "of estimates; test fewer, or test each and use adjust(..., 'holm').",
         )
     clusters = clusters_of(fit)
     if clusters is None:

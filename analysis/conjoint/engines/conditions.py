@@ -29,7 +29,7 @@ def level_sets(codes: np.ndarray, flags: np.ndarray) -> dict[int, np.ndarray]:
             sets[column] = kept
     held = [np.isin(codes[:, column], kept) for column, kept in sets.items()]
     if (np.logical_and.reduce([np.ones_like(flags), *held]) != flags).any():
-        raise ValueError("These cells are no product of sets of levels.")
+        raise ValueError("These cells are not a product of sets of levels.")
     return sets
 
 

@@ -58,7 +58,7 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
     given = {name: value for name, value in options.items() if value is not None}
     refused = sorted(set(given) - OPTIONS[verb])
     if refused:
-        raise InputError(f"cregg's {verb} takes no {refused[0]!r}; omit it or use another engine.")
+        raise InputError(f"cregg's {verb} does not accept {refused[0]!r}; omit it or use another engine.")
     r.require("cregg")
     if verb != "cj_tidy":
         data = data[_mentioned(data, formula or "", given)]
@@ -85,7 +85,7 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         require_column(data, name)
         column = as_category(data, name)
         if first not in column.cat.categories:
-            raise InputError(f"Reference {first!r} is no level of feature {name!r}; name one that is.")
+            raise InputError(f"Reference {first!r} is not a level of feature {name!r}; give one that is.")
         rest = [level for level in column.cat.categories if level != first]
         data = data.assign(**{name: column.cat.set_categories([first, *rest])})
     for name in request.by:

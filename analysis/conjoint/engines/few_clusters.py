@@ -13,8 +13,8 @@ from ..plan import Block, Plan
 from ..request import Request
 
 FEW_CLUSTERS, FEW_FOR_CR2 = 20, 5
-REMEDY = "give vcov='CR2' or take p values from `wild`"
-REMEDY_CR2 = "take p values from `wild`"
+REMEDY = "give vcov='CR2' or use p values from `wild`"
+REMEDY_CR2 = "use p values from `wild`"
 REMEDY_STRATA = "take their intervals as too narrow"
 REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
 

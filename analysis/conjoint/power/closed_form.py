@@ -284,12 +284,13 @@ def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary
     if setting.same_pairs == 1:
         raise InputError("same_pairs is 1, at which a difference has no error; give a number below 1.")
     if setting.reliability == 0.5:
-        raise InputError("reliability is 0.5, that of choices at random; no effect is left to find.")
+        raise InputError("reliability is 0.5, that of choices at random; no effect can be detected.")
     if len(setting.groups) != 2 or min(setting.groups) <= 0 or abs(sum(setting.groups) - 1) > 1e-9:
         raise InputError(f"groups is {setting.groups!r}; give the shares of two groups, which sum to 1.")
     if setting.cjpowr and cells:
         raise InputError(
-            "cjpowR's convention knows features that combine freely; use the convention pair for cells and "
+            "cjpowR's convention requires features that combine freely; use the convention pair for "
+            "cells and "
             "restrictions."
         )
     _check_meaning(setting, stimuli_vary)
@@ -299,7 +300,7 @@ def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:
     if (setting.icc or setting.effect_sd) and setting.tasks is None:
         raise InputError("icc and effect_sd are about the tasks of one respondent; give tasks.")
     if setting.icc and setting.effect_sd:
-        raise InputError("icc and effect_sd state the same in two ways; give one of them.")
+        raise InputError("icc and effect_sd are two measures of the same quantity; give one of them.")
     if setting.corrected and setting.reliability is None:
         raise InputError("A corrected estimand needs a reliability; give it.")
     if setting.noise == 0 and setting.samples > 1:
@@ -311,7 +312,7 @@ def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:
     )
     if setting.cjpowr and (lacking or stimuli_vary or setting.of == "difference"):
         raise InputError(
-            "cjpowR's convention knows AMCEs and interactions of independent rows alone; omit tasks, "
+            "cjpowR's convention covers only AMCEs and interactions of independent rows; omit tasks, "
             "reliability, samples, noise, explained, stimuli and differences, or use the convention pair."
         )
 

@@ -145,7 +145,7 @@ def _shares(name: str, value: Any) -> dict[str, float]:
         )
     for share in named.values():
         if not isinstance(share, Real) or not float(share) > 0:
-            raise InputError(f"Attribute '{name}': {share!r} is no probability; give a number above 0.")
+            raise InputError(f"Attribute '{name}': {share!r} is not a probability; give a number above 0.")
     total = sum(named.values())
     if len(named) < 2 or abs(total - 1) > 1e-6:
         raise InputError(

@@ -132,7 +132,8 @@ def design_cells(design: object) -> pd.DataFrame:
         return design
     if not hasattr(design, "attributes"):
         raise InputError(
-            "restrictions need to know which levels meet; give the design as a table of cells with a column "
+            "restrictions require the combinations of levels that occur; give the design as a table of "
+            "cells with a column "
             "for each attribute, or as a study."
         )
     from conjury.inference.design.profiles import attribute_cells
@@ -177,7 +178,7 @@ def cell_contrasts(
         for (name, why), those in lost.items()
     )
     if not rows:
-        raise InputError(told[0] if told else "No feature is left to plan for; name another in features.")
+        raise InputError(told[0] if told else "No features remain for the plan; name another in features.")
     return in_order(pd.DataFrame(rows)), (*told, *_averages(known, names, by), *_cautions(known, names))
 
 

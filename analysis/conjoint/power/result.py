@@ -193,11 +193,11 @@ def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting
         features = _joined(frame.loc[np.isinf(frame["effect"]), "feature"])
         notes.append(f"No possible effect reaches this power for {features}; plan more pairs or stimuli.")
     if setting.corrected and not setting.repeats:
-        notes.append("The reliability counts as known; give repeats for the error of its estimate.")
+        notes.append("The reliability is treated as known; give repeats to account for its standard error.")
     if setting.repeats and not setting.corrected:
         notes.append(
-            "Repeats count among the pairs shown and leave the power as it is: effects are planned as "
-            "observed, and only corrected ones use repeats."
+            "Repeats count among the pairs shown but do not change the power: only corrected effects "
+            "use repeats, and these are planned as observed."
         )
     return tuple(notes)
 
@@ -210,7 +210,7 @@ def _limits_of_power(frame: pd.DataFrame, levels: Levels) -> list[str]:
         effect, limit, k = np.asarray(key, dtype=float)
         notes.append(
             f"No number of pairs brings the power for {_joined(rows['feature'])} above {limit:.2f} at an "
-            f"effect of {effect:.3g}: it rests on {k:g} stimuli a level; add stimuli."
+            f"effect of {effect:.3g}: there are {k:g} stimuli per level; add stimuli."
         )
     return notes
 
@@ -228,8 +228,8 @@ def _limits_of_effects(frame: pd.DataFrame, levels: Levels, setting: Setting) ->
     for key, rows in found.groupby(["smallest", "k"], sort=False):
         value, k = np.asarray(key, dtype=float)
         notes.append(
-            f"No number of pairs finds effects below {value:.3g} for {_joined(rows['feature'])} with this "
-            f"power: they rest on {k:g} stimuli a level; add stimuli."
+            f"No number of pairs detects effects below {value:.3g} for {_joined(rows['feature'])} with this "
+            f"power: there are {k:g} stimuli per level; add stimuli."
         )
     return notes
 

@@ -72,7 +72,7 @@ ROWS_PER_COLUMN = 20  # people's rows for each column of the regression, below w
 FROM_OTHER_PROFILE = (
     "A covariate is what a model's answers predict from the other profile of a pair. Its gain is limited by "
     "the share of the variance of people's answers that the attributes of the other profile explain; further "
-    "tasks of the model add to it with correct='ppi' alone."
+    "tasks of the model increase it only with correct='ppi'."
 )
 NEVER_SHARED = "No pair shows the same level of {} in both profiles, so that it is no part of the covariate."
 _ROUNDING = 1e-9  # of a model's largest answer; what it predicts varies by no less
@@ -209,7 +209,7 @@ def _shown(features: pd.DataFrame, key: np.ndarray, n: int) -> tuple[_Shown, tup
     profile = _profiles(codes)
     if (profile[place[key]] != profile).any():
         raise InputError(
-            f"Some values of {PAIR!r} name several pairs, so that it is not known which profiles were shown "
+            f"Some values of {PAIR!r} name several pairs, so it is not known which profiles were shown "
             "together; add the respondent to it."
         )
     other, first = place[key ^ 1], np.unique(place[key])

@@ -235,7 +235,7 @@ def _check(request: Request, correct: Correct, sources: ModelSources) -> None:
         raise InputError("correct='ppi' needs the clusters of people; give id, such as id='judge_id'.")
     if correct in (DSL, COVARIATE) and request.family != "gaussian":
         raise InputError(
-            f"correct={correct!r} has linear regressions alone; omit family, or use correct='ppi'."
+            f"correct={correct!r} supports only linear regressions; omit family, or use correct='ppi'."
         )
 
 
@@ -274,7 +274,7 @@ def _by_pseudo_outcomes(
     if SAMPLING not in tasks.human or tasks.human[SAMPLING].isna().all():
         raise InputError(
             f"correct='dsl' needs the column {SAMPLING!r}: the probability with which each of people's tasks "
-            "was sampled from the models' tasks; add it, or use correct='ppi' for tasks drawn apart."
+            "was sampled from the models' tasks; add it, or use correct='ppi' for tasks drawn separately."
         )
     if len(np.unique(tasks.key_of_human)) < len(tasks.key_of_human):
         raise InputError(
@@ -286,7 +286,7 @@ def _by_pseudo_outcomes(
             "rows have none; use correct='ppi'."
         )
     if request.weights and plans.weights is None:
-        raise InputError(f"correct='dsl' needs {request.weights!r} in the models' rows, too; add it.")
+        raise InputError(f"correct='dsl' needs {request.weights!r} in the models' rows as well; add it.")
     frame = tasks.other
     place = pd.Series(np.arange(len(tasks.human)), index=tasks.key_of_human).reindex(tasks.key_of_other)
     asked = place.notna().to_numpy()

@@ -177,7 +177,7 @@ def _keys(rows: pd.DataFrame) -> np.ndarray:
     if astray.any():
         raise InputError(
             f"Column 'position' has {position[astray].iloc[0]!r} in {int(astray.sum()):,} rows; give "
-            f"{' or '.join(POSITIONS)}, the same side for people and models."
+            f"{' or '.join(POSITIONS)}, with the same positions for people and models."
         )
     pair = pd.factorize(rows[PAIR].astype("string"))[0].astype(np.int64)
     if (pair < 0).any():
@@ -252,7 +252,7 @@ def people_plan(
     few = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
     few = few and tasks.human[request.clusters[0]].nunique() <= MOST_REDUCED and tasks.weight is None
     if request.vcov == "CR2" and tasks.weight is not None:
-        raise InputError(f"CR2 is defined without weights, and {SAMPLING!r} gives some; omit vcov.")
+        raise InputError(f"CR2 is defined without weights, but {SAMPLING!r} gives weights; omit vcov.")
     kind = request.vcov if request.vcov != "survey" else "CR2" if few else "CR1"
     human, asked = tasks.human, replace(request, vcov=kind)
     clusterings = clusterings_of(request, tasks)

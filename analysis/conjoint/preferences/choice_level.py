@@ -157,7 +157,7 @@ def _refuse_unmet(comparisons: Sequence[Comparison], asked: Asked) -> None:
             held = "" if asked.where.all() else " with the attributes held"
             raise InputError(
                 f"No answered task shows {one.label}{held}, so the comparison is not defined; compare levels "
-                "that meet in a task, or hold fewer attributes."
+                "that meet in a task, or hold fewer attributes constant."
             )
 
 
@@ -217,7 +217,7 @@ def fit_comparisons(asked: Asked, comparisons: Sequence[Comparison]) -> Estimate
     rows = stacked(tasks, comparisons, asked.ties, (outcome, asked.feature), shared)
     if is_independent(request.vcov) and rows.index.duplicated().any():
         raise InputError(
-            f"Some tasks belong to several comparisons, which {request.vcov} takes as independent; give "
+            f"Some tasks belong to several comparisons, which {request.vcov} treats as independent; give "
             "vcov='survey', or 'CR1' or 'CR2' with id."
         )
     if rows[outcome].isna().all():
@@ -269,7 +269,7 @@ def _notes(asked: Asked, comparisons: Sequence[Comparison], counts: pd.DataFrame
     notes, tasks = [], asked.tasks
     if n_ties := int(counts["n_ties"].sum()):
         count = {
-            "outcome": "ties are an outcome of their own and means are not tested",
+            "outcome": "ties are a separate outcome and means are not tested",
             "half": "a tie counts as half a win",
             "exclude": "ties are excluded",
         }[asked.ties]

@@ -49,7 +49,7 @@ class PairedFit:
             found[name] = known.index(str(profile[name]))
         stray = next((name for name in profile if name not in self.profiles.levels), None)
         if stray is not None:
-            raise InputError(f"A profile names {stray!r}, which is no attribute of the formula.")
+            raise InputError(f"A profile names {stray!r}, which is not an attribute of the formula.")
         return self.block.row(found)[1:]
 
     def require(self, differences: np.ndarray) -> None:
@@ -90,7 +90,7 @@ def fit_pairs(
     both = block.inside[profiles.cell[tasks.first]] & block.inside[profiles.cell[tasks.second]]
     kept = np.flatnonzero(both & ~np.isnan(outcome))
     if not len(kept):
-        raise InputError("No task has an answer and both profiles complete; see which columns are empty.")
+        raise InputError("No task has an answer and both profiles complete; check for empty columns.")
     first, second = (block.design[profiles.cell[side[kept]], 1:] for side in (tasks.first, tasks.second))
     columns = {name: tasks.column(name) for name in [*own, *filter(None, [weights])]}
     shared = pd.DataFrame({TASK: np.arange(len(both))} | columns).iloc[kept]

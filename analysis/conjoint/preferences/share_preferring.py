@@ -128,8 +128,8 @@ def _bounds(table: pd.DataFrame, worths: PartWorths, alpha: float) -> pd.DataFra
     if beyond.any():
         row = table[beyond].iloc[0]
         raise InputError(
-            f"The AMCE of {row['feature']}={row['level']} is larger than judges with stable preferences "
-            "among independently drawn profiles can have; check that attributes are drawn independently."
+            f"The AMCE of {row['feature']}={row['level']} exceeds the maximum for judges with stable "
+            "preferences among independently drawn profiles; check that attributes are drawn independently."
         )
     lower, upper, low, high = (np.clip(one, 0.0, 1.0) for one in (lower, upper, low, high))
     majority = np.where(lower > _HALF, "prefer", np.where(upper < _HALF, "do not", "unclear"))

@@ -155,14 +155,16 @@ def _task_codes(frame: pd.DataFrame, clusters: Sequence[str]) -> np.ndarray:
             f"A task has {largest} profiles; comparisons across profiles need two per task, distinguished by "
             "pair_id, or by judge_id and task."
         )
-    raise InputError("No column puts the two profiles of a task together; add pair_id, or judge_id and task.")
+    raise InputError("No column identifies the two profiles of a task; add pair_id, or judge_id and task.")
 
 
 def compare(tasks: Tasks, feature: str, one: Side, other: Side, where: np.ndarray) -> Comparison:
     """Compare two kinds of profiles in tasks that are flagged in ``where``, shape (T,)."""
     sides = [side if isinstance(side, Mapping) else {feature: side} for side in (one, other)]
     if not all(sides):
-        raise InputError("A side of a comparison names no attribute; give levels, or attributes with levels.")
+        raise InputError(
+            "One part of a comparison names no attribute; give levels, or attributes with levels."
+        )
     wanted = [{name: _positions(tasks, name, levels) for name, levels in side.items()} for side in sides]
     shared = set(wanted[0]) & set(wanted[1])
     if wanted[0].keys() == wanted[1].keys() and all(wanted[0][name] & wanted[1][name] for name in shared):

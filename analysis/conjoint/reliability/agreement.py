@@ -110,21 +110,21 @@ def verdict(error: Swapping, n_repeats: int) -> Verdict:
         return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
     share, apart = error.agreement, ""
     if error.stable.estimate < share.estimate:
-        share, apart = error.stable, f" once a preference for position {error.preferred} is removed"
+        share, apart = error.stable, f" after removing a preference for position {error.preferred}"
     if share.upper < 0.5:
         return Verdict(
-            f"Below chance{apart}: answers depend on something that differed between the two presentations, "
-            "such as the positions, rather than on noise; there is no swapping error to correct for."
+            f"Below chance{apart}: answers depend on a difference between the two presentations, such as the "
+            "positions, rather than on noise; no swapping error can be corrected."
         )
     if share.estimate <= 0.5:
-        return Verdict(
-            f"No better than chance{apart}: the answers show no stable preference that could be recovered."
-        )
+        return Verdict(f"No better than chance{apart}: the answers show no stable preference.")
     if share.lower <= 0.5 or error.n_units < 2:
         words = f"Not clearly above chance{apart}: collect more repeats before correcting effects."
         return Verdict(words, correctable=error.n_units > 1)
     if share.estimate == 1:
-        return Verdict("Perfect agreement: no sign of noise, and nothing to correct.", True, True)
+        return Verdict(
+            "Perfect agreement: there is no sign of noise, so no correction is needed.", True, True
+        )
     words = f"Above chance{apart}: answers show a stable preference, so effects can be corrected."
     return Verdict(words, correctable=True, clear=True)
 

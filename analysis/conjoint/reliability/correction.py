@@ -81,16 +81,16 @@ class Corrected(Estimates):
 def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:
     """Estimate what a request asks for from first answers, and correct it as ``correct`` says."""
     if request.engine == "cregg" or request.family != "gaussian":
-        raise InputError("correct= undoes shares and differences of shares; omit engine and family.")
+        raise InputError("correct= applies to shares and differences of shares; omit engine and family.")
     if request.strata:
-        raise InputError("correct= knows no strata; leave strata out.")
+        raise InputError("correct= does not support strata; omit strata.")
     if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
         raise InputError(f"{request.verb} takes no 'correct'; use amce, mm, amce_diffs or mm_diffs.")
     choices = whole_table(data)
     first = first_answers(choices)
     observed = estimate(request, first)
     if observed.fitted is None:
-        raise InputError(f"Engine {request.engine!r} leaves no regressions; use engine='native'.")
+        raise InputError(f"Engine {request.engine!r} does not return regressions; use engine='native'.")
     plan = observed.fitted.plan
     if isinstance(correct, bool) or not isinstance(correct, Real | str | Reliability):
         raise InputError(f"correct is {correct!r}; give 'reliability', a tau, or a result of reliability.")

@@ -212,8 +212,8 @@ def _check_sides(choices: pd.DataFrame, number: np.ndarray, position: np.ndarray
         row = int(np.flatnonzero(wrong[number])[0])
         raise InputError(
             f"Pair '{choices['pair_id'].iloc[row]}' of judge '{choices['judge_id'].iloc[row]}' has not one "
-            f"profile in each of {listed(POSITIONS)} (row {row + 1}); repeats need a pair_id, or a value of "
-            "'repeat' or 'sample', of their own."
+            f"profile in each of {listed(POSITIONS)} (row {row + 1}); repeats need their own pair_id, or "
+            "their own value of 'repeat' or 'sample'."
         )
 
 

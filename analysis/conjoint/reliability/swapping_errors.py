@@ -164,7 +164,7 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
     which = "" if name == _POOLED else f" of {name}"
     if clustered.n_units < 2:
         raise InputError(
-            f"{clustered.n_units} repeats{which} with two answers are no basis for a swapping error; give a "
+            f"{clustered.n_units} repeats{which} with two answers are too few for a swapping error; give a "
             "known swapping error, correct=, or collect repeats."
         )
     judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
@@ -178,8 +178,8 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
         )
     if not judged.correctable:
         raise InputError(
-            f"{told}, no better than chance: effects cannot be corrected; see reliability() for what the "
-            "answers follow."
+            f"{told}, no better than chance: effects cannot be corrected; see reliability() for the pattern "
+            "of answers."
         )
     if not judged.clear:
         warn_caller(
@@ -199,7 +199,7 @@ def _warn_of_net_bias(names: list[str], found: list[Swapping]) -> None:
         warn_caller(
             f"Repeated answers {', '.join(told)}. The correction assumes that this net bias is the same in "
             "every pair; where it differs between pairs, corrected effects are too large. At least "
-            f"{ENOUGH} repeats with swapped positions and {ENOUGH} with the positions as before would "
+            f"{ENOUGH} repeats with swapped positions and {ENOUGH} with unchanged positions are needed to "
             "separate bias from noise.",
         )
 

@@ -113,7 +113,11 @@ def errors_under_choices(
     check_alpha(alpha)
     choices = without_repeats(choices)
     known = [name for name in stimuli if name in choices and choices[name].notna().any()]
-    notes = [f"There is no column {name!r}, so no errors by it." for name in stimuli if name not in known]
+    notes = [
+        f"There is no column {name!r}, so standard errors by it are not estimated."
+        for name in stimuli
+        if name not in known
+    ]
     frames: list[pd.DataFrame] = []
     for choice in _choices(choices, formula, pair, known, slopes, draws, seed, alpha):
         if progress is not None:

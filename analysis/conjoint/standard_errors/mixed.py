@@ -157,7 +157,7 @@ def _rows(plan: Plan, names: Sequence[str]) -> Rows:
     cell, outcome = cells.cell[used], cells.outcome[used]
     if np.ptp(outcome) == 0:
         raise InputError(
-            f"Column {plan.request.formula.outcome!r} is the same in every row; there is no variance."
+            f"Column {plan.request.formula.outcome!r} is the same in every row, so it has no variance."
         )
     factors: list[Clusters] = []
     for name in names:
@@ -171,7 +171,9 @@ def _rows(plan: Plan, names: Sequence[str]) -> Rows:
             raise InputError(f"Random factor {name!r} has {many}; name a column whose values repeat.")
         same = next((old for old, one in zip(names, factors, strict=False) if _is_same(one, factor)), None)
         if same is not None:
-            raise InputError(f"Random factors {same!r} and {name!r} group the rows alike; name one of them.")
+            raise InputError(
+                f"Random factors {same!r} and {name!r} define the same groups of rows; give one of them."
+            )
         factors.append(factor)
     weight = np.where(block.inside, cells.cell_weight, 0.0)
     kept = independent_columns(block.design.T @ (block.design * weight[:, None]))

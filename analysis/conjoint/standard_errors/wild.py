@@ -228,8 +228,8 @@ def _frame(
     numbers[:, tested] = np.array(rows).reshape(-1, 5).T
     if np.isinf(numbers).any():
         warn_caller(
-            f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha "
-            f"{made.alpha:g}; take more draws, weights='webb', or a larger alpha.",
+            f"Some intervals are unbounded: draws of {n_clusters} clusters reject no value at alpha "
+            f"{made.alpha:g}; use more draws, weights='webb', or a larger alpha.",
         )
     numbers[3:] = cut(numbers[3], numbers[4], estimate, support)
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")
@@ -252,9 +252,9 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
     if fitted is None:
         raise InputError(_why_not(fit))
     if fitted.plan.request.strata:
-        raise InputError("The wild bootstrap knows no strata; leave strata out.")
+        raise InputError("The wild bootstrap does not support strata; omit strata.")
     if fitted.plan.request.family != "gaussian":
-        raise InputError("The wild bootstrap is for linear models; omit family='quasibinomial'.")
+        raise InputError("The wild bootstrap requires a linear model; omit family='quasibinomial'.")
     if weights is not None and weights not in KINDS:
         raise InputError(f"There are no weights {weights!r}; there are {', '.join(KINDS)}.")
     check_draws(draws, seed, 2, "give at least 2, and 999 or more for a test at 5 percent")

@@ -175,7 +175,7 @@ def _two_groups(
     if len(judges) > 1:
         told = listed(judges.agg(" ".join, axis=1).str.strip().tolist())
         raise InputError(
-            f"The choices are by several models or prompts ({told}); name one by judge and prompt."
+            f"The choices are by several models or prompts ({told}); select one by judge and prompt."
         )
     kept = pd.concat([data[person], models[data.columns]])
     return kept.reset_index(drop=True), np.arange(len(kept)) < person.sum(), str(judges[JUDGE].iloc[0])

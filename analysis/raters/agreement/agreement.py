@@ -179,7 +179,9 @@ def _gather(ratings: Ratings, keys: dict[str, str], request: Request, into: Gath
     if request.judges is not None:
         present = [name for name in ratings.judges if name in set(request.judges)]
         if len(present) < 2:
-            into.notes.append(prefix_of(keys) + f"{len(present)} of the judges asked for rated here.")
+            into.notes.append(
+                prefix_of(keys) + f"{len(present)} of the requested judges rated items of this dimension."
+            )
             return
         ratings = ratings.of(present)
     cluster = ratings.clusters(request.cluster)
@@ -209,7 +211,7 @@ def _weightings(asked: Weights, ratings: Ratings) -> list[Weighting]:
 def _result(gathered: Gathered, request: Request) -> Result:
     if not gathered.rows:
         why = " ".join(gathered.notes) or "the judgments contain too few judges."
-        raise InputError(f"There are no two raters to compare: {why}")
+        raise InputError(f"Two raters are needed for a comparison: {why}")
     keys = [*request.by, "dimension", "among", "against"]
     numbers = ["estimate", "std_error", "lower", "upper", "boot_lower", "boot_upper"]
     order = [*keys, "coefficient", "weights", "raters", *numbers, "n_items", "n_judges", "n_ratings"]

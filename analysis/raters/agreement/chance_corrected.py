@@ -36,7 +36,9 @@ def weight_matrix(name: str, categories: Sequence[Any], numeric: bool = True) ->
     if name == "nominal":
         return np.eye(q)
     if not numeric:
-        raise InputError(f"Labels have no {name} weights, for they have no order; use nominal ones.")
+        raise InputError(
+            f"{name} weights require ordered categories, but labels have no order; use nominal weights."
+        )
     values = np.array(categories, dtype=float)
     apart = np.abs(values[:, None] - values)
     if name == "ordinal":

@@ -89,7 +89,7 @@ def comparisons_of(
     result: list[Comparison] = []
     notes: list[str] = []
     if not first.all():
-        notes.append("Judges with several samples of an item count with their first one.")
+        notes.append("For judges with several samples of an item, the first is used.")
     whole = panel_of(ratings, cluster)
     for name, judges in named.items():
         present = _positions(judges, ratings)

@@ -115,7 +115,7 @@ def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
         return
     single = int((~panel.pairable).sum())
     if single:
-        yield f"{single:,} of {panel.n_items:,} items have one rating and do not inform agreement."
+        yield f"{single:,} of {panel.n_items:,} items have one rating and do not contribute to agreement."
     general = set(request.coefficients) & {*TWO_WAY, *GENERAL}
     if panel.numeric and general and not is_crossed(panel):
         yield "every rater rated one item, so variation between raters cannot be separated from the residual."
@@ -194,7 +194,9 @@ def pair_tables(
     if not kinds or len(ratings.judges) < 2:
         return
     if len(ratings.judges) > MOST_PAIRED:
-        into.notes.append(prefix_of(keys) + f"no table of pairs is made of {len(ratings.judges)} judges.")
+        into.notes.append(
+            prefix_of(keys) + f"the table of pairs is not written for {len(ratings.judges)} judges."
+        )
         return
     panel = panel_of(ratings, cluster).rows(ratings.first_samples)
     pairs = pairs_of(panel)

@@ -210,7 +210,7 @@ def _ceilings(scores: Scores) -> list[str]:
             share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
             if share > CEILING:
                 bent.append(f"{judge}{f' on {dimension}' if dimension else ''} ({share:.0%})")
-    line = "Comparisons at equal human quality assume a straight line, which ratings at one end of the scale"
+    line = "Comparisons at equal human quality assume a straight line, but the relation is curved for"
     return [f"{line} bend: {listed(bent)}."] if bent else []
 
 

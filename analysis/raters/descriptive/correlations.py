@@ -26,7 +26,8 @@ from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_na
 CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
 ATTENUATED = (
-    "People are averaged over few raters: noise in that mean lowers every correlation; the hierarchical "
+    "Means of people are over few raters: noise in these means attenuates every correlation; the "
+    "hierarchical "
     "model corrects for it."
 )
 
@@ -108,8 +109,8 @@ def correlations(
                     drawn.append(values)
     if not drawn:
         raise InputError(
-            f"judgments: nowhere are {FEWEST} items rated by people and by a model, as a correlation needs; "
-            "collect more."
+            f"judgments: a correlation needs at least {FEWEST} items rated by people and by a model; collect "
+            "more."
         )
     keys = ["dimension", "judge", *by, "coefficient"]
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]

@@ -24,11 +24,11 @@ from .correlations import cells_of, correlation
 from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names
 
 HALO = (
-    "Both dimensions of an item are rated by the same people: what a rater brings to both raises these "
-    "correlations."
+    "Both dimensions of an item are rated by the same people: tendencies of a rater that affect both "
+    "increase these correlations."
 )
 UNLIKE = (
-    "For people, means of several ratings are correlated; for a model, single ratings. Noise lowers "
+    "For people, means of several ratings are correlated; for a model, single ratings. Noise attenuates "
     "correlations of single ratings more, which contributes to differences from people."
 )
 UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."

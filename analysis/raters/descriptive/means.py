@@ -93,8 +93,8 @@ def rating_lines(
                 rows.append({**keys, "intercept": float(intercept[0]), **counts})
     if not slopes:
         raise InputError(
-            f"judgments: nowhere are {FEWEST} items rated by people, not all alike, and by a model, as a "
-            "line needs; collect more."
+            f"judgments: a line needs at least {FEWEST} items with differing ratings by people and ratings "
+            "by a model; collect more."
         )
     keys_of = ["dimension", "judge", *by]
     counts_of = ["intercept", "n_items", "n_clusters"]

@@ -158,13 +158,13 @@ def _values(
     if statistic not in OF:
         raise InputError(f"statistic is {statistic!r}{did_you_mean(statistic, OF)}; use {listed(OF)}.")
     if (at_least is None) == (statistic == "proportion"):
-        raise InputError("at_least goes with statistic='proportion'; give both or neither.")
+        raise InputError("at_least applies to statistic='proportion'; give both or neither.")
     if statistic == "mean":
         unknown = next((one for one in coded if one.scale is None), None)
         if unknown is not None:
             what = f" of '{unknown.dimension}'" if unknown.dimension else ""
             raise InputError(
-                f"The scale{what} is not stated, so nothing limits a missing rating; give scale=, such as "
+                f"The scale{what} is not stated, so missing ratings have no bounds; give scale=, such as "
                 "scale=range(5)."
             )
         yield {}, list(coded)
@@ -244,6 +244,6 @@ def _answered(coded: Sequence[Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
 def _silent(row: Mapping[Any, Any]) -> str:
     about = f" of '{row['dimension']}'" if row["dimension"] else ""
     return (
-        f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so nothing is known of "
-        "their mean. It was excluded."
+        f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so their mean cannot be "
+        "estimated. It was excluded."
     )

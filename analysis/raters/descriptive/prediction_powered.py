@@ -196,7 +196,7 @@ def prediction_powered(
     if not tables:
         raise InputError(f"judgments: {notes[-1]} Label more items, ask the model about more, or omit by.")
     if JUDGE not in names:
-        notes.append("Intervals are about other items; the people who answered are taken as they are.")
+        notes.append("Intervals are about other items; the people who answered are treated as fixed.")
     settings = {
         "correct": PPI,
         "statistic": statistic,
@@ -230,7 +230,7 @@ class _Asked:
             raise InputError(f"statistic is {statistic!r}; give one of {listed(get_args(Statistic))}.")
         if (statistic == "proportion") == (at_least is None):
             raise InputError(
-                "at_least goes with statistic='proportion'; give both, such as at_least=4, or neither."
+                "at_least applies to statistic='proportion'; give both, such as at_least=4, or neither."
             )
         given = at_least if statistic == "proportion" else q if statistic == "quantile" else ()
         levels = tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
@@ -298,7 +298,7 @@ def _of_dimension(
         notes += low_correlation(rho, np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))
     if asked.statistic == "share" and options.tuning != "scalar":
-        notes.append("Each share has a weight of its own, so that corrected shares need not sum to 1.")
+        notes.append("Each share has its own weight, so corrected shares need not sum to 1.")
     if asked.statistic == "quantile":
         notes.append(
             "Quantiles are of single ratings; their intervals invert those of the distribution function."

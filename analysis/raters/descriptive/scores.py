@@ -142,9 +142,9 @@ def item_scores(
     strata, known = _strata(ratings, wanted)
     groups, kinds = groups_among(ratings)
     if people and HUMAN not in groups:
-        raise InputError("judgments: no rating by people is left to compare with; add rows of kind human.")
+        raise InputError("judgments: there are no ratings by people to compare with; add rows of kind human.")
     if people and set(kinds) == {HUMAN}:
-        raise InputError("judgments: no rating by a model is left to compare; add rows of kind model.")
+        raise InputError("judgments: there are no ratings by models to compare; add rows of kind model.")
     mean, n_ratings = _means(ratings, groups, known)
     notes = [one.note(note) if len(ratings) > 1 else note for one in ratings for note in one.notes]
     codes = ranks(known)

@@ -27,13 +27,14 @@ from .scores import Scores, columns_of, item_scores, ordered
 
 PICKS = 200
 NOTE = (
-    "Ties are counted as wrong, split (as if broken at random) or right; chance is what the same ratings "
-    "would score if the tiers of a topic were shuffled, and p is how rarely such shuffles score as far off. "
-    "p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for ties."
+    "Ties are counted as wrong, split (as if broken at random) or correct. Chance is the expected score "
+    "if the tiers of a topic were shuffled, and p is the share of such shuffles with a score at least as "
+    "far from "
+    "it. p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for ties."
 )
 SINGLE = (
-    "Rows of 'one person' are of single ratings, one for each response; where people rated different "
-    "responses of a topic, these are by different people."
+    "Rows of 'one person' use single ratings, one per response; where people rated different responses "
+    "of a topic, these are by different people."
 )
 
 
@@ -148,8 +149,8 @@ def tier_accuracy(
                 rows += _rows({"dimension": name, "judge": ONE_PERSON}, single, weights, alpha, seed)
     if not rows:
         raise InputError(
-            f"judgments: nobody rated every tier ({listed(levels)}) of one '{within}'; collect more, or name "
-            "fewer levels."
+            f"judgments: no person rated every tier ({listed(levels)}) of one '{within}'; collect more, or "
+            "give fewer levels."
         )
     lacking = int((place < 0).any(axis=1).sum())
     if lacking:

@@ -125,13 +125,13 @@ def _of_rhat(rhat: pd.Series[Any], told: pd.Series[Any], state: SamplerState) ->
     high = (rhat > RHAT).to_numpy(dtype=bool)
     worst = told.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
     if state.chains < 2:
-        return Problem("There is one chain, which cannot be compared with another; sample two or more.")
+        return Problem("There is one chain, so convergence cannot be assessed; sample two or more.")
     if not high.any():
         return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {rhat.max():.3f}."
     return Problem(
         f"The chains do not agree yet on {int(high.sum()):,} of {len(rhat):,} quantities (R-hat up to "
         f"{rhat.max():.3f}, at {worst}; it should be below {RHAT}): sample longer, with more tuning "
-        "(`--tune` and `--draws`, in Python `tune=` and `draws=`), before anything of this is used."
+        "(`--tune` and `--draws`, in Python `tune=` and `draws=`), before using any of these results."
     )
 
 
@@ -147,8 +147,8 @@ def _of_ess(quantities: pd.DataFrame, told: pd.Series[Any]) -> str:
     few = int(((bulk <= ESS) | (tail <= ESS)).sum())
     return Problem(
         f"{few:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
-        f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are rough; raise "
-        "the number of draws (`--draws`, in Python `draws=`)."
+        f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are imprecise; "
+        "increase the number of draws (`--draws`, in Python `draws=`)."
     )
 
 
@@ -165,8 +165,9 @@ def _of_trajectories(state: SamplerState) -> list[str]:
     if state.saturated:
         said.append(
             Problem(
-                f"{state.saturated:,} of {total:,} trajectories were cut at the greatest tree depth: "
-                "estimates are valid, but sampling is slow; raise the number of tuning draws (`--tune`, in "
+                f"{state.saturated:,} of {total:,} trajectories reached the maximum tree depth: "
+                "estimates are valid, but sampling is slow; increase the number of tuning draws "
+                "(`--tune`, in "
                 "Python `tune=`)."
             )
         )
@@ -177,7 +178,7 @@ def _of_trajectories(state: SamplerState) -> list[str]:
                 f"not be explored; use narrower priors for standard deviations {PRIORS_OPTION}."
             )
         )
-    return said or ["No draw diverged, and no trajectory was cut short."]
+    return said or ["No draw diverged, and no trajectory was truncated."]
 
 
 def _after_divergences(target: float) -> str:

@@ -137,7 +137,7 @@ def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) ->
         if ever < FEW_ANNOTATORS:
             notes.append(
                 f"{ever} annotator{'s are' if ever > 1 else ' is'} tested; the authors advise at least "
-                f"{FEW_ANNOTATORS}, since one person's habits weigh heavily on fewer."
+                f"{FEW_ANNOTATORS}, since with fewer the result depends strongly on single persons."
             )
     lost = ~kept[kept.any(axis=1)]
     out = [name for at, name in enumerate(panel.people) if lost[:, at].any()]
@@ -149,7 +149,7 @@ def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) ->
     if (found.clusters[kept] < FEW_INSTANCES).any():
         what = "items" if len(panel.cluster) == panel.n_clusters else "clusters of items"
         notes.append(
-            f"Some annotators have fewer than {FEW_INSTANCES} {what}; the t test is doubtful for them."
+            f"Some annotators have fewer than {FEW_INSTANCES} {what}; the t test is unreliable for them."
         )
     flat = int((kept & (found.std_error <= NO_SPREAD)).sum())
     if flat:
@@ -167,7 +167,7 @@ def unequal(frame: pd.DataFrame) -> list[str]:
         return []
     return [
         f"Models are compared on different items (from {fewest:,} to {most:,}), those that each answered; a "
-        "model that leaves hard items out looks better for it."
+        "model that does not answer difficult items has an advantage."
     ]
 
 
@@ -181,7 +181,7 @@ def repeats(panel: Panel, samples: str) -> list[str]:
     """State what becomes of repeated ratings and of several samples."""
     notes = []
     if panel.repeats:
-        notes.append(f"{panel.repeats:,} repeated ratings by people are not used; their first counts.")
+        notes.append(f"{panel.repeats:,} repeated ratings by people are excluded; the first is used.")
     if panel.answers.shape[1] > 1 and samples == "each":
         notes.append("Models with several samples of an item: each is compared, the comparisons averaged.")
     return notes
@@ -225,12 +225,10 @@ class Plan:
         if not 0 < self.q_fdr < 1:
             raise InputError(f"q_fdr is {self.q_fdr!r}; give a number between 0 and 1, such as 0.05.")
         if self.min_humans < 2:
-            raise InputError(
-                f"min_humans is {self.min_humans!r}; an item needs 2 people, one to compare with."
-            )
+            raise InputError(f"min_humans is {self.min_humans!r}; an item needs at least 2 people.")
         if self.min_instances < 2:
             raise InputError(
-                f"min_instances is {self.min_instances!r}; a test needs 2 items at least, better 30."
+                f"min_instances is {self.min_instances!r}; a test needs at least 2 items, preferably 30."
             )
         if self.samples not in get_args(Samples):
             raise InputError(f"samples is {self.samples!r}; use each or first.")

@@ -47,7 +47,7 @@ def panel_of(
         found = f"only {people[0]} rates" if people else "no person rates"
         raise InputError(
             f"The test leaves out one person and compares with the others, and {found}; it needs the "
-            "ratings of two people at least, better three."
+            "ratings of at least two people, preferably three."
         )
     rows = np.flatnonzero(ratings.is_human & ratings.first_samples)
     position = {name: at for at, name in enumerate(people)}
@@ -90,7 +90,7 @@ def models_of(ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
                 f"are {_named(known)}."
             )
     if not asked:
-        raise InputError("No model is named; name one or more, or leave model out for all.")
+        raise InputError("No model is named; give one or more, or omit model for all.")
     return asked
 
 

@@ -248,9 +248,11 @@ def _needed(frame: pd.DataFrame, target: float) -> pd.DataFrame:
 def _advice(sizes: Sequence[int], items: Sequence[int]) -> list[str]:
     notes = []
     if min(sizes) < 3:
-        notes.append("The authors advise at least 3 annotators; with 2, each is the other's only measure.")
+        notes.append(
+            "The authors advise at least 3 annotators; with 2, each is compared with the other alone."
+        )
     if min(items) < 30:
-        notes.append("The authors advise at least 30 items; with fewer, alt_test leaves annotators out.")
+        notes.append("The authors advise at least 30 items; with fewer, alt_test excludes annotators.")
     return notes
 
 
@@ -285,7 +287,7 @@ def _shares(categories: int | Sequence[float]) -> Floats:
         return np.full(categories, 1 / categories)
     shares = np.array(list(categories), dtype=float)
     if len(shares) < 2 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-6:
-        raise InputError("categories are shares that add up to 1, each above 0; give two or more.")
+        raise InputError("categories are shares above 0 that sum to 1; give two or more.")
     return shares
 
 
@@ -299,18 +301,20 @@ def _check(
     simulations: int,
 ) -> None:
     if min(sizes) < 2:
-        raise InputError(f"annotators is {min(sizes)}; the test needs 2 people, better 3 or more.")
+        raise InputError(
+            f"annotators is {min(sizes)}; the test needs at least 2 people, preferably 3 or more."
+        )
     if min(items) < 2:
-        raise InputError(f"instances is {min(items)}; a test needs 2 items at least, better 30.")
+        raise InputError(f"instances is {min(items)}; a test needs at least 2 items, preferably 30.")
     if per_item is not None and per_item < 2:
-        raise InputError(f"per_item is {per_item}; an item needs 2 people, one to compare with.")
+        raise InputError(f"per_item is {per_item}; an item needs at least 2 people.")
     if not all(-1 <= value <= 1 for value in epsilons):
         raise InputError("epsilon is a difference of shares; give numbers between -1 and 1, such as 0.1.")
     for name, value in (("q_fdr", q_fdr), ("target", target)):
         if not 0 < value < 1:
             raise InputError(f"{name} is {value!r}; give a number between 0 and 1.")
     if simulations < 2:
-        raise InputError(f"simulations is {simulations!r}; give 1000 or so.")
+        raise InputError(f"simulations is {simulations!r}; give about 1000.")
 
 
 Kind = Literal["labels", "ratings"]

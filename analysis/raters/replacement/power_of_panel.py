@@ -21,8 +21,8 @@ WORK = 12_000_000  # simulated ratings of people, in all studies of one model to
 SIMULATIONS = (100, 1000)
 TERMS = 60  # of the series of the correlation of cut normal values
 ALIKE = (
-    "People of the simulation are alike: they agree equally with each other, none is more severe, and items "
-    "are independent; with unequal people power can differ."
+    "The simulation assumes that people agree equally with each other, that none is more severe, and that "
+    "items are independent; otherwise power can differ."
 )
 
 

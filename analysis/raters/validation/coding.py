@@ -112,7 +112,7 @@ def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
     """Bring the columns of a table to codes; InputError for what cannot be compared."""
     _refuse_columns(table, given, source)
     if not len(table):
-        raise InputError(f"{source}: the table has no rows; name one with judged items.")
+        raise InputError(f"{source}: the table has no rows; give one with judged items.")
     names = (*given.judges, *given.human)
     columns = [_read(table[name], given.relabel if name in given.judges else None) for name in names]
     scale = _scale(columns, given, source)
@@ -158,7 +158,7 @@ def _refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
     answers = [*given.judges, *given.human]
     for name, count in Counter([*answers, *given.by]).items():
         if count > 1:
-            raise InputError(f"{source}: column '{name}' is named twice; name it once.")
+            raise InputError(f"{source}: column '{name}' is given twice; give it once.")
     if given.id in answers:
         raise InputError(f"{source}: column '{given.id}' contains answers, so it cannot name items.")
 
@@ -246,7 +246,7 @@ def _classes(
     merged = [sorted(found) for found in spelled.values() if len(found) > 1]
     if merged:
         notes.append(
-            f"Spellings that count as one label: {listed(' and '.join(map(_short, one)) for one in merged)}."
+            f"Spellings treated as one label: {listed(' and '.join(map(_short, one)) for one in merged)}."
         )
     label = {
         key: found.most_common(1)[0][0] if number_of(key) is None else key for key, found in spelled.items()
@@ -319,7 +319,7 @@ def _refuse_disjoint(
             raise InputError(
                 f"{source}: '{name}' gives {listed((_short(names[k]) for k in sorted(judge)), 6)} and "
                 f"people give {listed((_short(names[k]) for k in sorted(people)), 6)}, so they have no "
-                "label in common; say which labels are the same, such as --relabel "
+                "label in common; state which labels are the same, such as --relabel "
                 f"'{_short(names[min(judge)])}={_short(names[min(people)])}'."
             )
 

@@ -68,7 +68,9 @@ def _gate(text: str, option: str, least: bool) -> Gate:
     except ValueError:
         bound = np.nan
     if not equals or not whole or not np.isfinite(bound):
-        raise InputError(f"{option} {text!r} is no limit; write NAME.LIMIT=NUMBER, such as kappa.lower=0.6.")
+        raise InputError(
+            f"{option} {text!r} is not a limit; give NAME.LIMIT=NUMBER, such as kappa.lower=0.6."
+        )
     name, dot, limit = whole.rpartition(".")
     if not dot or limit not in LIMITS:
         if dot and "[" not in limit and "]" not in limit:

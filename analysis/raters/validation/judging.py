@@ -217,9 +217,9 @@ def refuse_no_overlap(data: Coded, judge: str, source: str) -> None:
     answered, rated = np.isfinite(data.judged).all(axis=0), _rated(data)
     people = " or ".join(f"'{name}'" for name in data.people_names)
     if not answered.any():
-        raise InputError(f"{source}: column '{judge}' has no answer; name the column of the judge.")
+        raise InputError(f"{source}: column '{judge}' has no answers; give the column of the judge.")
     if not rated.any():
-        raise InputError(f"{source}: {people} has no answer, so there is nobody to compare with; add labels.")
+        raise InputError(f"{source}: {people} has no answers, so the judge cannot be compared; add labels.")
     if not (answered & rated).any():
         raise InputError(f"{source}: no row has answers of both '{judge}' and {people}; label judged items.")
 
@@ -245,7 +245,10 @@ def _notes(data: Coded, ties: int) -> list[str]:
             f"{data.n:,} rows are about {counted(clusters, 'item')}; intervals are clustered by item."
         )
     if data.scale == "nominal" and data.q > 2 and all(number_of(name) is not None for name in data.classes):
-        notes.append("These numbers are compared as labels; with --scale ordinal nearer numbers agree more.")
+        notes.append(
+            "These numbers are compared as labels; with --scale ordinal, close numbers count as "
+            "partial agreement."
+        )
     return notes
 
 

@@ -85,7 +85,7 @@ def _matched(
     notes = []
     for name, alone in ((names[0], int((at < 0).sum())), (names[1], len(second) - int((at >= 0).sum()))):
         if alone:
-            notes.append(f"{counted(alone, 'row')} of {name} without a partner: excluded.")
+            notes.append(f"{counted(alone, 'row')} of {name} without a match: excluded.")
     return first[at >= 0], second.iloc[at[at >= 0]], notes
 
 
@@ -104,7 +104,8 @@ def _other(
         unlike = int((one.notna() & other.notna() & (one != other)).fillna(False).sum())
         if unlike:
             notes.append(
-                f"'{name}' differs between the tables in {counted(unlike, 'row')}; that of {names[0]} counts."
+                f"'{name}' differs between the tables in {counted(unlike, 'row')}; that of {names[0]} is "
+                f"used."
             )
         return parts[0].where(parts[0].notna(), parts[1])
     return parts[0]

@@ -141,7 +141,7 @@ def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Co
         if (~own).any():
             notes.append(f"{int((~own).sum()):,} pairs without an answer of {name}: excluded.")
     if not both.any():
-        raise InputError(f"{names[0]} and {names[1]} share no item that both answered; name other runs.")
+        raise InputError(f"{names[0]} and {names[1]} have no item that both answered; give other runs.")
     kept = data.rows(np.asarray(both))
     if len(kept.rated):
         refuse_no_overlap(kept, " and ".join(names), " and ".join(names))

@@ -85,7 +85,7 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     )
     name = IN_WORDS[main].capitalize()
     if not np.isfinite(found["estimate"]):
-        yield f"{name} has no value: there is one label only, so agreement cannot be told from chance."
+        yield f"{name} has no value: with only one label, agreement cannot be distinguished from chance."
     elif not np.isfinite(found["lower"]):
         yield f"{name} is {number(found['estimate'], main)}; one item has no interval."
     else:
@@ -116,7 +116,7 @@ def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     clear = np.isfinite(bias["p"]) and bias["p"] < settings["alpha"]
     size = f"{number(abs(bias['estimate']), '')} {higher} than people"
     limits = f" (difference {interval(bias, '')})" if interval(bias, "") else ""
-    yield f"The judge rates {size} on average{limits}" + ("." if clear else ", which is no clear difference.")
+    yield f"The judge rates {size} on average{limits}" + ("." if clear else ", not a clear difference.")
 
 
 def _against_threshold(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -221,8 +221,8 @@ def _replacement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[s
     passes = rate["estimate"] >= 0.5
     yield (
         f"The judge {'passes' if passes else 'does not pass'} the replacement test at epsilon "
-        f"{settings['epsilon']:g}: it wins against {number(rate['estimate'], 'rate')} of "
-        f"people{'' if passes else ', and needs half'}."
+        f"{settings['epsilon']:g}: its winning rate is {number(rate['estimate'], 'rate')}"
+        f"{'' if passes else ', and at least half is needed'}."
     )
 
 
@@ -253,14 +253,14 @@ def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     row, name = main.iloc[0], IN_WORDS[settings["main"]]
     if np.isfinite(row["detectable"]):
         yield (
-            f"With these labels a test would miss one time in five a difference of {name} from a fixed "
-            f"value of {number(row['detectable'], settings['main'])}, and more often a smaller one."
+            f"With these labels, the minimum detectable difference of {name} from a fixed value (power "
+            f"0.8) is {number(row['detectable'], settings['main'])}."
         )
     if np.isfinite(row["n_for_threshold"]) and row["n_for_threshold"] > row["n"]:
         yield (
             f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows "
-            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide on which side of "
-            f"{number(row['threshold'], settings['main'])} it is."
+            f"({row['n_for_threshold'] - row['n']:,.0f} more) would be needed to decide on "
+            f"which side of {number(row['threshold'], settings['main'])} it is."
         )
     if np.isfinite(row["n_for_width"]) and row["n_for_width"] > row["n"]:
         yield (

@@ -320,7 +320,7 @@ def _print_table(console: Console, table: Table) -> None:
 def draw_card(
     study: str, out: Path | None, pairs: int | None, swapped_share: float | None, seed: int | None
 ) -> None:
-    """Draw profiles, tasks and posts of a conjoint into the run's folder, and show the design they make."""
+    """Draw profiles, tasks and posts of a conjoint, write them to the run's folder and show the design."""
     known = load_study(study)
     folder = run_folder(known, out)
     show_card(known, folder.draw(known, pairs, swapped_share, seed), folder)

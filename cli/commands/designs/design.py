@@ -37,7 +37,7 @@ class Drawing:
         typer.Option(
             min=1,
             help="People who judge tasks of a conjoint, or who share the items of a study; for items by "
-            "default as few as can be.",
+            "default the smallest possible number.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
@@ -52,20 +52,20 @@ class People:
 
     panel: Annotated[
         Path | None,
-        typer.Option(help="Take people's tasks from their choices, or their items from their judgments."),
+        typer.Option(help="Read people's tasks from their choices, or their items from their judgments."),
     ] = None
     sample: Annotated[
         str | None,
         typer.Option(help="Sample people's tasks from the models' pairs: uniform, strata or uncertainty."),
     ] = None
     people_per_task: Annotated[
-        int | None, typer.Option(min=1, help="People who judge each sampled task; by default one.")
+        int | None, typer.Option(min=1, help="Number of people per sampled task; by default one.")
     ] = None
     first_pairs: Annotated[
         int | None, typer.Option(min=1, help="Sample from the first pairs of the design only.")
     ] = None
     strata: Annotated[
-        str | None, typer.Option(help="Column of profiles whose levels make the strata of pairs.")
+        str | None, typer.Option(help="Column of profiles; its levels define the strata of pairs.")
     ] = None
     allocation: Annotated[
         Path | None,
@@ -74,7 +74,7 @@ class People:
             "by default all are sampled equally often."
         ),
     ] = None
-    judge: Annotated[str | None, typer.Option(help="Model by whose uncertainty tasks are sampled.")] = None
+    judge: Annotated[str | None, typer.Option(help="Model; tasks are sampled by its uncertainty.")] = None
     answers: Annotated[
         Path | None, typer.Option(help="Choices of this model; by default those of the run.")
     ] = None
@@ -129,18 +129,18 @@ def _check(drawing: Drawing, people: People) -> None:
     unused = [*(name for name, value in drawn.items() if value is not None), *given]
     if people.panel is not None and unused:
         name = unused[0]
-        raise InputError(f"--panel takes tasks as they are, so {name} has no use; omit one of the two.")
+        raise InputError(f"--panel uses the tasks of the file, so {name} has no effect; omit one of the two.")
     if given and drawing.people is None:
-        raise InputError(f"{given[0]} is about tasks of people; add --people N, or omit it.")
+        raise InputError(f"{given[0]} applies to tasks of people; add --people N, or omit it.")
     if given and people.sample is None:
-        raise InputError(f"{given[0]} is about tasks that are sampled; add --sample, or omit it.")
+        raise InputError(f"{given[0]} applies to sampled tasks; add --sample, or omit it.")
     unused = [name for name in ("--judge", "--answers", "--floor") if name in given]
     if unused and people.sample != "uncertainty":
-        raise InputError(f"{unused[0]} is about --sample uncertainty; write that, or omit it.")
+        raise InputError(f"{unused[0]} applies to --sample uncertainty; add that, or omit it.")
     if people.allocation is not None and people.sample != "strata":
-        raise InputError("--allocation is about --sample strata; write that, or omit it.")
+        raise InputError("--allocation applies to --sample strata; add that, or omit it.")
     if people.strata is not None and people.sample == "uniform":
-        raise InputError("--strata has no use with --sample uniform; omit it, or write --sample strata.")
+        raise InputError("--strata has no effect with --sample uniform; omit it, or use --sample strata.")
 
 
 def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
@@ -258,6 +258,6 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
     record(folder=folder, assignment=counts)
     console.print(f"{study.title}: who rates what, in {folder}")
     console.print(
-        f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people for each; {len(load):,} "
+        f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people per item; {len(load):,} "
         f"people with {each} items each; {subsets} subsets; {repeated:,} repeats"
     )

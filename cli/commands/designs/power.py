@@ -58,7 +58,7 @@ class Tests:
         0.0
     )
     reliability: Annotated[
-        float | None, typer.Option(help="Share of repeated pairs that a respondent answers in the same way.")
+        float | None, typer.Option(help="Share of repeated pairs with the same answer of the respondent.")
     ] = None
     repeats: Annotated[
         int | None,
@@ -74,7 +74,7 @@ class Tests:
 
     @property
     def assumed(self) -> dict[str, Any]:
-        """What is assumed of answers, as `find_groups` takes it."""
+        """Assumptions about answers, as `find_groups` takes them."""
         names = ("tests", "icc", "reliability", "repeats", "stimulus_sd")
         return {name: getattr(self, name) for name in names}
 
@@ -89,7 +89,7 @@ class Written:
 
 @grouped
 def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, written: Written) -> None:
-    """Show minimum detectable effects, the sample sizes that other effects require, and their costs.
+    """Show minimum detectable effects, the sample sizes required for other effects, and their costs.
 
     With --with MODEL: how many people are needed if the model's answers correct theirs.
     """
@@ -141,7 +141,9 @@ def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Writte
     measured |= {"--stimulus-sd": tests.stimulus_sd}
     stray = next((name for name, value in measured.items() if value is not None), None)
     if stray is not None:
-        raise InputError(f"{stray} is no option of --with, which measures how answers vary; omit it.")
+        raise InputError(
+            f"{stray} cannot be combined with --with, which estimates the variation of answers; omit it."
+        )
     for name, size, least in (("--pairs", sizes.pairs, 1), ("--respondents", sizes.respondents, 2)):
         if size is not None and size < least:
             raise InputError(f"{name} is {size}; give a whole number of {least} or more.")
@@ -171,7 +173,7 @@ def _check_files(study: str, written: Written) -> None:
         check_ending(written.out)
     figure = written.figure
     if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")
+        raise InputError(f"{figure}: names of figures end in {', '.join(FIGURES)}; rename it.")
     if Path(study).suffix.lower() in TABLES:
         raise InputError(
             f"{study}: conjury power plans studies, in which all levels combine freely; plan a table of "

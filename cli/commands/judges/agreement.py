@@ -90,7 +90,7 @@ def load_judged(file: Path | None, judged: Judged) -> Loaded:
         options = {"--items": judged.items, "--rename": judged.rename, "--where": judged.where}
         for option, given in options.items():
             if given:
-                raise InputError(f"{option} goes with a file of judgments; name one, or omit it.")
+                raise InputError(f"{option} applies to a file of judgments; name one, or omit it.")
         return kept_judgments(judged.results)
     selection = Selection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
     loaded = read_judgments_of(None, [file], judged.items, selection)
@@ -218,11 +218,14 @@ class Testing:
 
     model: Annotated[list[str] | None, typer.Option(help="Only this model; can be repeated.")] = None
     epsilon: Annotated[
-        float, typer.Option(help="Advantage that people must have: 0.1 crowd, 0.15 skilled, 0.2 experts.")
+        float,
+        typer.Option(help="Margin of the test (epsilon): 0.1 crowd, 0.15 skilled, 0.2 experts."),
     ] = 0.1
     scoring: Annotated[
         list[str] | None,
-        typer.Option(help="accuracy, neg_rmse or neg_mae; by default the one that fits; can be repeated."),
+        typer.Option(
+            help="accuracy, neg_rmse or neg_mae; by default the one that suits the values; can be repeated."
+        ),
     ] = None
     power: Annotated[
         bool,

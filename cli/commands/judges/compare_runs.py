@@ -20,24 +20,24 @@ class Pairing:
 
     judge: Annotated[
         str | None,
-        typer.Option("--judge", help="Column of the judge in both files, or COL_A,COL_B; guessed else."),
+        typer.Option("--judge", help="Column of the judge in both files, or COL_A,COL_B; otherwise guessed."),
     ] = None
     human: Human = None
     by: By = None
     id: Annotated[
-        str | None, typer.Option("--id", help="Column of items, by which rows are paired; guessed else.")
+        str | None, typer.Option("--id", help="Column of items, by which rows are paired; otherwise guessed.")
     ] = None
     cluster: Annotated[
         str | None, typer.Option(help="Column of items that belong together, such as a topic.")
     ] = None
-    names: Annotated[str | None, typer.Option(help="What the two are called, as old,new.")] = None
+    names: Annotated[str | None, typer.Option(help="Names of the two runs, as old,new.")] = None
 
 
 @dataclass(frozen=True)
 class Tested:
     """What is tested."""
 
-    margin: Annotated[float, typer.Option(help="Largest difference that does not matter.")] = 0.05
+    margin: Annotated[float, typer.Option(help="Largest difference that counts as equivalent.")] = 0.05
     alpha: Alpha = 0.05
 
 
@@ -64,7 +64,7 @@ def compare_runs(
     read = (read_judged(a), read_judged(b))
     judges = split([pairing.judge] if pairing.judge else None)
     if len(judges) > 2:
-        raise InputError("--judge names more than two columns; write COL, or COL_A,COL_B.")
+        raise InputError("--judge names more than two columns; give COL, or COL_A,COL_B.")
     human = split(pairing.human)
     chosen = [
         columns_of(one, judges[min(place, len(judges) - 1)] if judges else None, human, needs_human=False)

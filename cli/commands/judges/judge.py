@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
 Human = Annotated[
     list[str] | None,
-    typer.Option("--human", help="Columns of people, COL[,COL...]; guessed where not named."),
+    typer.Option("--human", help="Columns of people, COL[,COL...]; otherwise guessed."),
 ]
 By = Annotated[
     list[str] | None, typer.Option("--by", help="Column of subgroups; can be repeated, or COL,COL.")
 ]
 Scale = Annotated[
-    str | None, typer.Option(help="nominal, ordinal or interval; by default many numbers are ratings.")
+    str | None,
+    typer.Option(help="nominal, ordinal or interval; by default many different numbers count as interval."),
 ]
 Classes = Annotated[
     str | None, typer.Option(help="All labels from the lowest to the highest, as low,middle,high.")
 ]
 Positive = Annotated[str | None, typer.Option(help="The class that is reported first.")]
 Relabel = Annotated[
-    list[str] | None, typer.Option(help="The judge's label in people's terms, as yes=1; can be repeated.")
+    list[str] | None, typer.Option(help="The judge's label and that of people, as yes=1; can be repeated.")
 ]
 Under = Annotated[
     list[str] | None,
@@ -53,9 +54,9 @@ Html = Annotated[Path | None, typer.Option("--html", help="Write one HTML page w
 class Columns:
     """Which columns are compared."""
 
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="Column of the judge; guessed where it is not named.")
-    ] = None
+    judge: Annotated[str | None, typer.Option("--judge", help="Column of the judge; otherwise guessed.")] = (
+        None
+    )
     human: Human = None
     by: By = None
     id: Annotated[
@@ -89,13 +90,12 @@ class Asked:
 
     threshold: Annotated[
         float | None,
-        typer.Option(
-            help="Value of kappa (of ratings, the ICC) that matters; by default that of --fail-under."
-        ),
+        typer.Option(help="Threshold for kappa (of ratings: for the ICC); by default that of --fail-under."),
     ] = None
-    width: Annotated[float, typer.Option(help="Width of its interval that would do.")] = 0.1
+    width: Annotated[float, typer.Option(help="Width of the interval that is wanted.")] = 0.1
     epsilon: Annotated[
-        float, typer.Option(help="Replacement test: 0.1 crowd, 0.15 skilled people, 0.2 experts.")
+        float,
+        typer.Option(help="Margin of the replacement test: 0.1 crowd, 0.15 skilled people, 0.2 experts."),
     ] = 0.1
     alpha: Alpha = 0.05
 
@@ -131,7 +131,7 @@ def judge(
     asked: Asked,
     output: Output,
 ) -> None:
-    """Compare a judge with people: agreement, errors, rates, and how many labels would settle it.
+    """Compare a judge with people: agreement, errors, rates, and the number of labels needed for a decision.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
     be used.

@@ -50,11 +50,12 @@ class Assuming:
     ] = None
     link: Annotated[str | None, typer.Option(help="logit (default) or probit, of --model ordinal.")] = None
     scale: Annotated[
-        str | None, typer.Option(help="Ratings that are allowed, such as 1,2,3,4,5; by default those given.")
+        str | None,
+        typer.Option(help="Ratings that are allowed, such as 1,2,3,4,5; by default those in the data."),
     ] = None
     min_count: Annotated[
         int | None,
-        typer.Option(min=0, help="Labels that occur less often, and are rare, are excluded (default 10)."),
+        typer.Option(min=0, help="Minimum count per label; rare labels below it are excluded (default 10)."),
     ] = None
 
     def read(self) -> Assumptions:
@@ -78,11 +79,13 @@ class Assumptions:
     def given(self, *, link: bool, scale: bool) -> dict[str, Any]:
         """As a model takes them; InputError for a link or a scale that it does not have."""
         if self.link is not None and not link:
-            raise InputError(f"--link {self.link} goes with --model ordinal; omit it.")
+            raise InputError(f"--link {self.link} applies to --model ordinal; omit it.")
         if self.scale is not None and not scale:
-            raise InputError("--scale goes with ratings, and the model of labels takes none; omit it.")
+            raise InputError("--scale applies to models of ratings, and this is a model of labels; omit it.")
         if self.min_count is not None and scale:
-            raise InputError("--min-count goes with labels, and ratings have none; omit it.")
+            raise InputError(
+                "--min-count applies to models of labels, and this is a model of ratings; omit it."
+            )
         options = {
             "priors": self.priors or None,
             "link": self.link,
@@ -126,13 +129,13 @@ class Sampling:
         ),
     ] = None
     sampler: Annotated[
-        str | None, typer.Option(help="nutpie, or pymc; dimensions have a sampler of their own.")
+        str | None, typer.Option(help="nutpie or pymc; the model of dimensions uses its own sampler.")
     ] = None
     target_accept: Annotated[
         float | None,
         typer.Option(
-            help="Acceptance rate of the sampler; 0.95 or 0.99 where draws diverge (default 0.8, of "
-            "ordinal 0.9 for up to ten people)."
+            help="Target acceptance rate of the sampler; use 0.95 or 0.99 if draws diverge (default "
+            "0.8; of ordinal 0.9 for up to ten people)."
         ),
     ] = None
     seed: Seed = 1
@@ -159,7 +162,7 @@ class Model:
 
 @grouped
 def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = None) -> None:
-    """Fit a Bayesian model of raters: severity, discrimination, agreement free of noise."""
+    """Fit a Bayesian model of raters: severity, discrimination, agreement corrected for noise."""
     assumptions = assuming.read()
     if assuming.model not in MODELS:
         raise InputError(f"--model {assuming.model}: use {listed(MODELS)}.")
@@ -187,8 +190,8 @@ def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling
     if assuming.model == "dimensions":
         if sampling.target_accept is not None:
             raise InputError(
-                "--target-accept goes with --model ordinal and --model labels; the model of dimensions has "
-                "a sampler that accepts every draw, so omit it."
+                "--target-accept applies to --model ordinal and --model labels; the sampler of the model of "
+                "dimensions accepts every draw, so omit it."
             )
         options |= {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
         options |= assuming.read().given(link=False, scale=True)
@@ -220,7 +223,7 @@ def _of_dimension(
         arguments = {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
         return "raters", OF_RATINGS, rater_model, arguments | assumptions.given(link=True, scale=True)
     if assuming.covariate:
-        raise InputError("--covariate goes with ratings, and the model of labels takes none; omit it.")
+        raise InputError("--covariate applies to models of ratings, and this is a model of labels; omit it.")
     title = "True classes and confusions"
     return "labels", title, label_model, assumptions.given(link=False, scale=False)
 
@@ -275,9 +278,9 @@ def _priors(given: Sequence[str]) -> dict[str, tuple[float, ...]]:
 def _scale(given: str) -> tuple[float, ...]:
     scale = _numbers(f"--scale {given}", given, "1,2,3,4,5")
     if len(scale) < 2:
-        raise InputError(f"--scale {given}: a scale has two ratings at least, such as 1,2,3,4,5.")
+        raise InputError(f"--scale {given}: a scale has at least two ratings, such as 1,2,3,4,5.")
     if len(set(scale)) < len(scale):
-        raise InputError(f"--scale {given}: a rating is named twice; name each once.")
+        raise InputError(f"--scale {given}: a rating occurs twice; give each once.")
     return scale
 
 
@@ -288,6 +291,6 @@ def _numbers(option: str, given: str, example: str) -> tuple[float, ...]:
         numbers = ()
     if not numbers or not all(map(math.isfinite, numbers)):
         raise InputError(
-            f"{option}: '{given}' is no list of numbers; write them with commas, such as {example}."
+            f"{option}: '{given}' is not a list of numbers; separate numbers by commas, such as {example}."
         )
     return numbers

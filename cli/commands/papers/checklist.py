@@ -39,4 +39,4 @@ def checklist(
         console.print(f"  {one.title}: {done} of {len(one.items)} items answered{plans}")
     open_fields = sum(bool(item.author) for item in items)
     record(files=[out], open_fields=open_fields)
-    console.print(f"{out}: {open_fields} fields are for the author to state.")
+    console.print(f"{out}: {open_fields} fields are left for the author to complete.")

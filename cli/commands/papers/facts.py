@@ -25,8 +25,8 @@ def gather(study: str, run: Path | None, results: Path | None) -> Facts:
     read = ReportData(results) if results is not None else None
     if read is not None and read.manifest.get("study") not in (None, known.name):
         raise InputError(
-            f"{results} has results of the study {read.manifest.get('study')!r}, and {study} is "
-            f"{known.name!r}; name the results of this study with --results."
+            f"{results} contains results of the study {read.manifest.get('study')!r}, but {study} is "
+            f"{known.name!r}; give the results of this study by --results."
         )
     return Facts(known, read_run(study, run) if run is not None else None, read)
 

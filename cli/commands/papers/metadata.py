@@ -25,7 +25,7 @@ def metadata(
         list[str] | None, typer.Option(help="croissant or ro-crate; by default both. Can be repeated.")
     ] = None,
     license: Annotated[str, typer.Option(help="License of the data, as an address or a name.")] = "",
-    creator: Annotated[str, typer.Option(help="Who made the data.")] = "",
+    creator: Annotated[str, typer.Option(help="Creator of the data.")] = "",
 ) -> None:
     """Describe the files of a run or results folder, for repositories of data: Croissant and RO-Crate."""
     from conjury.analysis.report.paper.metadata import (
@@ -41,7 +41,7 @@ def metadata(
     chosen = to or [*FORMATS]
     unknown = next((name for name in chosen if name not in FORMATS), None)
     if unknown is not None:
-        raise InputError(f"--to {unknown}: there is no such format; write {' or '.join(FORMATS)}.")
+        raise InputError(f"--to {unknown}: there is no such format; use {' or '.join(FORMATS)}.")
     files = files_of(folder)
     about, command, software = _about(folder, license, creator)
     made = {}
@@ -58,8 +58,8 @@ def metadata(
         f"{counted(len(files), 'file')} described in {' and '.join(str(folder / name) for name in made)}."
     )
     if missing:
-        console.print(f"Give {' and '.join(missing)} before you publish.")
-    console.print("The address and the date of publication are for you to state.")
+        console.print(f"Add {' and '.join(missing)} before publication.")
+    console.print("The address and the date of publication must be added by the author.")
 
 
 def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:

@@ -16,10 +16,10 @@ from ...printing import console
 def methods(
     results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
     out: Annotated[
-        Path, typer.Option("--out", help="File: .md, .docx or .tex; the BibTeX lies beside it.")
+        Path, typer.Option("--out", help="File: .md, .docx or .tex; the BibTeX file is written next to it.")
     ] = Path("methods.md"),
 ) -> None:
-    """Write how results were computed, with BibTeX of the works that were really used."""
+    """Describe how results were computed, with BibTeX of the works that were used."""
     from conjury.analysis.report.paper.methods_text import methods_of
     from conjury.analysis.report.paper.writing import check_ending, write_document
     from conjury.inference.tables.writing import whole

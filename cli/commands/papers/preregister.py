@@ -24,7 +24,7 @@ def preregister(
     study: StudyName,
     template: Annotated[str, typer.Option(help="osf, aspredicted or dce (choice experiments).")] = "osf",
     run: Annotated[
-        Path | None, typer.Option("--run", help="Folder of a run, whose drawn design is registered as well.")
+        Path | None, typer.Option("--run", help="Folder of a run; its drawn design is registered as well.")
     ] = None,
     judge: Annotated[
         list[str] | None, typer.Option(help="Only this judge; can be repeated. By default all of the study.")
@@ -38,7 +38,7 @@ def preregister(
         str | None, typer.Option(help="Correction of people's estimates by models: ppi or covariate.")
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", help="File: .md, .docx or .tex; the JSON lies beside it.")
+        Path, typer.Option("--out", help="File: .md, .docx or .tex; the JSON file is written next to it.")
     ] = Path("preregistration.md"),
 ) -> None:
     """Write a preregistration of a study, with hashes, before data are collected."""
@@ -53,9 +53,7 @@ def preregister(
     check_alpha(alpha)
     check_ending(out)
     if correct not in (None, *CORRECTIONS):
-        raise InputError(
-            f"--correct {correct}: there is no such correction; write {' or '.join(CORRECTIONS)}."
-        )
+        raise InputError(f"--correct {correct}: there is no such correction; use {' or '.join(CORRECTIONS)}.")
     known = load_any_study(study)
     sizes = {"pairs": pairs, "respondents": respondents}
     if known.kind != "conjoint":
@@ -89,7 +87,7 @@ def _design(run: Path | None) -> list[Path]:
         return []
     found = sorted(path for path in (run / "design").glob("*") if path.is_file())
     if not found:
-        raise InputError(f"{run} contains no design; draw it with `conjury design` first.")
+        raise InputError(f"{run} contains no design; draw one with `conjury design` first.")
     return found
 
 

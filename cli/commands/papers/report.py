@@ -36,13 +36,13 @@ class Page:
     registered: Annotated[
         Path | None,
         typer.Option(
-            help="The .json of `conjury preregister`: the report says what deviates from it; by default "
-            "preregistration.json in the results folder, or beside the study."
+            help="The .json of `conjury preregister`: the report lists deviations from it; by default "
+            "preregistration.json in the results folder or next to the study."
         ),
     ] = None
     run: Annotated[
         Path | None,
-        typer.Option(help="With a registration: the run whose design it names; by default runs/STUDY."),
+        typer.Option(help="With a registration: run with the registered design; by default runs/STUDY."),
     ] = None
 
 
@@ -54,8 +54,9 @@ def report(name: Name, page: Page) -> None:
 
     if name in reports() and not (page.results.is_dir() and ResultsFolder(page.results).manifest):
         raise InputError(
-            f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first or name "
-            "another folder with --results."
+            f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
+            f"give "
+            "another folder by --results."
         )
     renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)

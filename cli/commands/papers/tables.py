@@ -20,11 +20,13 @@ def tables(
     results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
     to: Annotated[list[str], typer.Option(help="latex, word, markdown or html; can be repeated.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the tables.")] = Path("tables"),
-    stars: Annotated[bool, typer.Option("--stars", help="Mark p values by stars, and explain them.")] = False,
+    stars: Annotated[
+        bool, typer.Option("--stars", help="Mark p values by stars, with a note on their meaning.")
+    ] = False,
     figures: Annotated[
         str | None,
         typer.Option(
-            help="Write the figures, too: single (one column of a journal, 85 mm) or double (180 mm)."
+            help="Also write the figures: single (one column of a journal, 85 mm) or double (180 mm)."
         ),
     ] = None,
 ) -> None:
@@ -36,9 +38,9 @@ def tables(
 
     unknown = next((name for name in to if name not in FORMATS), None)
     if unknown is not None:
-        raise InputError(f"--to {unknown}: there is no such format; write one of: {', '.join(FORMATS)}.")
+        raise InputError(f"--to {unknown}: there is no such format; use one of: {', '.join(FORMATS)}.")
     if figures is not None and figures not in SIZES:
-        raise InputError(f"--figures {figures}: there is no such size; write {' or '.join(SIZES)}.")
+        raise InputError(f"--figures {figures}: there is no such size; use {' or '.join(SIZES)}.")
     laid = tables_of_folder(results, stars=stars)
     for name in dict.fromkeys(to):
         written = write_tables(laid, name, out)

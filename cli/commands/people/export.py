@@ -30,13 +30,15 @@ class Shown:
         int | None,
         typer.Option(
             min=1,
-            help="Slots: participations that are wanted; else the run's or the study's.",
+            help="Number of participations (slots); by default that of the run or study.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
     images: Annotated[
         bool | None,
-        typer.Option(help="Show profiles as pictures that `conjury render` has drawn; by default as before."),
+        typer.Option(
+            help="Show profiles as pictures drawn by `conjury render`; by default as in the run so far."
+        ),
     ] = None
     pictures: Annotated[Path, typer.Option(help="Folder of these pictures.")] = Path("stimuli")
     media_url: Annotated[
@@ -51,9 +53,7 @@ class Shown:
 class OnProlific:
     """What people are offered on Prolific."""
 
-    url: Annotated[str | None, typer.Option(help="Address at which the study is served; for prolific.")] = (
-        None
-    )
+    url: Annotated[str | None, typer.Option(help="Address of the study's pages; for prolific.")] = None
     minutes: Annotated[
         int | None, typer.Option(min=1, help="Estimated minutes of a visit; for prolific.")
     ] = None
@@ -75,7 +75,7 @@ def export(
 
     offer = _offer(to, prolific)
     if shown.media_url is not None and to not in ("qualtrics", "label-studio"):
-        raise InputError(f"--media-url is for qualtrics and label-studio, not for {to}; omit it.")
+        raise InputError(f"--media-url applies to qualtrics and label-studio, not to {to}; omit it.")
     written = export_study(
         study,
         to,
@@ -95,7 +95,7 @@ def _offer(to: str, given: OnProlific) -> Offer | None:
     if to != "prolific":
         for name, value in options.items():
             if value is not None:
-                raise InputError(f"{name} is for --to prolific; omit it.")
+                raise InputError(f"{name} applies to --to prolific; omit it.")
         return None
     if missing:
         raise InputError(f"--to prolific needs {', '.join(options)}; add {missing[0]}.")

@@ -29,10 +29,10 @@ FREE = 5  # places of a demonstration that are left for whoever looks at its pag
 ENDS = {
     "finished": "finished",
     "screened_out": "screened out",
-    "full": "turned away, no place left",
+    "full": "not admitted, no place left",
     "declined": "declined",
     "failed_checks": "ended by attention checks",
-    "timed_out": "too late, place given to another",
+    "timed_out": "too late, place reassigned",
 }
 
 
@@ -48,8 +48,8 @@ class _WithStudy(TyperGroup):
 panel = typer.Typer(
     cls=_WithStudy,
     no_args_is_help=True,
-    help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers end in the same "
-    "tables as those of models.",
+    help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers are written to "
+    "the same tables as those of models.",
 )
 
 Database = Annotated[
@@ -68,36 +68,39 @@ class Served:
     demo: Annotated[
         bool,
         typer.Option(
-            "--demo", help="Let simulated people fill the places, but a few for you, before pages are served."
+            "--demo", help="Let simulated people fill all but a few places before pages are served."
         ),
     ] = False
     people: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help=f"Participations wanted; else those of the run or study, with --demo at most {DEMO}.",
+            help=f"Number of participations; by default that of the run or study, with --demo at most "
+            f"{DEMO}.",
             callback=at_most(RESPONDENTS),
         ),
     ] = None
     host: Annotated[str, typer.Option(help="Address on which pages are served.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for one that is free.")] = 0
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 0
     images: Annotated[
         bool | None,
-        typer.Option(help="Show profiles as pictures that `conjury render` has drawn; by default as before."),
+        typer.Option(
+            help="Show profiles as pictures drawn by `conjury render`; by default as in the run so far."
+        ),
     ] = None
     pictures: Annotated[Path, typer.Option(help="Folder of these pictures.")] = Path("stimuli")
     https: Annotated[
-        bool, typer.Option("--https", help="People reach the pages by HTTPS, through a reverse proxy.")
+        bool, typer.Option("--https", help="Pages are served by HTTPS, through a reverse proxy.")
     ] = False
     proxy: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Address or network of a reverse proxy whose headers are believed; can be repeated."
-        ),
+        typer.Option(help="Address or network of a trusted reverse proxy; can be repeated."),
     ] = None
     stay: Annotated[
         bool,
-        typer.Option(help="Serve pages until Ctrl-C; without it a demonstration ends when it is filled."),
+        typer.Option(
+            help="Serve pages until Ctrl-C; with --no-stay a demonstration ends when its places are filled."
+        ),
     ] = True
 
 
@@ -113,7 +116,7 @@ def serve(study: StudyName, served: Served, database: Database = None, out: RunF
     if database is not None:
         check_address(database)
     if not served.stay and not served.demo:
-        raise InputError("--no-stay is for demonstrations; add --demo, or omit it.")
+        raise InputError("--no-stay applies to demonstrations; add --demo, or omit it.")
     known = _loaded(study)
     folder = Path("runs") / f"{known.name}_demo" if served.demo and out is None else out
     if served.stay:
@@ -150,7 +153,7 @@ def _fill(plan: PanelPlan, database: str | None, leave: int) -> None:
     finally:
         visits.close()
     console.print(
-        f"{plan.study.title}: all people are simulated, and their answers say nothing about real people."
+        f"{plan.study.title}: all people are simulated; their answers are no evidence about real people."
     )
     _print_figures(figures)
     _write(plan, tables, None)
@@ -183,7 +186,7 @@ def export(
     ] = None,
     database: Database = None,
 ) -> None:
-    """Write responses, judgments, choices and respondents of the people so far as Parquet."""
+    """Write responses, judgments, choices and respondents of the people so far as Parquet files."""
     visits, plan = _opened(study, out, database)
     try:
         tables = visits.tables()
@@ -194,7 +197,7 @@ def export(
 
 @panel.command()
 def status(study: StudyName, out: RunFolderPath = None, database: Database = None) -> None:
-    """Show who started, finished and left, times, attention checks, quotas and cost."""
+    """Show numbers of people who started, finished and left, times, attention checks, quotas and cost."""
     visits, plan = _opened(study, out, database)
     try:
         figures = visits.figures()
@@ -212,7 +215,7 @@ def forget(
     out: RunFolderPath = None,
     database: Database = None,
 ) -> None:
-    """Erase the identifiers of one person in a panel, or in all below runs/; the answers stay."""
+    """Erase the identifiers of one person in a panel, or in all panels below runs/; answers are kept."""
     require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.storage.forgetting import forget_everywhere, panels_in
 
@@ -222,7 +225,7 @@ def forget(
         record(erased={str(place): erased})
         if erased:
             console.print(f"{place}: the identifiers of {counted(erased, 'person', 'people')} are erased.")
-    console.print("The answers are as before, and nothing in them says whose they are.")
+    console.print("The answers are unchanged and contain no identifiers.")
 
 
 def _loaded(study: str) -> Any:

@@ -22,18 +22,18 @@ Name = Annotated[
 ]
 Folder = Annotated[
     Path | None,
-    typer.Argument(metavar="[FOLDER]", help="A folder that is new or empty; else the template's."),
+    typer.Argument(metavar="[FOLDER]", help="A new or empty folder; by default the name of the template."),
 ]
 DEMO, DEMO_FOLDER = "hiring", Path("conjury-demo")
 
 
 def init(template: Name = None, folder: Folder = None) -> None:
-    """Write a working study to edit: study.yaml, prompts, items, a truth to simulate from, a README."""
+    """Write a working study to edit: study.yaml, prompts, items, a truth table for simulation, a README."""
     if template is None:
         record(templates={known.name: known.about for known in templates().values()})
         for known in templates().values():
             console.print(f"{known.name}: {known.about}")
-        console.print("Write one of them into a new folder with `conjury init TEMPLATE FOLDER`.")
+        console.print("To write one of them into a new folder, use `conjury init TEMPLATE FOLDER`.")
         return
     chosen = find_template(template)
     folder = Path(chosen.name) if folder is None else folder
@@ -54,7 +54,7 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
     place = folder or DEMO_FOLDER
     _announce(["init", chosen.name, str(place)])
     write_template(chosen, place)
-    console.print(f"A study to edit in {place}: {chosen.about}.")
+    console.print(f"Study in {place}: {chosen.about}.")
     console.print(f"\n$ cd {shlex.quote(str(place))}")
     root = context.find_root().command
     with contextlib.chdir(place):
@@ -75,7 +75,7 @@ def _print_end(chosen: Template, place: Path, figures: list[str]) -> None:
     console.print(f"  Report   {place / 'reports' / chosen.report}.html")
     if figures:
         console.print(f"  Figures  {place / 'results' / 'figures'}: {', '.join(figures)}")
-    console.print(f"  Study    {place / 'study.yaml'}; {place / 'README.md'} says what to change")
+    console.print(f"  Study    {place / 'study.yaml'}; {place / 'README.md'} explains what to change")
     console.print(
         f"Next, in {place}: edit the study, run `conjury validate study.yaml`, and ask a real model:"
     )

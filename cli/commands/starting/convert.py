@@ -17,7 +17,7 @@ def convert(
     out: Annotated[Path, typer.Option("--out", help="The same rows: .parquet, .csv or .csv.gz.")],
     levels: LevelsFile = None,
 ) -> None:
-    """Write a table in another format; beside a CSV, the level order goes into NAME.levels.json."""
+    """Write a table in another format; the level order of a CSV is written to NAME.levels.json."""
     import json
 
     import pandas as pd
@@ -29,7 +29,7 @@ def convert(
 
     check_ending(out)
     if out.resolve() == table.resolve():
-        raise InputError(f"{out} is the table itself; name another file with --out.")
+        raise InputError(f"{out} is the input file; give another file by --out.")
     frame = read_table(table, levels=levels)
     write_table(frame, out)
     written = [out]

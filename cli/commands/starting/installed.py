@@ -40,7 +40,7 @@ EXTRAS = {
 
 
 def findings() -> list[Finding]:
-    """Look for Python, R, R's packages, Quarto and the optional packages."""
+    """Show which of Python, R, its packages, Quarto and the optional packages are installed."""
     from conjury.analysis.pipeline.manifest import installed
     from conjury.analysis.r import PACKAGES, available, remedy
 
@@ -81,7 +81,7 @@ R_PARTS = ("DESCRIPTION", "NAMESPACE", "LICENSE", "R/*.R", "inst/**/*", "man/*.R
 
 def example(
     name: Annotated[str | None, typer.Argument(help="Which example; without a name they are listed.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder that the files are written to.")] = Path(),
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path(),
 ) -> None:
     """Write small example files: ratings, exports of Qualtrics, raw completions, choices for R."""
     import yaml
@@ -94,7 +94,7 @@ def example(
         record(examples={each: words["about"] for each, words in known.items()})
         for each, words in known.items():
             console.print(f"{each}: {words['about']}")
-        console.print("Write the files of one of them with `conjury example NAME`.")
+        console.print("To write the files of one of them, use `conjury example NAME`.")
         return
     if name not in known:
         raise InputError(f"There is no example {name!r}; the examples are {listed(list(known))}.")
@@ -102,7 +102,7 @@ def example(
     for target in files:
         if (out / target).exists():
             raise InputError(
-                f"{out / target} exists and is not overwritten; move it, or name a folder with --out."
+                f"{out / target} exists and is not overwritten; move it, or give another folder by --out."
             )
     for target, source in files.items():
         (out / target).parent.mkdir(parents=True, exist_ok=True)

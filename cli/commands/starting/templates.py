@@ -75,7 +75,7 @@ def find_template(name: str) -> Template:
     known = templates()
     if name not in known:
         raise InputError(
-            f"There is no template '{name}'{did_you_mean(name, known)}; name one of {listed(known)}."
+            f"There is no template '{name}'{did_you_mean(name, known)}; the templates are {listed(known)}."
         )
     return known[name]
 
@@ -83,9 +83,9 @@ def find_template(name: str) -> Template:
 def write_template(template: Template, folder: Path) -> list[str]:
     """Write a template into a folder that is new or empty, whole or not at all; return its files."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; name a folder that is new or empty.")
+        raise InputError(f"{folder} is a file; give a new or empty folder.")
     if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty, and nothing in it is overwritten; name another folder.")
+        raise InputError(f"{folder} is not empty, and its files are not overwritten; give another folder.")
     files = _files(template)
     new = not folder.exists()
     try:

@@ -25,7 +25,10 @@ StudyFile = Annotated[
 ]
 Tables = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[FILE]...", help="Tables for it: choices, judgments, items or gold labels."),
+    typer.Argument(
+        metavar="[FILE]...",
+        help="Tables to check against the study: choices, judgments, items or gold labels.",
+    ),
 ]
 
 
@@ -36,9 +39,9 @@ def validate(
         bool, typer.Option("--schema", help="Print the JSON schema of study files, which editors use.")
     ] = False,
 ) -> None:
-    """Read a study with its prompts, items, labels and truth, and say all that is wrong at once.
+    """Check a study with its prompts, items, labels and truth, and list all problems at once.
 
-    Exit code 0: nothing is wrong; 2: something is.
+    Exit code 0: no problems; 2: at least one problem.
     """
     if schema:
         from conjury.inference.study.schema import schema_text
@@ -47,7 +50,7 @@ def validate(
         typer.echo(schema_text(), nl=False)
         return
     if study is None:
-        raise InputError("Name a study, such as study.yaml; `conjury init` lists studies to begin with.")
+        raise InputError("Give a study, such as study.yaml; `conjury init` lists templates.")
     from conjury.inference.collecting.validating import validate as examine
 
     found = examine(study, files or ())
@@ -60,14 +63,14 @@ def validate(
     record(title=found.study.title, facts={name.lower(): text for name, text in facts.items()})
     for name, text in facts.items():
         console.print(f"  {name:<10} {text}")
-    console.print(f"Nothing is wrong with {found.study.here}{_beside(files or [])}.")
+    console.print(f"No problems in {found.study.here}{_beside(files or [])}.")
 
 
 def _refuse(study: str, found: Validated) -> None:
     for problem in found.problems:
         warn(one_line(problem))
     if not found.whole:
-        warn("What depends on these fields was not checked; run the command again once they are right.")
+        warn("Fields that depend on these were not checked; run the command again when these are correct.")
     raise InputError(f"{counted(len(found.problems), 'problem')} in {study}; see above.")
 
 
@@ -85,7 +88,7 @@ def _facts(study: Study | ItemStudy, found: Validated) -> dict[str, str]:
     facts["Prompts"] = listed(prompt.id for prompt in study.prompts) or "none"
     judges = f"{counted(len(models), 'model')} ({listed(models, 5)})" if models else "no model"
     facts["Judges"] = judges + (" and people" if people else "")
-    facts["Simulated"] = listed(found.simulated, 5) or "nobody, as there is no truth table"
+    facts["Simulated"] = listed(found.simulated, 5) or "nobody, since there is no truth table"
     return facts
 
 
@@ -105,7 +108,7 @@ def _of_items(study: ItemStudy, found: Validated) -> dict[str, str]:
     asked = {
         "ratings": f"ratings on {listed(study.scale_labels)}",
         "label": "a label",
-        "line_labels": "a label for each line",
+        "line_labels": "one label per line",
     }.get(response.form, "text")
     strata = listed(f"{part.id} ({len(part.levels)})" for part in study.strata)
     return {

@@ -93,9 +93,10 @@ class AnthropicBatches:
                 unsure = name
         if unsure:
             raise Unsure(
-                f"{self.endpoint.shown_url} gave no answer when shard {sending.shard} was sent, and batch "
-                f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel it, "
-                "and run the same command, which recognises it by its results."
+                f"{self.endpoint.shown_url} did not answer when shard {sending.shard} was sent, and batch "
+                f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel "
+                f"it, and run the same "
+                "command, which recognises it by its results."
             )
         return None
 

@@ -62,8 +62,8 @@ class Exchanges:
         parsed = parse(self.ask(method, url, what, **options).content)
         if not isinstance(parsed, dict):
             raise Unreachable(
-                f"{self.endpoint.shown_url} sent no JSON object about {what}; check base_url, and run the "
-                "same command again."
+                f"{self.endpoint.shown_url} did not return a JSON object for {what}; check base_url, and "
+                "run the same command again."
             )
         return parsed
 

@@ -204,7 +204,7 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
     if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
         return fatal
     if status == 429:
-        return Busy(f"{url} takes no more for now ({failure}); run the same command later.")
+        return Busy(f"{url} accepts no more requests for now ({failure}); run the same command later.")
     if status >= 500 or status in (408, 409):
         return Unreachable(f"{url} cannot serve {what} now ({failure}); run the same command later.")
     kind = NotThere if status == 404 else InputError
@@ -217,8 +217,8 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
 def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
     """Return the error of an exchange that broke off."""
     return Unreachable(
-        f"{endpoint.shown_url} gave no answer about {what} ({reason}); run the same command again, it goes "
-        "on from here."
+        f"{endpoint.shown_url} did not answer about {what} ({reason}); run the same command again, which "
+        "resumes the run."
     )
 
 
@@ -259,7 +259,7 @@ def download_whole(
         if is_whole(size, lines) or size in sizes:
             return
         sizes.append(size)
-    raise Unreachable(f"{endpoint.shown_url} sent {what} cut off; run again.")
+    raise Unreachable(f"{endpoint.shown_url} sent an incomplete {what}; run the same command again.")
 
 
 def store_lines(chunks: Iterable[bytes], path: Path, secrets: tuple[str, ...]) -> tuple[int, int]:

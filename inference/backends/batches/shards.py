@@ -274,7 +274,7 @@ def answered(key: str, content: bytes, shard: str) -> Outcome:
 
 def unreadable(key: str, line: bytes, shard: str) -> Outcome:
     """Return the outcome of a request whose line of results is no JSON."""
-    return _refused(key, line, "its line in the results is no complete JSON", shard)
+    return _refused(key, line, "its line in the results is not complete JSON", shard)
 
 
 def _refused(key: str, content: bytes, fault: str, shard: str) -> Outcome:

@@ -171,7 +171,7 @@ def stopped(error: Exception, model: str) -> InputError:
     if name.endswith(f".{InputError.__name__}"):
         return InputError(text)
     return InputError(
-        f"Ray stopped while it answered for {model} ({text[:300]}); answers so far are kept. Correct "
+        f"Ray stopped during answers of {model} ({text[:300]}); answers so far are kept. Correct "
         "'engine' in the study file or the cluster, and run this again."
     )
 

@@ -73,14 +73,14 @@ class Exchange:
             from fsspec.core import url_to_fs
         except ImportError:
             raise MissingDependency(
-                "A cluster's files need fsspec, which is not installed; install it with "
+                "Files of a cluster need fsspec, which is not installed; install it with "
                 "`pip install 'conjury[cluster]'`."
             ) from None
         try:
             found: tuple[Any, str] = url_to_fs(self.address)
         except (ValueError, ImportError) as error:
             raise InputError(
-                f"--cluster-dir: {self.address} cannot be reached ({error}); name a folder or an address "
+                f"--cluster-dir: {self.address} cannot be reached ({error}); give a folder or an address "
                 "that all nodes share."
             ) from None
         return found
@@ -111,7 +111,7 @@ class Exchange:
                 return pq.ParquetFile(file).read_row_group(block.group)
         except FileNotFoundError:
             raise InputError(
-                f"--cluster-dir: a node of the cluster does not find {self.address}/{wave}; name a folder or "
+                f"--cluster-dir: a node of the cluster cannot access {self.address}/{wave}; give a folder or "
                 "an address that all nodes share."
             ) from None
 

@@ -80,7 +80,9 @@ class GoogleBatches:
         begun = self.exchanges.ask("POST", url, what, headers=headers, json={"file": {"displayName": name}})
         place = urlsplit(begun.headers.get("x-goog-upload-url", ""))
         if not place.path:
-            raise Unreachable(f"{self.endpoint.shown_url} gave no address to upload {path} to; run again.")
+            raise Unreachable(
+                f"{self.endpoint.shown_url} returned no address to upload {path}; run the same command again."
+            )
         sent = {
             "X-Goog-Upload-Command": "upload, finalize",
             "X-Goog-Upload-Offset": "0",
@@ -91,7 +93,9 @@ class GoogleBatches:
             "POST", here, what, again=False, headers=sent, content=lambda: _chunks(path)
         ).get("file")
         if not isinstance(file, dict) or not file.get("name"):
-            raise Unreachable(f"{self.endpoint.shown_url} did not confirm the file {path}; run again.")
+            raise Unreachable(
+                f"{self.endpoint.shown_url} did not confirm the file {path}; run the same command again."
+            )
         return str(file["name"])
 
     def find_batch(self, sending: Sending) -> str | None:

@@ -94,23 +94,24 @@ def find_endpoint(base_url: str | None, key_variable: str, account: Account = OP
     url = base_url or os.environ.get(account.url_variable) or account.url
     if not _is_address(url):
         raise InputError(
-            "The base_url is no address of a server; write one such as http://127.0.0.1:8000/v1."
+            "The base_url is not the address of a server; give one such as http://127.0.0.1:8000/v1."
         )
     key = os.environ.get(key_variable, "").strip()
     if redact(url, (key,)) != url:
         raise InputError(
-            f"The base_url {redact(shown(url), (key,))} was given with a key or password in it; put that "
-            f"into the environment variable {key_variable}."
+            f"The base_url {redact(shown(url), (key,))} contains a key or password; put that into the "
+            f"environment variable {key_variable}."
         )
     if key_variable == account.key_variable and _origin(url) not in _trusted(account):
         key = ""
     if not key and not base_url:
         raise InputError(
-            f"There is no key in the environment variable {key_variable}; set it, or name a base_url."
+            f"The environment variable {key_variable} contains no key; set it, or give a base_url."
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(
-            f"The environment variable {key_variable} contains characters that no key has; set it again."
+            f"The environment variable {key_variable} contains characters that keys do not have; set it "
+            f"again."
         )
     return Endpoint(url, shown(url), key_variable, key)
 

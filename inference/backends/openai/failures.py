@@ -263,7 +263,7 @@ def concerns_all(
         )
     if failure.status == 401 and not key_variable:
         return InputError(
-            f"{base_url} asks for a key{told}; put it into an environment variable and name that variable as "
+            f"{base_url} requires a key{told}; put it into an environment variable and name that variable as "
             "key_variable."
         )
     if failure.status == 401:
@@ -281,7 +281,8 @@ def concerns_all(
         )
     if failure.status in (404, 405):
         return InputError(
-            f"{base_url} knows no model {model} or does not speak OpenAI's protocol there{told}; check the "
+            f"{base_url} has no model {model} or does not support OpenAI's protocol at this "
+            f"address{told}; check the "
             "judge's model and base_url."
         )
     return None
@@ -291,10 +292,10 @@ def fault_of_answer(content: bytes) -> str:
     """State why ``content`` cannot be read as a chat completion; empty if it can."""
     answer = parse(content)
     if answer is None:
-        return "the answer is no complete JSON"
+        return "the answer is not complete JSON"
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list):
-        return "the answer is no chat completion"
+        return "the answer is not a chat completion"
     if not choices:
         return "the answer has no choices"
     message = choices[0].get("message") if isinstance(choices[0], dict) else None

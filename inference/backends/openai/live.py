@@ -284,7 +284,7 @@ class _Run:
         until = datetime.now().astimezone() + timedelta(seconds=wait)
         return InputError(
             f"{self._endpoint.shown_url} asks to wait for {wait / 60:,.0f} minutes, until "
-            f"{until:%Y-%m-%d %H:%M %Z}; run the same command again then, it goes on from here."
+            f"{until:%Y-%m-%d %H:%M %Z}; run the same command again then to resume."
         )
 
     def _keep_patience(self, outcome: Outcome) -> None:
@@ -292,7 +292,7 @@ class _Run:
         if self.failed_in_a_row >= max(PATIENCE, 2 * self.backend.concurrency):
             raise InputError(
                 f"The last {self.failed_in_a_row} requests to {self._endpoint.shown_url} all failed "
-                f"({outcome.error}); see to the server, then run the same command again."
+                f"({outcome.error}); check the server, then run the same command again."
             )
 
 
@@ -311,6 +311,6 @@ def _failed(
 
 
 def _cancelled(request: Request, attempts: list[Attempt], sent: bool = False) -> Outcome:
-    error = "stopped before an answer came"
+    error = "stopped before an answer arrived"
     ended = [*attempts, Attempt(0, error, 0.0, billed=True)] if sent else attempts
     return _failed(request, ended, "cancelled", error)

@@ -77,7 +77,7 @@ class OpenAIProcesses:
     def __init__(self, backend: OpenAIBackend, processes: int) -> None:
         if not 1 <= processes <= backend.concurrency:
             raise InputError(
-                f"--processes {processes}: each needs a request in flight, and --concurrency allows "
+                f"--processes {processes}: each needs a concurrent request, and --concurrency allows "
                 f"{backend.concurrency}; give 1 to {backend.concurrency} processes."
             )
         self._backend, self._processes = backend, processes
@@ -118,7 +118,7 @@ class _Crew:
         self._recorder = recorder
         self._coming: SimpleQueue[tuple[_Worker, Frame | None]] = SimpleQueue()
         self._error: Exception | None = None
-        self._end = ("connection", "the process that asked ended before an answer came")
+        self._end = ("connection", "the process that sent the request ended before an answer arrived")
         self._shown_url = backend.endpoint.shown_url
         shares = [len(range(number, backend.concurrency, processes)) for number in range(processes)]
         self._workers = [self._start(backend, share) for share in shares]
@@ -128,7 +128,7 @@ class _Crew:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            self._end = ("cancelled", "stopped before an answer came")
+            self._end = ("cancelled", "stopped before an answer arrived")
             for worker in self._workers:
                 worker.process.kill()
             while any(worker.lives for worker in self._workers):
@@ -231,6 +231,7 @@ class _Crew:
         worker.open.clear()
         if worker.process.wait() and not any(each.lives for each in self._workers):
             self._error = self._error or InputError(
-                f"The processes that asked {self._shown_url} have ended; answers so far are kept. Run the "
+                f"The processes that sent requests to {self._shown_url} have ended; answers so far are "
+                f"kept. Run the "
                 "same command again with fewer --processes."
             )

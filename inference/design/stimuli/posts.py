@@ -250,9 +250,10 @@ class PostKit:
             lacking = ids[stand_ins.index(None)]
             number = lacking.rpartition("_")[2]
             raise InputError(
-                f"No author {self.roles.anonymous}_{number} is there to stand in for {lacking} whose name or "
-                "face is hidden; give the group of content.roles.anonymous as many authors as the others, or "
-                "show both cues."
+                f"No author {self.roles.anonymous}_{number} exists to replace {lacking}, whose name or face "
+                "is hidden; give the group of content.roles.anonymous as many authors as the others, or "
+                "show both "
+                "cues."
             )
         return np.array(stand_ins, dtype=np.int64)
 

@@ -100,7 +100,9 @@ def load_texts(path: Path, ids: Sequence[str]) -> Texts:
             if sentence is not None:
                 raise marked.error(at, f"{topic} {position}: {sentence}")
             if template.text in first:
-                raise marked.error(at, f"this text is already on line {first[template.text]}; write another.")
+                raise marked.error(
+                    at, f"this text is already on line {first[template.text]}; use another text."
+                )
             first[template.text] = marked.line(at)
             for reply in REPLIES:
                 if "{" in getattr(template, reply):
@@ -156,7 +158,9 @@ def problem(text: str) -> str | None:
     known = (*FORMS, INTENSIFIER, ARTICLE)
     unknown = [slot.group() for slot, name in zip(slots, names, strict=True) if name not in known]
     if unknown:
-        return f"'{unknown[0].strip()}' is no place in a text; write one of {', '.join(known)} in the braces."
+        return (
+            f"'{unknown[0].strip()}' is not a place in a text; use one of {', '.join(known)} in the braces."
+        )
     if re.search(r"[{}]", _SLOT.sub("", text)):
         return "a brace of a place is missing or its words contain a bar or a brace; write {singular|guy}."
     insults = [name for name in names if name in FORMS]
@@ -173,7 +177,7 @@ def problem(text: str) -> str | None:
                 f"'{{{name}}}' has no word for posts without an insult; write {{{name}|people}} or the like."
             )
         if not slot.group(2) and not re.match(r"[\w{]", text[slot.end() :] if slot.group(3) else ""):
-            return f"'{slot.group().strip()}' must be followed by a space and a word; put one there."
+            return f"'{slot.group().strip()}' must be followed by a space and a word; add them."
     return None
 
 

@@ -70,10 +70,10 @@ def _json(path: Path, lines: bool) -> Judged:
         return _inspect(path)
     records: Sequence[Any] = promptfoo.results_of(content) if isinstance(content, dict) else content
     if not records:
-        raise InputError(f"{path}: the file has no rows; name another one.")
+        raise InputError(f"{path}: the file has no rows; give another one.")
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
-            raise InputError(f"{path}: row {number:,} is no JSON object; write one object for each row.")
+            raise InputError(f"{path}: row {number:,} is not a JSON object; write one object per row.")
     if promptfoo.is_result(records[0]):
         return promptfoo.table_of(records, str(path))
     if lm_eval.is_sample(records[0]):
@@ -108,7 +108,7 @@ def _whole(path: Path) -> Any:
         raise InputError(f"{path}: this is not valid JSON ({error}); correct it.") from None
     if isinstance(content, list | dict):
         return content
-    raise InputError(f"{path}: this is no list of rows; write a JSON object for each row.")
+    raise InputError(f"{path}: this is not a list of rows; write one JSON object per row.")
 
 
 def _inspect(path: Path) -> Judged:

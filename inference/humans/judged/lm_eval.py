@@ -36,7 +36,7 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     if len(filters) > 1:
         kept = filters[-1]
         records = [record for record in records if str(record.get(FILTER, FIRST)) == kept]
-        notes.append(f"Filters of the task: {listed(filters)}; the answers of {kept!r} are read.")
+        notes.append(f"Filters of the task: {listed(filters)}; the answers of {kept!r} are used.")
     rows = []
     for number, record in enumerate(records, 1):
         if not is_sample(record):

@@ -33,7 +33,7 @@ def results_of(content: Mapping[str, Any]) -> list[Any]:
     if isinstance(found, list):
         return found
     raise InputError(
-        "This JSON file is neither a list of rows nor the output of promptfoo; write one object a row."
+        "This JSON file is neither a list of rows nor the output of promptfoo; write one object per row."
     )
 
 

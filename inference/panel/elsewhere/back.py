@@ -71,7 +71,7 @@ def check_program(program: str, run: Path) -> None:
     """Refuse a program that has no answers to tasks, and a run that was not exported for it."""
     if program not in READERS:
         raise InputError(
-            f"--format {program}{did_you_mean(program, READERS)} does not go with --study; use "
+            f"--format {program}{did_you_mean(program, READERS)} cannot be combined with --study; use "
             f"{', '.join(READERS)}, or omit --format to read completions of models."
         )
     if not (run / FOLDER / program).is_dir():

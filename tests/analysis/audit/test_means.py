@@ -362,8 +362,8 @@ def test_published_size_of_a_row_is_used() -> None:
     ("settings", "sentence"),
     [
         ({}, "row 1: scale is missing"),
-        ({"scale": [5, 1], "n": 3}, "row 1: scale 5 to 1 is no whole number of steps"),
-        ({"scale": [1, 5], "step": 3, "n": 3}, "no whole number of steps"),
+        ({"scale": [5, 1], "n": 3}, "row 1: scale 5 to 1 is not a whole number of steps"),
+        ({"scale": [1, 5], "step": 3, "n": 3}, "not a whole number of steps"),
         ({"scale": [1, 5], "step": 0, "n": 3}, "give positive numbers"),
         ({"scale": "1-5", "n": 3}, "give its two ends"),
         ({"scale": [1, "x"], "n": 3}, "'x' is no number"),

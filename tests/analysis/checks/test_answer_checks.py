@@ -123,7 +123,7 @@ def test_effects_that_fade_over_tasks_are_found(run, people: pd.DataFrame) -> No
     assert found.verdict == "error"
     assert "curse" in found.finding
     assert set(found.table["test"]) == {
-        "later half less earlier half",
+        "later half minus earlier half",
         "linear trend from first to last task",
     }
 

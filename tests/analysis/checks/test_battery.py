@@ -98,7 +98,7 @@ def test_a_share_among_few_does_not_exceed_a_limit_by_a_single_case() -> None:
 
 
 def test_two_checks_cannot_have_one_code() -> None:
-    with pytest.raises(ValueError, match="have one code, CJ101"):
+    with pytest.raises(ValueError, match="have the same code, CJ101"):
         check(Question("CJ101", "another", "A", "A?", "B.", "C.", "rule"))(lambda: answer(None))
     assert "another" not in CHECKS
 
@@ -207,7 +207,7 @@ def own_checks() -> Iterator[None]:
 
 
 def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
-    own_checks, tmp_path: Path
+    own_checks: None, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(OWN, encoding="utf-8")
     assert load_checks(tmp_path / "mine.py") == ("MY301",)
@@ -233,7 +233,7 @@ def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
     ],
 )
 def test_a_users_file_without_a_check_is_refused(
-    own_checks, tmp_path: Path, text: str | None, message: str
+    own_checks: None, tmp_path: Path, text: str | None, message: str
 ) -> None:
     file = tmp_path / "mine.py"
     if text is not None:

@@ -299,7 +299,7 @@ CASES: list[tuple[str, str, Break, str, str]] = [
         "a run that ended early",
         lambda data: replace(data, judgments=data.judgments.iloc[:-40]),
         "warning",
-        "lack items that others have",
+        "lack items of other runs",
     ),
     (
         "unchanged_copies",

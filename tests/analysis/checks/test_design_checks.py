@@ -162,7 +162,7 @@ def test_impossible_profiles_are_counted(study: Study, model: pd.DataFrame) -> N
     shown.loc[1, columns] = shown.loc[0, columns]
     found = impossible_profiles(study, split(study, shown), 0.05)
     assert found.verdict == "warning"
-    assert found.table.set_index("rule").loc["both profiles of a pair the same", "n"] == 1
+    assert found.table.set_index("rule").loc["identical profiles in a pair", "n"] == 1
     foreign = model.assign(text="sport_03")
     mismatched = impossible_profiles(study, split(study, foreign), 0.05)
     assert mismatched.verdict == "error"

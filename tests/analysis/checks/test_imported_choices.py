@@ -97,7 +97,7 @@ def test_a_pair_of_the_same_profile_is_no_error_where_chance_gives_as_many(study
     doubled = profiles.iloc[np.where(np.arange(1200) % 10 == 1, np.arange(1200) - 1, np.arange(1200))]
     too_many = impossible_profiles(study, split(study, presented(doubled.reset_index(drop=True))), 0.05)
     assert too_many.verdict == "error"
-    assert "more frequent than independent draws" in too_many.remedy
+    assert "more frequent than under independent draws" in too_many.remedy
 
 
 @pytest.mark.shared

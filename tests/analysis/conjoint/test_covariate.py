@@ -194,7 +194,7 @@ def differing(choices):
         (lambda table: table.assign(pair_id="pair"), {}, "'pair_id' name several pairs"),
         (None, {"tuning": "scalar"}, "no weights to tune; omit tuning"),
         (None, {"folds": 2}, "no weights to tune; omit folds"),
-        (None, {"family": "quasibinomial"}, "linear regressions alone"),
+        (None, {"family": "quasibinomial"}, "only linear regressions"),
         (None, {"model": "gpt9"}, "model names 'gpt9'"),
         (None, {"id": None}, "needs the clusters of people"),
     ],

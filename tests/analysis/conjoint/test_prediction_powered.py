@@ -212,7 +212,7 @@ def test_interactions_of_models_alone_are_interactions(choices):
     found = interaction(choices, FORMULA, "tone", "topic", id="judge_id", correct="ppi")
     assert len(found.models) == len(found.frame)
     assert (found.models["statistic"] == "acie").all()
-    with pytest.raises(InputError, match="model goes with correct='ppi'"):
+    with pytest.raises(InputError, match="model applies to correct='ppi'"):
         interaction(choices, FORMULA, "tone", "topic", id="judge_id", model="gpt")
 
 
@@ -346,9 +346,9 @@ def only_apart(choices):
         (None, {"engine": "statsmodels"}, "computed by the engine native"),
         (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'covariate' or 'dsl' or"),
         (None, {"correct": "dsl"}, "needs the column 'sampling_probability'"),
-        (None, {"correct": None, "human": "human"}, "human goes with correct='ppi'"),
+        (None, {"correct": None, "human": "human"}, "human applies to correct='ppi'"),
         (only_apart, {}, "answered none of the tasks that people answered.*--tasks panel"),
-        (only_shared, {}, "it adds nothing; ask it about more tasks"),
+        (only_shared, {}, "it adds no precision; ask it about more tasks"),
         (lambda table: table.drop(columns="position"), {}, "needs the column 'position'"),
         (
             lambda table: table.assign(chosen=table["chosen"].where(table["judge_kind"] == "human")),

@@ -284,7 +284,7 @@ def test_labels_chosen_where_a_model_is_uncertain_are_refused() -> None:
     ("options", "message"),
     [
         ({"statistic": "mode"}, "statistic is 'mode'"),
-        ({"statistic": "proportion"}, "at_least goes with statistic='proportion'"),
+        ({"statistic": "proportion"}, "at_least applies to statistic='proportion'"),
         ({"statistic": "quantile", "q": 1.0}, "numbers between 0 and 1"),
         ({"statistic": "quantile", "tuning": "matrix"}, "quantiles take coefficient"),
         ({"model": "claude"}, "model names 'claude'"),
@@ -305,7 +305,7 @@ def test_models_without_further_or_common_items_are_refused() -> None:
         prediction_powered(pair(human, model[:20]))
     with pytest.raises(InputError, match="answered none of the items"):
         prediction_powered(pd.concat([judged(human, "ann", "human"), judged(model[20:], "gpt", "model", 20)]))
-    with pytest.raises(InputError, match="model goes with correct='ppi'"):
+    with pytest.raises(InputError, match="model applies to correct='ppi'"):
         means(pair(human, model), model="gpt")
 
 
@@ -393,7 +393,7 @@ def test_scores_need_labels_of_a_model() -> None:
     scored = score(judgments, few)
     with pytest.raises(InputError, match="needs the labels of a model"):
         scores(scored, correct="ppi")
-    with pytest.raises(InputError, match="folds goes with correct='ppi'"):
+    with pytest.raises(InputError, match="folds applies to correct='ppi'"):
         scores(scored, folds=3)
     with pytest.raises(InputError, match="none depends on labels"):
         scores(scored, correct="ppi", model=score(judgments, model), metrics=["missing_rate"])
@@ -402,11 +402,13 @@ def test_scores_need_labels_of_a_model() -> None:
 def test_options_of_the_bootstrap_and_of_baselines_are_refused_with_a_correction() -> None:
     judgments, few, model, _ = labelled()
     scored = score(judgments, few)
-    with pytest.raises(InputError, match="strata has no use with correct='ppi': there are no baselines"):
+    with pytest.raises(InputError, match="strata has no effect with correct='ppi': there are no baselines"):
         scores(scored, correct="ppi", model=score(judgments, model), strata=["judge"])
-    with pytest.raises(InputError, match="draws has no use with correct='ppi': intervals need no bootstrap"):
+    with pytest.raises(
+        InputError, match="draws has no effect with correct='ppi': intervals need no bootstrap"
+    ):
         scores(scored, correct="ppi", model=score(judgments, model), draws=0)
-    with pytest.raises(InputError, match="draws has no use with correct='ppi'"):
+    with pytest.raises(InputError, match="draws has no effect with correct='ppi'"):
         means(pair(*drawn(60, 12)), correct="ppi", draws=100)
 
 

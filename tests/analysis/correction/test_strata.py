@@ -81,7 +81,7 @@ def test_a_label_plan_has_strata_for_each_number_of_people(choices: pd.DataFrame
     plan = label_plan(measured, [20, 40], choices=choices, strata="tone")
     strata = plan.extra["strata"]
     assert strata.groupby("people")["tasks"].sum().tolist() == pytest.approx([200, 400])
-    assert any("is worth as much as 1." in note for note in plan.notes)
+    assert any("is as precise as 1." in note for note in plan.notes)
     with pytest.raises(InputError, match="strata are planned from answers"):
         label_plan(measured, strata="tone")
     with pytest.raises(InputError, match="no column 'mood'"):

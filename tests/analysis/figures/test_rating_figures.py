@@ -9,7 +9,7 @@ import made_up_ratings as ratings
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import legend, points, row_labels, titles
+from drawn import legend, points, row_labels, shaded, titles
 from made_up_figures import MODELS, RATERS, STRATA, example
 from matplotlib.figure import Figure
 
@@ -39,7 +39,7 @@ def texts(figure: Figure) -> list[str]:
 
 def test_the_map_contains_people_below_and_the_model_above_the_diagonal() -> None:
     made = result("dimension_correlations")
-    image = np.ma.filled(draw(made, above=["gemini"]).axes[0].images[0].get_array(), np.nan)
+    image = shaded(draw(made, above=["gemini"]).axes[0], 1.0)
     frame = made.frame.set_index(["group", "dimension", "other"])["estimate"]
     assert image[1, 0] == pytest.approx(frame["human", "novelty", "empathy"])
     assert image[0, 1] == pytest.approx(frame["gemini", "novelty", "empathy"])

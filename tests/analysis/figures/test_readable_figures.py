@@ -55,3 +55,42 @@ def test_checks_name_judges_and_prompts_by_their_labels() -> None:
 def test_a_check_without_repeated_rows_has_no_figure() -> None:
     assert only_zeros("repeated_keys", pd.DataFrame({"estimate": [0.0, 0.0]}))
     assert not only_zeros("repeated_keys", pd.DataFrame({"estimate": [0.0, 1.0]}))
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_of_people_who_share_few_items_only_the_columns_of_models_are_drawn(apart: bool) -> None:
+    raters = [*(f"p{k:02d}" for k in range(14)), "x", "y"]
+    kinds = {name: "human" if name.startswith("p") else "model" for name in raters}
+    rows = [
+        (dimension, one, other, kinds[one], kinds[other], 5 if apart and kinds[other] == "human" else 50)
+        for dimension in ("wit", "fun")
+        for k, one in enumerate(raters)
+        for other in raters[k + 1 :]
+    ]
+    columns = ["dimension", "judge", "other", "judge_kind", "other_kind", "n_items"]
+    frame = pd.DataFrame(rows, columns=columns).assign(coefficient="cohen", weights="nominal", estimate=0.5)
+    figure = figures.draw(Result(frame, "agreement_pairs"))
+    panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(panels) == (2 if apart else 1)
+    shown = [text.get_text() for text in panels[0].get_xticklabels()]
+    assert shown == (["x", "y"] if apart else raters)
+    assert len(row_labels(panels[0])) == len(raters)
+
+
+def test_more_than_three_lines_of_ratings_have_no_bands() -> None:
+    x = [1.0, 2.0]
+    for n in (3, 4):
+        kinds = [f"kind {k}" for k in range(n)]
+        keys = [{"dimension": "fun", "judge": "m", "kind": kind, "x": at} for kind in kinds for at in x]
+        bands = pd.DataFrame(keys).assign(estimate=1.0, lower=0.5, upper=1.5)
+        points = bands.drop(columns=["x", "estimate", "lower", "upper"])
+        points = points.assign(item="i", human=1.0, model=2.0)[
+            ["dimension", "judge", "kind", "item", "human", "model"]
+        ]
+        slopes = points.drop_duplicates("kind")[["dimension", "judge", "kind"]].assign(
+            estimate=1.0, lower=0.5, upper=float("nan")
+        )
+        result = Result(slopes, "rating_lines", extra={"points": points, "bands": bands})
+        axes = figures.draw(result).axes[0]
+        assert any(isinstance(one, PolyCollection) for one in axes.collections) == (n == 3)
+        assert "nan" not in figures.alt(result)

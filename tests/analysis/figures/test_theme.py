@@ -13,9 +13,12 @@ from made_up_figures import example
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
+from conjury.analysis.figures import alt as describe
 from conjury.analysis.figures import draw, save, save_variants
+from conjury.analysis.figures.dots import levels
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
-from conjury.analysis.figures.labels import Names, one_prompt, series_labels
+from conjury.analysis.figures.labels import Names, labels_given, one_prompt, series_labels
+from conjury.analysis.figures.registry import Style
 from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,
@@ -26,7 +29,9 @@ from conjury.analysis.figures.theme import (
     new_figure,
     styled,
 )
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
+from conjury.inference.study import load_any_study, load_study
 
 
 def figure_of(name: str = "engines", **options: object) -> Figure:
@@ -192,3 +197,53 @@ def test_a_judge_has_one_colour_and_one_name_in_all_figures() -> None:
     assert {names.of(column, "m") for column in ("judge", "group", "judges")} == {"Model M"}
     assert names.of("judge", "human") == "People"
     assert Names({("judges", "human"): "Readers"}).of("group", "human") == "Readers"
+
+
+def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
+    study = load_study("moderation")
+    frame = pd.DataFrame({"feature": "slur", "level": ["generic", "racism"], "estimate": [0.0, 0.3],
+                          "lower": [np.nan, 0.2], "upper": [np.nan, 0.4], "judge": "gpt4o"})  # fmt: skip
+    (axes,) = draw(Result(frame, "amce"), labels=study).axes
+    assert axes.get_title(loc="left") == "Insult"
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "Generic insult (reference)",
+        "Racist slur",
+    ]
+    assert "Racist slur 0.300" in describe(Result(frame, "amce"), study)
+    names = Names(labels_given(study))
+    assert [names.of("judge", "gpt4o"), names.of("judge_id", "human")] == ["GPT-4o", "Human panel"]
+    jokes = labels_given(load_any_study("multiturn"))
+    assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
+    assert jokes["joke_type", "surreal_absurdism"] == "surreal/absurdism"
+    assert labels_given(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"
+
+
+@pytest.mark.parametrize("name", ["afcp", "agreement, pairs", "cj_props"])
+def test_heat_maps_consist_of_theme_colours_alone_so_that_a_drawing_can_change_its_theme(
+    name, tmp_path
+) -> None:
+    shown = example(name)
+    drawn = save_variants(draw(shown.result, **shown.options), tmp_path / "map")
+    for theme in (LIGHT, DARK):
+        text = drawn[theme.name].read_text(encoding="utf-8")
+        assert "<image" not in text
+        assert set(re.findall(r"#[0-9a-f]{6}(?![0-9a-f])", text)) <= set(colors_of(theme))
+
+
+def test_a_bar_of_colours_is_no_panel_that_is_too_narrow_for_a_journal() -> None:
+    figure = figure_of("agreement, pairs", part="pairs", size="double")
+    assert figure.get_size_inches()[0] == pytest.approx(180 / 25.4)
+
+
+def test_the_only_series_of_a_panel_stands_in_the_middle_of_its_rows() -> None:
+    frame = pd.DataFrame({"panel": ["both", "both", "one"], "row": "row", "series": ["a", "b", "b"],
+                          "estimate": 0.5, "lower": 0.4, "upper": 0.6, "reference": False})  # fmt: skip
+    made = levels(frame, xlabel="Estimate", what="Estimates", baseline=None)
+    both, one = made.draw(Style(LIGHT, {})).axes
+    at = [
+        [float(line.get_ydata()[0]) for line in axes.lines if len(line.get_ydata()) == 1]
+        for axes in (both, one)
+    ]
+    middle = [axes.get_yticks()[0] for axes in (both, one)]
+    assert at[1] == pytest.approx([middle[1]])
+    assert at[0][0] < middle[0] < at[0][1]

@@ -136,7 +136,7 @@ def test_fractions_leave_out_what_they_cannot_separate() -> None:
     half = data[data["prompt_id"].isin(["p0", "p1"]) == (data["option_order"] == "o0")]
     found = variance_components(half, draws=50)
     assert found.frame["component"].tolist() == ["object", "prompt_id", "option_order", "residual"]
-    assert "cannot tell apart" in found.notes[0]
+    assert "cannot separate" in found.notes[0]
     assert found.frame["estimate"].iloc[0] == pytest.approx(1, abs=0.5)
     third = data.drop(data[(data["prompt_id"] == "p3") & (data["option_order"] == "o1")].index)
     assert "object:prompt_id" in set(variance_components(third, draws=50).frame["component"])
@@ -156,7 +156,7 @@ def test_designs_that_say_nothing_are_refused() -> None:
         variance_components(HAND.assign(value=1))
     with pytest.raises(InputError, match="fewer than two objects"):
         variance_components(HAND.assign(item_id="a"))
-    with pytest.raises(InputError, match="nothing to separate"):
+    with pytest.raises(InputError, match="no variance components can be separated"):
         variance_components(HAND.drop_duplicates("item_id"))
     with pytest.raises(InputError, match="Labels have no variance"):
         variance_components(HAND.assign(value=list("xyxyxy")))

@@ -95,5 +95,5 @@ def test_data_without_a_facet_or_with_nothing_to_compare_are_refused() -> None:
     apart = labels("abab").assign(item_id=list("wxyz"))
     with pytest.raises(InputError, match="no object was decided at two levels"):
         flips(apart)
-    with pytest.raises(InputError, match="margin is for ratings"):
+    with pytest.raises(InputError, match="margin applies to ratings"):
         flips(labels("abab"), margin=1)

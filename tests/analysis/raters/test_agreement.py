@@ -223,7 +223,7 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
         ({"judges": ["gtp"]}, r"no judge 'gtp' \(did you mean 'gpt'"),
         ({"groups": {"mine": ["p0", "nobody"]}}, "no judge 'nobody'"),
         ({"between": [("human", "gtp")]}, "no judge 'gtp'"),
-        ({"dimension": "wit"}, "no column 'dimension'"),
+        ({"dimension": "wit"}, "column 'dimension', which is needed"),
         ({"by": "tier"}, "no column 'tier'"),
         ({"cluster": "topic"}, "no column 'topic'"),
         ({"alpha": 2}, "alpha is 2"),

@@ -170,7 +170,7 @@ def test_two_annotators_are_tested_with_a_warning_and_one_is_refused() -> None:
     answers = random_answers(40, "ann bob gpt")
     ten = long({name: values[:10] for name, values in answers.items()})
     assert told(alt_test(long(answers)), "2 annotators are tested")
-    assert told(alt_test(ten, min_instances=5), "t test is doubtful")
+    assert told(alt_test(ten, min_instances=5), "t test is unreliable")
     with pytest.raises(InputError, match="only ann rates"):
         alt_test(long({name: answers[name] for name in ("ann", "gpt")}))
     with pytest.raises(InputError, match=r"No annotator rated 30 items .*the most is 10"):

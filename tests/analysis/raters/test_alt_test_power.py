@@ -101,7 +101,7 @@ def test_where_guessing_is_not_behind_by_epsilon_there_is_no_margin() -> None:
         ({"kind": "words"}, "kind is 'words'"),
         ({"scoring": "neg_rmse"}, "simulated labels take accuracy"),
         ({"categories": 1}, "categories is 1"),
-        ({"categories": [0.5, 0.6]}, "add up to 1"),
+        ({"categories": [0.5, 0.6]}, "sum to 1"),
         ({"per_item": 1}, "per_item is 1"),
         ({"epsilon": 3}, "epsilon is a difference"),
         ({"target": 1}, "target is 1"),

@@ -75,7 +75,7 @@ def test_tables_without_the_columns_or_with_too_many_rows_are_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "MOST_ROWS", 300)
-    with pytest.raises(InputError, match=r"3\d\d judgments are more than the 300 that are read into memory"):
+    with pytest.raises(InputError, match=r"3\d\d judgments exceed the 300 that are read into memory"):
         agreement(str(folder))
     agreement(str(folder), dimension="wit", draws=0)
     (folder.parent / "short").mkdir()

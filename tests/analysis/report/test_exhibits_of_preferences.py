@@ -14,7 +14,7 @@ from conjury.analysis.report import Report
 SENTENCES = {
     "people_flow": "Of 60 people who started, 43 are analysed",
     "choice_level": "2 of 2 intervals exclude one half.",
-    "choice_level, ties": "answers compared are ties; ties are an outcome of their own",
+    "choice_level, ties": "answers compared are ties; ties are a separate outcome",
     "choice_level, amce": "None against Generic",
     "afcp": "The clearest preference is for *None* over *Generic*, in 0.81",
     "preference_cycles": "Direct and indirect preferences differ in 0 of 4 triples of levels. The joint test",

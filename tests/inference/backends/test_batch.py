@@ -210,7 +210,7 @@ def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(b
     batches = backend({"cut": 6})
     submit(batches, ledger, 4)
     batches.poll(ledger)
-    with pytest.raises(Unreachable, match="gave no answer about the file"):
+    with pytest.raises(Unreachable, match="did not answer about the file"):
         batches.fetch(LedgerRecorder(ledger), ledger)
     assert states(ledger) == ["ended"]
     assert [Path(name).suffix for name in files_of(tmp_path)] == [".jsonl"]
@@ -397,7 +397,7 @@ def test_waiting_survives_a_provider_that_is_away_for_a_while(backend, ledger):
 
 def test_a_server_that_is_not_there_and_an_unknown_batch_are_told_in_one_sentence(backend, tmp_path, ledger):
     absent = make_backend("http://127.0.0.1:9/v1", tmp_path / "absent", max_retries=0)
-    with pytest.raises(InputError, match=r"127\.0\.0\.1:9/v1 gave no answer about the file .*run the same"):
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:9/v1 did not answer about the file .*run the same"):
         submit(absent, ledger, 4)
     batches = backend({"polls": 1})
     ledger.update_batch(ledger.batches()[0].shard, state="failed")

@@ -165,7 +165,7 @@ def test_requests_without_an_answer_fail_for_a_passing_reason(tmp_path, ledger):
 
 def test_an_address_that_nodes_do_not_share_is_named(tmp_path, ledger):
     place = Exchange.of_run(str(tmp_path), ledger, "judge")
-    with pytest.raises(InputError, match="--cluster-dir: a node of the cluster does not find"):
+    with pytest.raises(InputError, match="--cluster-dir: a node of the cluster cannot access"):
         place.read_requests("wave", Block("000000.parquet", 0))
     with pytest.raises(InputError, match=r"--cluster-dir: nowhere://x/.* cannot be reached"):
         Exchange.of_run("nowhere://x", ledger, "judge").waves()
@@ -187,7 +187,7 @@ ray.exceptions.UserCodeException: UDF failed to process a data block.
     [
         (
             "RuntimeError: out of memory\nmore",
-            r"^Ray stopped while it answered for m \(out of memory\); answers",
+            r"^Ray stopped during answers of m \(out of memory\); answers",
         ),
         ("conjury.inference.errors.InputError: --cluster-dir: no.", r"^--cluster-dir: no\.$"),
         ("something", r"\(UDF failed to process a data block\.\)"),

@@ -109,7 +109,7 @@ def test_a_limit_of_requests_per_minute_is_kept(server, ask):
 
 def test_a_local_server_needs_no_key_and_openai_does(server, ask):
     assert kinds(ask(2)) == ["", ""]
-    with pytest.raises(InputError, match="no key in the environment variable MY_KEY; set it"):
+    with pytest.raises(InputError, match="environment variable MY_KEY contains no key; set it"):
         OpenAIBackend("tiny", key_variable="MY_KEY")
     server.configure(key=SENTINEL)
     assert kinds(ask(2, key=f"{SENTINEL}\n")) == ["", ""]
@@ -126,7 +126,7 @@ def test_the_key_of_openai_goes_to_no_other_server_unless_told(server, ask, monk
     ):
         assert OpenAIBackend("tiny", base_url=url).endpoint.key == key
     server.configure(key=SENTINEL)
-    with pytest.raises(InputError, match=r"asks for a key .* name that variable as key_variable"):
+    with pytest.raises(InputError, match=r"requires a key .* name that variable as key_variable"):
         ask()
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     assert kinds(ask()) == [""]
@@ -148,7 +148,7 @@ def test_no_key_gets_into_outcomes_settings_or_logs(server, ask, caplog, monkeyp
     "place", ["https://me:{}@host/v1", "https://host/v1?key={}", "https://host/v1?api-key={}"]
 )
 def test_an_address_that_holds_a_key_is_refused(place):
-    with pytest.raises(InputError, match=r"https://host/v1 was given with a key .* into .*MY_KEY") as caught:
+    with pytest.raises(InputError, match=r"https://host/v1 contains a key .* into .*MY_KEY") as caught:
         OpenAIBackend("tiny", base_url=place.format(SENTINEL), key_variable="MY_KEY")
     assert SENTINEL not in str(caught.value)
 
@@ -160,7 +160,7 @@ def test_an_address_that_holds_a_key_is_refused(place):
     ("settings", "sentence"),
     [
         ({"key": "another"}, "does not accept the key in the environment variable MY_KEY"),
-        ({"models": ["large"]}, "knows no model tiny"),
+        ({"models": ["large"]}, "has no model tiny"),
         ({"status": 403, "error": {"message": "Not for you."}}, "does not let the key .* use the model tiny"),
         ({"status": 429, "error": {"message": "Pay.", "code": "insufficient_quota"}}, "has no credit left"),
         ({"status": 402, "error": {"message": "Pay."}}, "has no credit left"),
@@ -189,7 +189,7 @@ def test_what_is_denied_after_an_answer_concerns_one_request(server, ask, status
 
     assert kinds(ask(until_denied(), backend=backend)) == ["", "rejected", "rejected"]
     server.configure(key=SENTINEL)
-    with pytest.raises(InputError, match="asks for a key"):
+    with pytest.raises(InputError, match="requires a key"):
         ask(backend=backend)
 
 

@@ -205,7 +205,7 @@ def test_a_batch_of_others_with_as_many_requests_is_not_taken_for_ours(server, t
 def test_what_was_uploaded_to_google_is_not_uploaded_again(server, tmp_path, ledger):
     configure(server, {}, lost={"files": 1})
     batches = make_backend(server.root, tmp_path, provider="google", max_retries=0)
-    with pytest.raises(Unreachable, match="gave no answer about the file"):
+    with pytest.raises(Unreachable, match="did not answer about the file"):
         submit(batches, ledger, 4)
     assert states(ledger) == ["planned"]
     one_round(batches, ledger, 4)
@@ -299,7 +299,7 @@ def test_the_key_of_an_account_goes_to_no_other_server(server, tmp_path, ledger,
     default = batch_backend("judge", ask.model_copy(update={"base_url": None}), tmp_path / "batches")
     assert default.endpoint.key == KEY
     monkeypatch.delenv(f"{account[0]}_API_KEY")
-    with pytest.raises(InputError, match=f"no key in the environment variable {account[0]}_API_KEY"):
+    with pytest.raises(InputError, match=f"environment variable {account[0]}_API_KEY contains no key"):
         batch_backend("judge", ask.model_copy(update={"base_url": None}), tmp_path / "batches")
 
 

@@ -163,7 +163,7 @@ def test_reordered_lines_are_told_by_their_keys():
         (result("a", None, error={"code": "new_code", "message": "Hm."}), "server", "Hm."),
         (result("a", None, error="Text."), "server", "Text."),
         (result("a", None), "server", "no reason given"),
-        (result("a", {}, 200), "invalid_response", "the answer is no chat completion"),
+        (result("a", {}, 200), "invalid_response", "the answer is not a chat completion"),
         (result("a", {"choices": []}), "invalid_response", "the answer has no choices"),
         (b'{"custom_id": "a", "response": {"status_code": 200}}', "invalid_response", "the answer is no"),
         (b'{"custom_id": "a", "response": {"status_code": "x", "body": {}}}', "server", ""),

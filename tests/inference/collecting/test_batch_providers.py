@@ -133,8 +133,12 @@ def test_a_limit_on_costs_holds_for_batches_of_each_provider(tmp_path, server, p
         ),
         ("anthropic", {"answer": "choice"}, "no log-probabilities"),
         ("google", {"answer": "token"}, "--answer token: gemini-2.5-flash thinks before .*thinkingBudget: 0"),
-        ("anthropic", {"batch": False, "export": Path("x")}, "--export is for lines of OpenAI's protocol"),
-        ("google", {"batch": False, "results": Path("x")}, "--results is for lines of OpenAI's protocol"),
+        (
+            "anthropic",
+            {"batch": False, "export": Path("x")},
+            "--export applies to lines of OpenAI's protocol",
+        ),
+        ("google", {"batch": False, "results": Path("x")}, "--results applies to lines of OpenAI's protocol"),
     ],
 )
 def test_what_a_provider_does_not_offer_is_refused_before_anything_is_sent(

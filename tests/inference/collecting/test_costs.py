@@ -121,7 +121,7 @@ def test_exchanges_without_stated_tokens_are_an_upper_bound(long_answers, run, t
     told = capsys.readouterr().out
     assert f"of it is an upper bound: {len(server.counts()['arrivals']):,} exchange" in told
     assert "Stopped (--max-cost was reached):" in told
-    assert "The same command with a larger --max-cost goes on from here" in told
+    assert "The same command with a larger --max-cost resumes the run" in told
     assert "spent so far" not in told
     collect(long_answers, run, dry_run=True, **options)
     assert "spent so far" in capsys.readouterr().out
@@ -141,7 +141,9 @@ def test_batches_reserve_the_most_that_they_can_cost(long_answers, run, tmp_path
     server.configure(tokens=LIMIT, batches={"plans": [{"polls": 2}]})
     options = {"base_url": server.url, "prices": prices(tmp_path), "batch": True, "max_cost": 1500.0}
     assert collect(long_answers, run, **options) == 0
-    assert "The rest of --max-cost is reserved for the most that these can cost" in capsys.readouterr().out
+    assert (
+        "The rest of --max-cost is reserved for the maximum cost of these requests" in capsys.readouterr().out
+    )
     sent = sum(server.counts()["answered"].values())
     assert 20 < sent < 70
     assert collect(long_answers, run, **options) == 0

@@ -233,7 +233,9 @@ def test_a_run_keeps_its_instrument_but_parsers_may_change(run, tmp_path):
     with pytest.raises(InputError, match=r"instrument\.fraction"):
         collect(study, tmp_path / "run", backend="simulated", pairs=5)
     change_study(study, lambda content: content["instrument"].update(fraction=0.5, anchors=6))
-    with pytest.raises(InputError, match="drawn with other vacuum pairs, same-quality pairs or anchors"):
+    with pytest.raises(
+        InputError, match="vacuum pairs, same-quality pairs or anchors in the study file have changed"
+    ):
         collect(study, tmp_path / "run", backend="simulated", pairs=5)
 
 

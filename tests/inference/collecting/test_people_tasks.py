@@ -114,11 +114,11 @@ def test_people_may_be_added_to_a_run_that_has_begun(study: Path, run: Path, ser
     path = run / "design" / "posts.parquet"
     posts = pd.read_parquet(path)
     posts.assign(media=["town.png"] * len(posts)).to_parquet(path)
-    with pytest.raises(InputError, match=r"since then there changed .*subjects\.panel"):
+    with pytest.raises(InputError, match=r"have changed since it began .*subjects\.panel"):
         planned(study, run, "models")
     posts.iloc[-1, posts.columns.get_loc("Size")] = "Vast"
     posts.to_parquet(path)
-    with pytest.raises(InputError, match=r"its posts are not those .* differ in Size"):
+    with pytest.raises(InputError, match=r"its posts differ from those .*in Size"):
         planned(study, run, "models")
 
 
@@ -221,7 +221,9 @@ def test_tasks_are_sampled_by_the_models_uncertainty_with_a_floor(
 def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study: Path, run: Path) -> None:
     collect(study, run, backend="simulated")
     by = {"sample": "uncertainty", "judge": "judge"}
-    with pytest.raises(InputError, match="have no probabilities, so uncertainty is known by stratum only"):
+    with pytest.raises(
+        InputError, match="have no probabilities, so uncertainty can be estimated per stratum only"
+    ):
         with_people(study, run, **by)
     design = with_people(study, run, strata="size", **by)
     assert design.tasks["sampling_probability"].nunique() > 1
@@ -234,7 +236,7 @@ def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study
         ({"sample": "strata"}, "--sample strata needs a column of profiles"),
         ({"sample": "strata", "strata": "sise"}, "no such column .did you mean 'size'"),
         ({"sample": "uncertainty"}, "needs a model that has answered; name it with --judge"),
-        ({"sample": "uncertainty", "judge": "judge"}, "no model has answered in this run yet"),
+        ({"sample": "uncertainty", "judge": "judge"}, "this run contains no answers of models yet"),
         ({"sample": "uniform", "people": 14}, "need 42 pairs, and the design has 40"),
         ({"sample": "uniform", "each": 5}, "5 of 4 people cannot judge each task"),
     ],
@@ -323,7 +325,7 @@ def test_a_survey_that_names_no_pairs_of_people_is_refused(study, run, survey, c
 
 def test_items_that_people_rated_are_asked_about_alone(tmp_path: Path, run: Path) -> None:
     folder = write_study(tmp_path / "posts", items(RATINGS))
-    with pytest.raises(InputError, match="does not say which items people rate"):
+    with pytest.raises(InputError, match="contains no assignment of items to people"):
         planned(folder, run, "panel")
     rated = pd.DataFrame(
         {

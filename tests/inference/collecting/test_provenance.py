@@ -29,7 +29,7 @@ def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted
         2: ["fp_2"],
     }
     (note,) = version_notes(run)
-    assert "Under the name of judge judge, 2 versions answered: gpt-4o-mini-fake, fp_1 (88 answers" in note
+    assert "Answers of judge judge come from 2 versions: gpt-4o-mini-fake, fp_1 (88 answers" in note
     assert "gpt-4o-mini-fake, fp_2 (6 answers" in note
     assert "2 versions answered" in capsys.readouterr().out.replace("\n", " ")
     status(str(study), run)

@@ -142,9 +142,9 @@ def test_the_command_reports_shares_with_intervals_and_writes_them(study, collec
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"recheck": 0.0}, "--recheck 0: this is the share"),
-        ({"recheck": 1.5}, r"--recheck 1\.5: this is the share"),
-        ({"recheck": 0.1, "export": Path("x.jsonl")}, "--recheck asks and compares; omit --export"),
+        ({"recheck": 0.0}, "--recheck 0: the share"),
+        ({"recheck": 1.5}, r"--recheck 1\.5: the share"),
+        ({"recheck": 0.1, "export": Path("x.jsonl")}, "--recheck sends requests itself; omit --export"),
     ],
 )
 def test_shares_and_options_that_make_no_sense_are_refused(study, collected, options, message):
@@ -153,12 +153,12 @@ def test_shares_and_options_that_make_no_sense_are_refused(study, collected, opt
 
 
 def test_a_run_without_answers_has_nothing_to_ask_again(study, collected, tmp_path):
-    with pytest.raises(InputError, match="--recheck: there is no run in"):
+    with pytest.raises(InputError, match=r"--recheck: .* contains no run"):
         recheck(study, tmp_path / "none", 0.1)
     assert not (tmp_path / "none").exists()
     with pytest.raises(InputError, match="--recheck: judge other has no answers yet"):
         run(study, "other", out=collected, asking=SIMULATED, running=Running(recheck=0.1))
-    with pytest.raises(InputError, match="begun with other inputs"):
+    with pytest.raises(InputError, match="inputs of this run have changed"):
         run(study, "judge", out=collected, asking=Asking(model="x"), running=Running(recheck=0.1))
 
 

@@ -50,7 +50,7 @@ def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, ru
     said = " ".join(capsys.readouterr().out.split())
     assert "Stopped (--until was met): after" in said
     assert (
-        f"{TASKS - len(asked):,} requests were not sent; the same command without --until asks them." in said
+        f"{TASKS - len(asked):,} requests were not sent; the same command without --until sends them." in said
     )
     assert collect(study, run, until="ci(size) < 0.9", **SIMULATED) == 0
     assert set(answers(run)["task_id"]) == asked
@@ -173,13 +173,13 @@ def test_live_answers_stop_soon_after_the_rule_is_met(study, run):
 def test_a_dry_run_says_that_costs_are_the_most(study, run, capsys):
     assert collect(study, run, until="ci(size) < 0.1", dry_run=True, **SIMULATED) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Until ci(size) < 0.1; requests, price and time are the most that the run can need" in said
+    assert "Until ci(size) < 0.1; requests, price and time are upper bounds" in said
     assert not run.exists()
 
 
 @pytest.mark.parametrize("options", [{"batch": True}, {"export": Path("x.jsonl")}])
 def test_requests_that_go_out_at_once_have_no_rule(study, run, options):
-    with pytest.raises(InputError, match="--until ends a run while answers come in"):
+    with pytest.raises(InputError, match="--until stops a run while answers arrive"):
         collect(study, run, until="ci(size) < 0.1", prompts=["plain"], **options)
     assert not run.exists()
 

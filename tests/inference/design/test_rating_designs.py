@@ -101,7 +101,11 @@ def test_the_order_is_random_and_the_seed_decides():
         (lambda items: items.assign(topic=None), None, "row 1 of column 'topic' is empty"),
         (lambda items: items.assign(item_id="one"), None, "row 2 repeats item_id one"),
         (lambda items: items.assign(type="one"), None, "row 2 repeats topic t0, type one"),
-        (lambda items: items, 5, "There are 5 people, but 2 for each of 3 subsets are needed; have 6"),
+        (
+            lambda items: items,
+            5,
+            "There are 5 people, but 2 are needed for each of 3 subsets; use at least 6",
+        ),
     ],
 )
 def test_what_cannot_be_assigned_is_told(change, people, told):
@@ -158,7 +162,7 @@ def test_ties_do_not_depend_on_the_order_of_rows_and_repeated_responses_count_on
     again = pd.concat([candidates(a=[5, 3, 1, 0], b=[4, 2, 1]), candidates(a=[1, 8, 0, 0])])
     made = select_tiers(again, filters=ANY)
     assert chosen(made.items).loc["a", "high"] == "a1"
-    assert made.notes[0].startswith("4 responses occur again")
+    assert made.notes[0].startswith("4 responses occur more than once")
 
 
 def test_unrelated_responses_are_the_best_of_other_topics_each_used_once():
@@ -186,9 +190,9 @@ def test_the_most_popular_topics_are_taken_of_each_modality():
         (lambda rows: rows.assign(votes=[1, None, 2, 3, 4, 5]), None, "row 2 of column 'votes' is empty"),
         (lambda rows: rows.assign(votes=[1, 2, -3, 3, 4, 5]), None, "row 3 of column 'votes' is negative"),
         (lambda rows: rows.assign(votes=[1, 2, 2.5, 3, 4, 5]), None, "row 3 of column 'votes'"),
-        (lambda rows: rows.iloc[:3], None, "1 topics stay of 1"),
-        (lambda rows: rows.iloc[[0, 1, 3, 4]], None, "0 topics stay of 2"),
-        (lambda rows: rows, 6, "6 topics are asked for, but 2 stay"),
+        (lambda rows: rows.iloc[:3], None, "1 of 1 topics remain"),
+        (lambda rows: rows.iloc[[0, 1, 3, 4]], None, "0 of 2 topics remain"),
+        (lambda rows: rows, 6, "6 topics are requested, but 2 remain"),
         (
             lambda rows: rows.assign(modality="text"),
             {"text": 3},

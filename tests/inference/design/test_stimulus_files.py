@@ -56,7 +56,7 @@ def line_of(file: str, words: str) -> int:
         ("texts.yaml", "one {curse} hour this", "one hour this", "one {curse} hour", "no place for the int"),
         ("texts.yaml", "my {adjective} boss", "my boss", "my {adjective} boss", "no place for the insult"),
         ("texts.yaml", "{singular|neighbor}", "{singular}", "{singular|neighbor}", "without an insult"),
-        ("texts.yaml", "{singular|neighbor}", "{sinular|neighbor}", "{singular|neighbor}", "is no place"),
+        ("texts.yaml", "{singular|neighbor}", "{sinular|neighbor}", "{singular|neighbor}", "is not a place"),
         ("texts.yaml", "{singular|neighbor}", "{singular|neighbor", "{singular|neighbor}", "brace"),
         ("texts.yaml", "{curse} mad.", "{curse}mad.", "{curse} mad.", "followed by a space"),
         ("texts.yaml", "So unlucky", "So {curse} unlucky", "So unlucky", "a reply has no places"),

@@ -67,7 +67,7 @@ def test_covariates_are_kept_and_renamed_and_columns_that_identify_people_are_no
     assert choices.groupby("judge_id")["Age"].first().tolist()[:2] == [31, 47]
     assert set(of_judge(survey, "R_3", "Age")) == {None}
     assert choices["respondent_task"].tolist()[0] == "first"
-    assert "Column task is now respondent_task, because choices have a task." in survey.notes
+    assert "Column task is renamed respondent_task, since choices have their own column task." in survey.notes
     assert "IPAddress" not in choices
     assert any("excluded: IPAddress" in note for note in survey.notes)
     assert "IPAddress" in read_qualtrics(EXPORT, covariates=["IPAddress"]).choices
@@ -146,9 +146,9 @@ def test_ids_are_distinct_and_fit_a_study_file():
         (("vote2", "ballot"), {}, "no columns are numbered like the tasks 1, 2"),
         (("second,Post A,Post B", "second,Post A,No"), {}, "row 2 of column 'vote2' contains 'No'"),
         (TRUST, {}, "several sets of columns"),
-        (CONTROL, {"repeated": "control"}, "does not say which task it repeats; write control=TASK"),
+        (CONTROL, {"repeated": "control"}, "does not state which task it repeats; give control=TASK"),
         (PLAIN[["ResponseId", "vote1", "vote2"]], {}, "there are no conjoint columns such as K-1-1-1"),
-        (PLAIN, {"outcomes": ["vote1"]}, "name one column for each task, and the repeated task separately"),
+        (PLAIN, {"outcomes": ["vote1"]}, "give one column per task, and the repeated task separately"),
         (PLAIN, {"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
         (PLAIN, {"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
         (PLAIN, {"first": "C", "second": "D"}, "no answer in vote1 and so on is 'C' or 'D'"),

@@ -101,7 +101,7 @@ NEXT_ITEM = Layout(ratings=["wit={place}_Q3"], item="joke_{place}")
             "row 1 rates in column '1_Q3', but",
         ),
         (SURVEY, {"checks": read_checks(["Q9=7"])}, "nobody answered 'Q9' with '7'.*there are: 4, 2"),
-        (SURVEY, {"ignore": ["unfinishd"]}, "is no reason of this export"),
+        (SURVEY, {"ignore": ["unfinishd"]}, "is not a reason in this export"),
     ],
 )
 def test_bad_cells_header_rows_checks_and_reasons_are_named(tmp_path, text, options, problem):
@@ -156,8 +156,8 @@ def test_minimal_exports_contain_ratings_words_are_named_and_one_control_may_be_
         (with_result(TEXT), None, "annotation 101: 'why' contains free text"),
         (WHOLE, Layout(item="joke"), r"task 1 has no 'joke' among its data \(did you mean 'joke_id'\?\)"),
         (MINIMAL, Layout(judge="email"), "has only the id of its annotator"),
-        ("{", None, "this is no JSON"),
-        ({}, None, "this is no list of tasks"),
+        ("{", None, "this is not valid JSON"),
+        ({}, None, "this is not a list of tasks"),
         ([{"id": 1, "text": "a"}], None, "task 1 has neither 'annotations' nor 'annotator'"),
         ([{"id": 1, "annotations": []}], None, "no task has an annotation"),
         ([{"id": 1, "annotations": [{"id": 2, "result": []}]}], None, "does not state its annotator"),
@@ -227,7 +227,7 @@ def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     assert made[made["item_id"] != "fine"]["value"].isna().all()
     both = read_inspect(logs)
     assert {"jokes/fine", "short/fine"} <= set(both.judgments["item_id"])
-    assert "There are several tasks, so items begin with the task, as TASK/SAMPLE." in both.notes
+    assert "There are several tasks, so items are named TASK/SAMPLE." in both.notes
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,10 @@ def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "this is no JSON"),
-        ("[1, 2]", "this is no list of trials"),
+        ("{", "this is not valid JSON"),
+        ("[1, 2]", "this is not a list of trials"),
         ("[]", "there are no trials"),
-        ('{"a": 1}\nnot json', "line 2: this is no JSON"),
+        ('{"a": 1}\nnot json', "line 2: this is not valid JSON"),
         ("", "the file is empty"),
     ],
 )

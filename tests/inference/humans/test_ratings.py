@@ -104,7 +104,7 @@ Q = "Q{item}_{dimension}"
         ("Q{item}_wit}", {}, "a single brace"),
         (Q, {"dimensions": {"fun": "fun"}}, "none has one of the dimensions fun"),
         (Q, {"dimensions": {"wit": "wit", "wti": "wti"}}, "dimension 'wti' (did you mean 'wit'?)"),
-        (Q, {"items": {"1": "j1"}}, "column 'Q2_wit' has item '2', which --items does not name"),
+        (Q, {"items": {"1": "j1"}}, "column 'Q2_wit' has item '2', which is not in --items"),
     ],
 )
 def test_wrong_patterns_and_names_are_refused(pattern, named, problem):
@@ -260,7 +260,7 @@ def test_named_models_are_models_and_all_others_people(write):
     assert kinds(made) == {"ann": "human", "bob": "human", "gpt-4o": "model", "tiny": "model"}
     assert sorted(set(anonymise(made).judgments["judge_id"])) == ["gpt-4o", "r001", "r002", "tiny"]
     made = read_crowd(write(*MIXED), "csv", wit(models=["tiny"]))
-    assert "Judges whose names look like models and who count as people: gpt-4o." in made.notes
+    assert "Judges with names like those of models that are treated as people: gpt-4o." in made.notes
     assert set(kinds(read_crowd(write(*MIXED), "csv", wit(people=True))).values()) == {"human"}
 
 
@@ -276,7 +276,11 @@ def test_a_column_can_contain_who_is_a_model(write, column):
     [
         (MIXED, wit(), r"gpt-4o may be a model; say who .*--models NAME.*--people"),
         (MIXED, wit(models=["gpt-4"]), r"no judge 'gpt-4' \(did you mean 'gpt-4o'\?\); correct --models"),
-        (MIXED, wit(models=["tiny"], people=True), "--models and --people both state who is a model"),
+        (
+            MIXED,
+            wit(models=["tiny"], people=True),
+            "--models and --people both state which judges are models",
+        ),
         ((TYPED, "ann,human,a,1", "x,model,a,2"), wit(), "'type' .* --judge-kind type if"),
         ((TYPED, "ann,robotic,a,1"), wit(kind="type"), "contains 'robotic'; write human or"),
         ((TYPED, "ann,human,a,1", "b,,a,2"), wit(kind="type"), "row 2 .*'type' is empty"),
@@ -300,7 +304,7 @@ def test_the_kind_of_a_judge_is_never_guessed(write, lines, layout, problem):
 def test_all_other_judges_are_people(write, platform, lines):
     made = read_crowd(write(*lines), platform, wit())
     assert set(kinds(made).values()) == {"human"}
-    noted = "All 2 judges count as people (--models NAME names a model)." in made.notes
+    noted = "All 2 judges are treated as people (--models NAME marks a model)." in made.notes
     assert noted == (platform == "csv")
 
 

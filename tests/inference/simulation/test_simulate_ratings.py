@@ -224,7 +224,7 @@ def test_given_items_are_rated_and_made_up_ones_shared_out_among_modalities(stud
         ({"topics": 0}, "The number of topics is 0"),
         ({"samples": 0}, "The number of samples is 0"),
         ({"repeats": 1.5}, "The share of repeats is 1.5"),
-        ({"people": 31}, "There are 31 people, but 4 for each of 8 subsets are needed; have 32 or more"),
+        ({"people": 31}, "There are 31 people, but 4 are needed for each of 8 subsets; use at least 32"),
         ({"judges": ["gpt_4"]}, "'gpt_4' is unknown here; did you mean 'gpt_4_1'"),
         ({"judges": []}, "No judge is named"),
         ({"items": "best"}, "items: row 1 of column 'response_type': 'best' is unknown here"),

@@ -319,9 +319,9 @@ def test_a_design_drawn_under_other_restrictions_is_refused(make, tmp_path):
     draw(make(NEVER))
     assert draw(make(NEVER))["restrictions"] == [NEVER]
     for changed in (make(), make({"school": ["degree"], "job": ["cook"]})):
-        with pytest.raises(InputError, match="other restrictions than the study file has now"):
+        with pytest.raises(InputError, match="restrictions of the study file have changed"):
             draw(changed)
-        with pytest.raises(InputError, match="other restrictions"):
+        with pytest.raises(InputError, match="restrictions of the study file have changed"):
             RunFolder(tmp_path / "run").content(changed)
     with pytest.raises(InputError, match=r"already \(pairs 40, swapped_share 0.0, seed 1\)"):
         draw(make(NEVER), 7)

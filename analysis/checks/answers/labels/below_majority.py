@@ -15,11 +15,11 @@ BELOW_MAJORITY = Question(
     "CJ314",
     "below_majority",
     "Scores below the majority baseline",
-    "Is every judge right at least as often as somebody who always gives the commonest gold label?",
-    "Differences between such judges say little about their understanding of the items.",
-    "Report the majority baseline beside every score; look for answers shifted against their items, unparsed "
-    "answers "
-    "and labels in another spelling before you conclude that the judge is bad.",
+    "Is every judge correct at least as often as a rule that always gives the most frequent gold label?",
+    "Differences between such judges are not informative about their understanding of the items.",
+    "Report the majority baseline with every score; check for answers shifted against their items, unparsed "
+    "answers and labels "
+    "in another spelling before concluding that the judge performs badly.",
     "test",
 )
 FEWEST = 20
@@ -58,7 +58,7 @@ def below_majority(
         f"{int(lower.sum())} of {len(table)} accuracies are below the majority baseline, {len(below)} of "
         "them "
         "significantly. "
-        f"{who(worst)} is right in {100 * worst['estimate']:.1f}% of {int(worst['of'])} items "
+        f"{who(worst)} is correct in {100 * worst['estimate']:.1f}% of {int(worst['of'])} items "
         f"({worst['panel']}), where "
         f"{worst['label'].removeprefix('commonest: ')!r} alone gives {100 * worst['baseline']:.1f}% "
         "(smallest "

@@ -14,13 +14,13 @@ from ...registry import Check, Question, adjusted, check, highest, lowest, said_
 CLASS_FREQUENCIES = Question(
     "CJ313",
     "class_frequencies",
-    "Classes never given or given too often",
+    "Classes that are never given or given too often",
     "Does every judge give each class about as often as it occurs among the gold labels?",
-    "A class that is never given has a recall of 0 whatever its items, and one that is given to nearly "
-    "everything "
-    "makes accuracy an accident of the class shares.",
-    "Check that the prompt names the class and that the parser reads it; report recalls by class beside "
-    "accuracy.",
+    "A class that is never given has a recall of 0 whatever its items. If one class is given to almost "
+    "all items, accuracy "
+    "depends only on the class shares.",
+    "Check that the prompt names the class and that the parser recognises it; report recalls by class "
+    "with accuracy.",
     "rule",
 )
 RARE = 1e-6  # p value below which a class counts as never given, after Holm's adjustment

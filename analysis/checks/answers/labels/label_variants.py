@@ -19,8 +19,9 @@ LABEL_VARIANTS = Question(
     "CJ311",
     "label_variants",
     "Spellings of one label",
-    "Are there labels that differ from another one in case, spaces, accents or a typing error only?",
-    "One class is counted as two: scores are too low, and macro averages have classes that nobody can give.",
+    "Are there labels that differ from another one only in case, spaces, accents or a typing error?",
+    "One class is counted as two: scores are too low, and macro averages include classes that are not in "
+    "the scheme.",
     "Add the spellings as aliases of the label in the study file, or correct them in the table.",
     "never",
 )

@@ -14,9 +14,9 @@ from ...shares import evidence, shares
 MISSING_AS_RIGHT = Question(
     "CJ309",
     "missing_as_right",
-    "Missing answers that can count as right",
-    "Are there gold labels that say nothing, which a missing answer can match?",
-    "Judges earn credit for answers that they did not give, and the number of scored units is too large.",
+    "Missing answers that can count as correct",
+    "Are there blank gold labels, which a missing answer can match?",
+    "Missing answers are scored as correct, and the number of scored units is too large.",
     "Exclude units without a gold label, or label them; count a missing answer as wrong, whatever the gold "
     "label.",
     "never",
@@ -42,14 +42,14 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
         table = pd.DataFrame([("gold", "", int(blank.sum()), len(labels), float(blank.mean()))])
         table.columns = pd.Index(["judge", "prompt", "n", "of", "estimate"])
         return MISSING_AS_RIGHT.answer(
-            table, "warning", f"{finding}no judge was asked about them.", rows=rows
+            table, "warning", f"{finding}no judge was asked about these units.", rows=rows
         )
     credited = asked["value"].isna().to_numpy(dtype=bool)
     table = shares(asked.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
     most = highest(table, table["estimate"])
     finding += (
         f"{int(credited.sum()):,} of {len(asked):,} answers to these units have no value either, at most "
-        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}); they count as right where "
+        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}); they count as correct where "
         "blanks are compared."
     )
     return MISSING_AS_RIGHT.answer(table, "error" if credited.any() else "warning", finding, rows=rows)

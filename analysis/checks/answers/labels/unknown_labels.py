@@ -19,7 +19,7 @@ UNKNOWN_LABELS = Question(
     "unknown_labels",
     "Values outside the scheme",
     "Is every label one of the scheme, and every rating a point of its scale?",
-    "Such values form classes of their own, or move means beyond the scale.",
+    "Such values form separate classes, or shift means.",
     "Parse the answers again by the study's rule; add labels that are meant as aliases; correct the table.",
     "never",
 )
@@ -74,7 +74,7 @@ def unknown_labels(
     finding = (
         f"{int(flags.sum()):,} of {int(known.sum()):,} values are outside the scheme, at most "
         f"{100 * most['estimate']:.1f}% "
-        f"({who(most)}, {most['panel']}); the commonest is {str(commonest.index[0])[:40]!r} "
+        f"({who(most)}, {most['panel']}); the most frequent is {str(commonest.index[0])[:40]!r} "
         f"({int(commonest.iloc[0]):,} times)."
     )
     return UNKNOWN_LABELS.answer(table, "error", finding, rows=evidence(named, flags[known]))

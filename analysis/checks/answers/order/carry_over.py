@@ -29,13 +29,13 @@ CARRY_OVER = Question(
     "Compare AMCEs of first tasks with those of all tasks.",
     "test",
 )
-SIDE = "same position as in the task before"
-SHOWN = "level was shown in the task before"
+SIDE = "same position as in the previous task"
+SHOWN = "level was shown in the previous task"
 REMEDIES = {
     SIDE: "Compare AMCEs of first tasks with those of all tasks, randomise positions in every task, and "
-    "look at respondents who always choose one position.",
-    SHOWN: "Compare AMCEs of first tasks with those of all tasks, and keep a level from occurring twice in a "
-    "row, or put something else between tasks, where the questionnaire is used again.",
+    "examine respondents who always choose one position.",
+    SHOWN: "Compare AMCEs of first tasks with those of all tasks; in a further survey, avoid the same level "
+    "in consecutive tasks, or insert other questions between tasks.",
 }
 
 

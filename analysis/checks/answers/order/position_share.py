@@ -21,7 +21,8 @@ POSITION_SHARE = Question(
     "position_share",
     "Preference for a position",
     "Is the profile in position A chosen as often as the one in position B?",
-    "Answers depend on the position, which attenuates effects, and biases them if positions are unbalanced.",
+    "Answers depend on the position. This attenuates effects, and biases them if levels are unbalanced "
+    "over positions.",
     "Show every pair in both orders and average, or add position to the model; a preference for a position "
     "does not bias AMCEs under random positions, but attenuates them.",
     "test",
@@ -32,7 +33,7 @@ SEVERE = 0.1
 @check(POSITION_SHARE)
 def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     """Test the share of A against one half, for every judge and prompt."""
-    done, notes = attempt(judged, lambda group: _share(group, alpha), "No judge made a choice.")
+    done, notes = attempt(judged, lambda group: _share(group, alpha), "There are no choices.")
     table = tidy(done)
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     furthest = highest(table, (table["estimate"] - 0.5).abs())

@@ -21,8 +21,8 @@ PROFILE_ORDER = Question(
     "Profile-order effects",
     "Are AMCEs the same for the profile in position A and the one in position B?",
     "An AMCE is an average of two different effects, one for each position.",
-    "Report AMCEs by position and pooled, and show every pair in both orders where judges can "
-    "be asked again.",
+    "Report AMCEs by position and pooled, and show every pair in both orders where further "
+    "answers can be collected.",
     "test",
 )
 

@@ -25,8 +25,8 @@ TASK_ORDER = Question(
     "Task-order effects",
     "Are AMCEs the same early and late in the questionnaire?",
     "An AMCE is an average of different effects in early and late tasks.",
-    "Report AMCEs of the first tasks and of all tasks, look for fatigue or learning, and ask fewer "
-    "tasks of each respondent next time.",
+    "Report AMCEs of the first tasks and of all tasks, consider fatigue or learning, and use fewer "
+    "tasks per respondent in a further survey.",
     "test",
 )
 NO_ORDER = "A model answers each pair in a separate request, so tasks have no order."
@@ -62,7 +62,7 @@ def _task_rows(group: Judged, alpha: float) -> pd.DataFrame:
     half = np.where(task > np.median(numbers), "later", "earlier")
     rows = group.answered.assign(half=pd.Categorical(half, ["earlier", "later"]))
     found = group_effects(rows[~np.isnan(task)], group.formula, "half", group.unit)
-    frames = [_frame(found, np.array([-1.0, 1.0]), "later half less earlier half", alpha)]
+    frames = [_frame(found, np.array([-1.0, 1.0]), "later half minus earlier half", alpha)]
     with suppress(InputError):  # small panels lack levels in some tasks
         labels = [f"{number:g}" for number in numbers]
         each = pd.Categorical.from_codes(np.searchsorted(numbers, task), pd.Index(labels))

@@ -16,9 +16,9 @@ CONTINUED_PROMPT = Question(
     "CJ316",
     "continued_prompt",
     "Answers that continue the prompt",
-    "Do answers go on with the prompt: further questions, turns of a conversation, or the prompt itself?",
-    "The judge completes text; what is parsed may be the answer to a question that the judge made up.",
-    "Use the model's chat template, or end answers at a stop sequence; parse only what stands before the "
+    "Do answers continue the prompt with further questions, turns of a conversation, or the prompt itself?",
+    "The judge completes text, so the parsed answer may be one to a question that the judge generated.",
+    "Use the model's chat template, or end answers at a stop sequence; parse only the text before the "
     "first new turn.",
     "rule",
 )

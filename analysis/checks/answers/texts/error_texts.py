@@ -16,11 +16,11 @@ from ...shares import evidence, shares
 ERROR_TEXTS = Question(
     "CJ317",
     "error_texts",
-    "Error texts read as answers",
+    "Error texts parsed as answers",
     "Are messages of servers, proxies or libraries stored as answers?",
-    "An error that is read as an answer becomes a judgment; one that occurs in a stretch looks like a "
-    "preference.",
-    "Ask these again (`conjury retry`), and count what cannot be asked again as missing.",
+    "An error that is parsed as an answer becomes a judgment, and repeated errors resemble a preference.",
+    "Collect these answers again (`conjury retry`), and treat those that cannot be collected again as "
+    "missing.",
     "never",
 )
 ERROR = re.compile(
@@ -54,7 +54,7 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
     table = shares(answered, flag)
     if not flag.any():
         return ERROR_TEXTS.answer(
-            table, "pass", f"None of {len(answered):,} answers begins as an error text does."
+            table, "pass", f"None of {len(answered):,} answers begins like an error text."
         )
     most = highest(table, table["n"])
     finding = (
@@ -67,7 +67,7 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
         keys = as_text(answered.loc[flag, "request_key"])
         own = judgments[as_text(judgments["request_key"]).isin(keys).to_numpy(dtype=bool)]
         read = int(own["status"].astype("string").eq("ok").sum()) if len(own) else 0
-        notes = [f"{read:,} judgments with status ok were read from them."]
+        notes = [f"{read:,} judgments with status ok were parsed from them."]
     return ERROR_TEXTS.answer(
         table, "error", finding, notes, rows=evidence(answered, np.asarray(flag), ("text",))
     )

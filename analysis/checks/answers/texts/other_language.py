@@ -21,7 +21,8 @@ OTHER_LANGUAGE = Question(
     "Answers in another language",
     "Are free answers and explanations in the language of the item or of the prompt?",
     "The judge may have misread the item; parsers written for one language miss verdicts in another.",
-    "Name the language of the answer in the prompt; read a sample of these answers; add aliases of labels in "
+    "Name the language of the answer in the prompt; inspect a sample of these answers; add aliases of "
+    "labels in "
     "the other language.",
     "rule",
 )
@@ -51,7 +52,7 @@ def other_language(
     expected = _expected(answered, requests, items)
     known = languages.ne("").to_numpy(dtype=bool) & (expected.map(len) > 0).to_numpy(dtype=bool)
     if not known.any():
-        raise NotApplicableError("No answer and item are long enough to tell their language.")
+        raise NotApplicableError("No answer and item are long enough to identify their language.")
     rows, given, allowed = answered[known], languages[known], expected[known]
     other = pd.Series(
         [one not in among for one, among in zip(given, allowed, strict=True)], dtype=bool
@@ -65,7 +66,7 @@ def other_language(
     )
     if other.any():
         common = Counter(given.to_numpy()[other].tolist()).most_common(1)[0]
-        finding += f"; the commonest is {common[0]} ({common[1]:,})"
+        finding += f"; the most frequent is {common[0]} ({common[1]:,})"
     shown = rows.assign(language=given.to_numpy())
     return OTHER_LANGUAGE.answer(
         table,

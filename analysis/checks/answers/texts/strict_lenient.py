@@ -21,9 +21,9 @@ from ...shares import answers_of_models, evidence, graded, shares
 STRICT_LENIENT = Question(
     "CJ310",
     "strict_lenient",
-    "Strict against lenient parsing",
-    "Do a strict and a lenient parsing rule read the same values?",
-    "The share of missing answers, and every number that rests on the others, depends on the rule.",
+    "Strict and lenient parsing",
+    "Do a strict and a lenient parsing rule give the same values?",
+    "The share of missing answers, and every estimate from the other answers, depends on the rule.",
     "Report results under both rules (`conjury parse --parser strict`, then `--reading`); ask for answers in "
     "one form, "
     "for example by a JSON schema.",
@@ -50,7 +50,7 @@ def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     finding = (
         f"{int(differs.sum()):,} of {len(rows):,} answers differ between the rules; the most are "
         f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}), of which the strict rule does "
-        "not read "
+        "not parse "
         f"{100 * most['only_lenient']:.1f} percentage points."
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)

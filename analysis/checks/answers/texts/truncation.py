@@ -17,9 +17,11 @@ TRUNCATION = Question(
     "CJ315",
     "truncation",
     "Answers cut at the token limit",
-    "Did answers, or the reasoning before them, end at the limit of tokens?",
-    "Answers that were cut are missing or misread, more often for long items and for judges that reason.",
-    "Raise the limit of tokens (`max_tokens` of the judge), and ask these again with `conjury retry --status "
+    "Did answers, or the reasoning before them, end at the token limit?",
+    "Truncated answers are missing or parsed incorrectly, more often for long items and for judges that "
+    "reason.",
+    "Raise the token limit (`max_tokens` of the judge), and collect these answers again with `conjury "
+    "retry --status "
     "truncated`.",
     "rule",
 )
@@ -52,7 +54,7 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     table = shares(answered, cut).assign(reasoning=shares(answered, unclosed | (ended & empty))["n"])
     most = highest(table, table["estimate"])
     finding = (
-        f"{int(cut.sum()):,} of {len(answered):,} answers ended at the limit of tokens, at most "
+        f"{int(cut.sum()):,} of {len(answered):,} answers ended at the token limit, at most "
         f"{100 * most['estimate']:.1f}% of "
         f"{int(most['of']):,} ({who(most)}); {int((unclosed | (ended & empty)).sum()):,} of them ended "
         "before "

@@ -252,11 +252,12 @@ def _with_checks(estimates: Estimates, values: np.ndarray) -> pd.DataFrame:
 
 def _rater_notes(found: Sampled) -> list[str]:
     if not found.pairs.raters:
-        return ["All choices count as those of one rater: part-worths do not differ between raters."]
+        return ["All choices are treated as those of one rater: part-worths do not differ between raters."]
     if "noise" not in found.draws["posterior"]:
         return [
-            f"Part-worths of the {len(found.pairs.raters):,} single raters were not kept, as they would fill "
-            "the memory; ask for fewer draws to see them."
+            f"Part-worths of the {len(found.pairs.raters):,} raters were not kept, for lack of memory; "
+            f"request "
+            "fewer draws to keep them."
         ]
     return []
 

@@ -92,10 +92,10 @@ def check_request(request: Request) -> None:
     if request.verb not in VERBS:
         raise InputError(f"The engine bayes has no {request.verb}; it has {' and '.join(VERBS)}.")
     if request.weights:
-        raise InputError("The engine bayes takes no weights; omit them, or use another engine.")
+        raise InputError("The engine bayes accepts no weights; omit them, or use another engine.")
     if request.family != "gaussian":
         raise InputError(
-            "The engine bayes reports effects on probabilities; leave family out, and take part-worths (on "
+            "The engine bayes reports effects on probabilities; omit family, and take part-worths (on "
             "the logit scale) from choice_model."
         )
 
@@ -124,7 +124,7 @@ def fit(
         rows.positioned,
     )
     if sampling.correlated and len(pairs.terms) < 2:
-        raise InputError("There is one part-worth, which is correlated with no other; leave correlated out.")
+        raise InputError("There is only one part-worth, so there are no correlations; omit correlated.")
     priors = assumed(pairs, sampling.correlated, sampling.priors)
     kept = sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains)
     drawn = draw(pairs, priors, raters=kept, **sampling.options)
@@ -251,7 +251,7 @@ def _warn_of_draws(found: Sampled, values: np.ndarray) -> None:
     diverged = sampler_state(found.draws).divergences
     if worst > RHAT or diverged:
         warnings.warn(
-            f"The draws of the engine bayes are not settled (R-hat up to {worst:.3f}, {diverged:,} "
+            f"The draws of the engine bayes have not converged (R-hat up to {worst:.3f}, {diverged:,} "
             "divergences); use choice_model with more draws.",
             stacklevel=5,
         )

@@ -72,7 +72,9 @@ def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str
         answered = values[first] + values[second] == 1
     usable = answered & complete[first] & complete[second]
     if not usable.any():
-        raise InputError(f"No pair has two complete profiles of which one is chosen; see column {outcome!r}.")
+        raise InputError(
+            f"No pair has two complete profiles of which one is chosen; check column {outcome!r}."
+        )
     _tell(len(size) - len(both), "have a single row", pair)
     _tell(
         int((~answered & ~np.isnan(values[first] + values[second])).sum()),
@@ -118,8 +120,8 @@ def raters_of(data: pd.DataFrame) -> str | None:
     if len(judges) > 1:
         told = listed(judges.agg(" ".join, axis=1).str.strip(), 6)
         raise InputError(
-            f"The choices are by several judges ({told}) that are no sample of people; keep one model under "
-            "one prompt, or people alone, or name in raters whose part-worths differ."
+            f"The choices are by several judges ({told}) that are not a sample of people; keep one model "
+            "under one prompt, or only people, or give in raters the column by which part-worths differ."
         )
     return None
 

@@ -114,7 +114,8 @@ def dimension_data(
     notes += [f"{row.group}, {row.dimension}: {row.reason}" for row in left_out.itertuples()]
     if not groups:
         raise InputError(
-            "No group of judges has ratings that differ on two dimensions; there is nothing to model."
+            "No group of judges has ratings that differ on two dimensions, so no correlations can be "
+            "estimated."
         )
     return DimensionData(tuple(groups), tuple(read), left_out, tuple(notes))
 
@@ -163,7 +164,8 @@ def _group(
         used = np.unique(column[~np.isnan(column)])
         if len(used) < 2:
             reason = "no ratings." if not len(used) else (
-                f"every rating is {used[0]:g}, so it has no correlations; the dimension is excluded here."
+                f"every rating is {used[0]:g}, so it has no correlations; the dimension is excluded for "
+                f"this group."
             )  # fmt: skip
             left.append((name, str(dimension), reason))
             continue

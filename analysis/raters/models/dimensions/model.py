@@ -43,8 +43,8 @@ FAIR = (
     "several ratings."
 )
 INDEPENDENT = (
-    "Groups are fitted one by one; where groups rate the same items, intervals of differences are rather "
-    "too wide than too narrow."
+    "Groups are fitted separately; where groups rate the same items, intervals of differences are too wide "
+    "rather than too narrow."
 )
 
 
@@ -175,7 +175,7 @@ def dimension_model(
     check_alpha(alpha)
     check_sampling(draws, tune, chains, "nutpie")
     if sampler != SAMPLER:
-        raise InputError(f"dimension_model has a sampler of its own, 'gibbs', and none called '{sampler}'.")
+        raise InputError(f"dimension_model uses its own sampler, 'gibbs'; there is no sampler '{sampler}'.")
     assumed = assumed_priors(priors)
     columns = list(covariates or ())
     table = with_items(judgments, items, columns) if items is not None and columns else judgments

@@ -138,7 +138,7 @@ def _chain(
             except np.linalg.LinAlgError as error:
                 raise InputError(
                     f"The ratings of '{data.group}' are too few to estimate correlations of "
-                    f"{', '.join(data.dimensions)}; exclude a dimension that hardly varies."
+                    f"{', '.join(data.dimensions)}; exclude a dimension with little variation."
                 ) from error
         done[number] += 1
         if step >= tune:

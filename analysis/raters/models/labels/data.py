@@ -92,7 +92,8 @@ def read_labels(
     for name, times in rare.items():
         notes.append(
             f"Label '{name}' is used in {times:,} of {len(of_rare):,} judgments, fewer than {least:,}: they "
-            "are set aside, since chains do not agree on a class so rare. Keep them with `--min-count 0` (in "
+            "are excluded, since chains do not converge for such a rare class. Keep them with "
+            "`--min-count 0` (in "
             "Python `min_count=0`)."
         )
     for name, times in zip(chosen, used, strict=True):
@@ -100,7 +101,9 @@ def read_labels(
             often = "by nobody" if not times else f"in {times:,} of {len(label):,} judgments"
             notes.append(f"Label '{name}' is used {often}: its estimates depend on the prior.")
     if int(shared.max()) == 2:
-        notes.append("No item has labels by more than two judges: who is right rests on the priors.")
+        notes.append(
+            "No item has labels by more than two judges: which judge is correct depends on the priors."
+        )
     return Labelled(
         ratings,
         chosen,
@@ -127,7 +130,7 @@ def _check_number(found: list[str], are_numbers: bool) -> None:
     if are_numbers and len(found) > MOST_NUMBERS:
         raise InputError(
             f"Column 'value' contains {len(found):,} different numbers; the label model is for labels "
-            "without order, so use rater_model, or bring the numbers into a few classes."
+            "without order, so use rater_model, or group the numbers into a few classes."
         )
     if len(found) > MOST_LABELS:
         raise InputError(
@@ -143,7 +146,7 @@ def _chosen(labels: Sequence[object], found: list[str]) -> tuple[str, ...]:
     if stray is not None:
         raise InputError(
             f"Column 'value' contains '{stray}', which is not among the labels ({listed(given)})"
-            f"{did_you_mean(stray, list(given))}; correct it, leave those rows out, or name it too."
+            f"{did_you_mean(stray, list(given))}; correct it, exclude those rows, or add it to the labels."
         )
     return given
 

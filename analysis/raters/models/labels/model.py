@@ -31,8 +31,8 @@ from .tables import (
 )
 
 CONDITIONAL = (
-    "The true class is what all judges together point to, as if they erred independently: judges who share "
-    "their errors, as models may, pull it their way (see the check of agreement)."
+    "The true class is inferred from all judges under the assumption of independent errors: judges with "
+    "shared errors, such as models, bias it towards their labels (see the check of agreement)."
 )
 SAMPLED = ["prevalence", "wrong", "spread", "person"]
 
@@ -218,7 +218,7 @@ def default_priors(n_labels: int) -> dict[str, Prior]:
         "wrong": Prior(
             "normal",
             (wrong, 1.0),
-            "logit of a wrong label against the right one, of a panel's mean and of each model",
+            "logit of a wrong label relative to the correct one, for a panel's mean and each model",
         ),
         "people": Prior("half_normal", (PEOPLE_SD,), "SD of these logits between the people of a panel"),
     }

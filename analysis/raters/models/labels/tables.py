@@ -148,8 +148,9 @@ def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
     if any(order != named for order in orders):
         many = sum(order != named for order in orders)
         told.append(
-            f"In {many} of {len(orders)} chains classes have traded their names (judges are right more often "
-            "if they are exchanged): give a narrower prior 'wrong', or exclude labels that few use."
+            f"In {many} of {len(orders)} chains labels of classes are switched (judges are correct more "
+            f"often "
+            "if they are exchanged): give a narrower prior 'wrong', or exclude rare labels."
         )
     pooled = np.tensordot(weight / weight.sum(), by_chain.mean(axis=0), axes=1)
     for truth, label in enumerate(pooled.argmax(axis=1)):

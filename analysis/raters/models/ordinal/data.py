@@ -126,7 +126,7 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
     if len(used) < len(ratings.categories):
         unused = [f"{value:g}" for number, value in enumerate(ratings.categories) if number not in used]
         notes.append(
-            f"Nobody gave {listed(unused)}; the model does without {'it' if len(unused) == 1 else 'them'}."
+            f"No rating is {listed(unused)}; the model excludes {'it' if len(unused) == 1 else 'them'}."
         )
     made = OrdinalData(
         judges=ratings.judges,
@@ -215,7 +215,7 @@ def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tup
         known = [str(column) for column in first.columns]
         raise InputError(
             f"There is no column '{name}'{did_you_mean(name, known)} in the judgments or items; add it, or "
-            "leave the covariate out."
+            "omit the covariate."
         )
     text = as_text(first[name])
     missing = text.isna().to_numpy(dtype=bool)
@@ -260,7 +260,7 @@ def _refuse(data: OrdinalData) -> None:
             "human consensus needs two or more who rate the same items."
         )
     if data.n_categories < 2:
-        raise InputError(f"Every rating is {data.categories[0]:g}; there is nothing to model.")
+        raise InputError(f"Every rating is {data.categories[0]:g}, so there is no variation to model.")
     human = np.isin(data.judge, people)
     seen = pd.DataFrame({"item": data.item[human], "judge": data.judge[human]}).drop_duplicates()
     several = int((seen.groupby("item").size() > 1).sum())
@@ -292,7 +292,7 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
             keep &= first | (unit["group"] != number).to_numpy(dtype=bool)
             notes.append(
                 f"{name} rated {repeated[number]:,} items more than once, too few (under {REPEATED}) to "
-                "estimate own effects of items; only the first rating of each is used."
+                "estimate individual effects of items; only the first rating of each is used."
             )
     single = [name for name, known in zip(data.models, own[data.n_panels :], strict=True) if not known]
     if single:
@@ -311,8 +311,8 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     constant = [data.judges[j] for j in data.people if kinds.get(j, 0) == 1]
     if constant:
         notes.append(
-            f"{listed(constant, 6)} gave the same rating to every item; severity and discrimination of these "
-            "lean on those of the panel."
+            f"{listed(constant, 6)} gave the same rating to every item; estimates of their severity and "
+            "discrimination depend on those of the panel."
         )
     human = np.isin(data.judge, data.people)
     lonely = int((np.bincount(data.item[human], minlength=len(data.items)) < 2).sum())

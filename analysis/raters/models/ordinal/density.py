@@ -31,11 +31,15 @@ PRIORS: dict[str, Prior] = {
     "model_discrimination": Prior("normal", (0.75, 1.0), "discrimination of a model"),
     "discrimination_sd": Prior("log_normal", (0.2, 0.6), "SD of people's log discriminations in a panel"),
     "severity_sd": Prior("log_normal", (0.4, 0.7), "SD of people's severities in a panel"),
-    "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
+    "own_sd": Prior("half_normal", (0.75,), "SD of a group's individual effects of items"),
     "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
     "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
-    "careless": Prior("beta", (2.0, 38.0), "share of people who may discriminate quite unlike their panel"),
-    "shape": Prior("normal", (0.0, 0.5), "bumps in the log density of qualities, which is else normal"),
+    "careless": Prior(
+        "beta",
+        (2.0, 38.0),
+        "share of people whose discrimination may differ strongly from that of their panel",
+    ),
+    "shape": Prior("normal", (0.0, 0.5), "deviations of the log density of qualities from normal"),
 }
 CARELESS_SD = 1.0  # of these people's log discriminations about that of a typical person
 POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in target

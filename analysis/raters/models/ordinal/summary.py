@@ -223,7 +223,7 @@ def followers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
             told.append(
                 f"'{data.judges[j]}' follows the panel far less than its other people do: discrimination "
                 f"{own.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {typical.mean():.2f}; "
-                "look at these ratings, and fit again without them if they were given carelessly."
+                "inspect these ratings, and fit again without them if they were given carelessly."
             )
     return told
 
@@ -244,8 +244,9 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
     return [
         f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "
-        "the last threshold, where ratings do not show them: its latent correlations depend on assuming "
-        f"one slope and the link there. Use the correlation of ratings (`correlation`){advice}."
+        "the last threshold, where ratings do not distinguish them: its latent correlations depend on "
+        "the assumed "
+        f"slope and link there. Use the correlation of ratings (`correlation`){advice}."
         for name, (value, share) in ends.items()
     ]
 

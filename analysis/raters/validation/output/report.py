@@ -189,7 +189,7 @@ def _crossed(result: Validation) -> list[Section]:
 
 
 def _precision(result: Validation) -> list[Section]:
-    """How many labels would decide."""
+    """Number of labels needed would decide."""
     table = result.extra.get("precision")
     if table is None or table.empty:
         return []
@@ -206,14 +206,14 @@ def _precision(result: Validation) -> list[Section]:
                 _labels(row["n_for_threshold"], f"from {number(row['threshold'], measure)}"),
             )
         )  # fmt: skip
-    head = ("", "n", "width", "detectable", "n for a narrow interval", "n to decide")
-    return [Section("How many labels", head, tuple(rows))]
+    head = ("", "n", "width", "detectable", "n for the wanted width", "n to decide")
+    return [Section("Number of labels needed", head, tuple(rows))]
 
 
 def _labels(value: float, why: str) -> str:
     if np.isnan(value):
         return ""
-    return "more than can be asked" if np.isinf(value) else f"{value:,.0f} ({why})"
+    return "more than feasible" if np.isinf(value) else f"{value:,.0f} ({why})"
 
 
 def record(report: Report) -> dict[str, Any]:

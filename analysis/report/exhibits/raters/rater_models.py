@@ -339,8 +339,10 @@ def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
         rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
     parts = side_by_side(shown, 1)
+    whose = {name: f", {name}" * (len(parts) > 1) for name in parts}
     made = {
-        f"accuracy and agreement, {name}": styled_table(part, note=LABEL_NOTE) for name, part in parts.items()
+        f"accuracy and agreement{whose[name]}": styled_table(part, note=LABEL_NOTE)
+        for name, part in parts.items()
     }
     shares = frame[frame["quantity"] == "prevalence"]
     table = pd.DataFrame(

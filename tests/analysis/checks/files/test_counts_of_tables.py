@@ -86,7 +86,7 @@ def test_items_of_a_modality_that_no_judge_takes_are_not_lost() -> None:
 def test_runs_with_different_items_are_named() -> None:
     check = lengths(items(), None, judgments({"m": 20, "k": 17}))
     assert check.verdict == "warning"
-    assert "1 of 2 runs under p lack items that others have (at most 3 of 20)" in check.finding
+    assert "1 of 2 runs under p lack items of other runs (at most 3 of 20)" in check.finding
     assert check.rows is not None
     assert check.rows["item_id"].tolist() == ["j17", "j18", "j19"]
 

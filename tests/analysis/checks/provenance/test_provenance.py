@@ -86,7 +86,7 @@ def test_a_model_that_answers_for_another_is_an_error() -> None:
 def test_answers_of_the_model_that_was_asked_pass_with_or_without_requests() -> None:
     assert model_returned(responses(), requests(), ASKED).verdict == "pass"
     assert model_returned(responses(), None, ASKED).verdict == "pass"
-    assert "which was asked is not known" in model_returned(responses()).finding
+    assert "the model requested is not known" in model_returned(responses()).finding
 
 
 def test_two_versions_under_one_name_are_a_warning() -> None:
@@ -234,7 +234,7 @@ def test_fingerprints_that_change_and_pauses_are_a_warning() -> None:
     prints = ["fp_1"] * 5 + ["fp_2"] * 3
     check = versions(responses(system_fingerprint=prints))
     assert check.verdict == "warning"
-    assert "2 fingerprints of servers, one after another: fp_1 (5), fp_2 (3)" in check.finding
+    assert "2 fingerprints of servers, in succession: fp_1 (5), fp_2 (3)" in check.finding
     assert versions(responses()).verdict == "pass"
     late = pd.to_datetime(["2026-01-01"] * 4 + ["2026-03-01"] * 4, utc=True)
     paused = versions(responses(created=late))

@@ -238,7 +238,7 @@ def test_redundant_contrasts_lower_the_rank_and_neither_they_nor_the_reference_c
         fit = plain(vcov=vcov, reference={"tone": "rude"})
         one = wald(plain(vcov=vcov)).frame[columns]
         np.testing.assert_allclose(one, wald(fit).frame[columns], rtol=1e-8)
-        with pytest.warns(UserWarning, match="lower rank"):
+        with pytest.warns(UserWarning, match="rank of their covariance"):
             every = wald(contrast(fit, "tone"), each="feature").frame.iloc[0]
         assert (every["tested"], every["df"]) == (3, 2)
         np.testing.assert_allclose(every[columns].astype(float), one.iloc[0], rtol=1e-7)

@@ -200,7 +200,7 @@ def test_draws_are_restudentised_below_a_hundred_clusters_and_normal_draws_of_fe
         made = adjust(fit, "romano_wolf", draws=200, seed=1).provenance
         assert made.extra["adjusted"]["drawn"] == drawn
     few = bootstrap(amce, few_clusters(10, random), "y ~ a", unit="id", draws=100, seed=1)
-    with pytest.warns(UserWarning, match="normal draws and 10 clusters"):
+    with pytest.warns(UserWarning, match="normal draws, and with 10 clusters"):
         found = with_p(adjust(few, "romano_wolf"))
     assert (found["p_adjusted"] >= found["p"]).all()
 
@@ -281,7 +281,7 @@ def test_an_effect_at_the_bound_is_called_equivalent_at_rate_alpha() -> None:
 
 
 BARE = Estimates(FIT.frame, None, FIT.provenance)
-MATTER = "smallest effect that would matter"
+MATTER = "smallest relevant effect"
 
 
 @pytest.mark.parametrize(

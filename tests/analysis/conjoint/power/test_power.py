@@ -147,7 +147,7 @@ def test_a_study_gives_its_probabilities_and_stimuli_and_notes_the_limit_that_th
     np.testing.assert_array_equal(np.isinf(limited.frame["pairs"]), of_topic)
     (note,) = limited.notes
     assert note.startswith("No number of pairs brings the power for topic above 0.29 at an effect")
-    assert "10 stimuli a level; add stimuli" in note
+    assert "10 stimuli per level; add stimuli" in note
     impossible = power(2, pairs=1000, power=0.8, stimuli=2, stimulus_sd=0.3)
     assert "No possible effect reaches this power for attribute" in impossible.notes[-1]
 
@@ -217,7 +217,7 @@ def test_repeats_and_samples_count_among_the_pairs_shown_and_idle_repeats_are_no
     given: dict[str, Any] = {"amce": 0.05, "pairs": 800, "tasks": 8, "reliability": 0.8}
     idle = power(2, **given, repeats=1)
     assert idle.frame["power"].equals(power(2, **given).frame["power"])
-    assert "only corrected ones use repeats" in idle.notes[0]
+    assert "only corrected effects use repeats" in idle.notes[0]
     assert power(2, **given, repeats=1, estimand="corrected").notes == ()
 
 
@@ -279,7 +279,7 @@ ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
         (TOPIC, ENOUGH | {"tests": 0}, "tests is 0"),
         (TOPIC, ENOUGH | {"icc": 0.1}, "give tasks"),
         (TOPIC, ENOUGH | {"tasks": 5, "icc": 0.1, "effect_sd": 0.1}, "give one of them"),
-        (TOPIC, ENOUGH | {"reliability": 0.5}, "no effect is left"),
+        (TOPIC, ENOUGH | {"reliability": 0.5}, "no effect can be detected"),
         (TOPIC, ENOUGH | {"estimand": "corrected"}, "needs a reliability"),
         (TOPIC, {"difference": 0.02, "pairs": 100, "same_pairs": 1.0}, "give a number below 1"),
         (TOPIC, ENOUGH | {"samples": 3}, "share of noise"),
@@ -287,12 +287,16 @@ ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
         (TOPIC, ENOUGH | {"stimulus_sd": 0.1, "stimuli": 0}, "stimuli contains a number below 1"),
         (TOPIC, ENOUGH | {"groups": (0.5, 0.6)}, "sum to 1"),
         (TOPIC, ENOUGH | {"same_pairs": 0.5}, "same_pairs belongs to a difference"),
-        (TOPIC, ENOUGH | {"convention": "cjpowr", "tasks": 5}, "independent rows alone"),
+        (
+            TOPIC,
+            ENOUGH | {"convention": "cjpowr", "tasks": 5},
+            "only AMCEs and interactions of independent rows",
+        ),
         (TOPIC, ENOUGH | {"convention": "cjpowR"}, "use pair or cjpowr"),
         ({}, ENOUGH, "no attributes"),
         (1, ENOUGH, "has 1 levels"),
         ({"a": [0.5, 0.6]}, ENOUGH, "sum to 1.1"),
-        ({"a": {"x": 1.5, "y": -0.5}}, ENOUGH, "-0.5 is no probability"),
+        ({"a": {"x": 1.5, "y": -0.5}}, ENOUGH, "-0.5 is not a probability"),
         ({"a": "two"}, ENOUGH, "give its number of levels"),
         ("moderation", ENOUGH, "The design is str"),
     ],

@@ -214,7 +214,7 @@ GAPS = CELLS.assign(job=CELLS["job"].where(CELLS["job"] != "cook"))
         (CELLS.assign(probability=-0.1), {}, "negative"),
         (GAPS, {}, "'job' of the design has a missing level"),
         (TWINS, {"features": ["a"]}, "No answer for y of a"),
-        ({"a": 2, "b": 2}, {"restrictions": [("a", "b")]}, "which levels meet"),
+        ({"a": 2, "b": 2}, {"restrictions": [("a", "b")]}, "combinations of levels that occur"),
     ],
 )
 def test_restrictions_without_a_meaning_are_refused(design, options, told: str) -> None:
@@ -238,4 +238,4 @@ def test_the_command_tells_of_analyses_that_join_features(tmp_path: Path) -> Non
     assert "slur + identity" in text
     file.write_text(text.replace("slur + identity", "slur * identity", 1))
     result = CliRunner().invoke(app, ["power", str(file)])
-    assert "joins features by *" in " ".join(result.stdout.split())
+    assert "uses interactions (*)" in " ".join(result.stdout.split())

@@ -202,7 +202,7 @@ def test_without_columns_of_tasks_the_profiles_cannot_be_put_together() -> None:
 def test_rows_are_not_independent_where_comparisons_share_tasks() -> None:
     data = tasks(LEVELS, probit, 400, seed=5)
     pairs = [("Black", "white"), (["Black", "Asian"], "white")]
-    with pytest.raises(InputError, match="HC1 takes as independent"):
+    with pytest.raises(InputError, match="HC1 treats as independent"):
         choice_level(data, "chosen ~ author", pairs, vcov="HC1")
 
 

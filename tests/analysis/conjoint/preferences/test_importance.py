@@ -180,7 +180,7 @@ def test_interactions_are_part_of_the_utilities() -> None:
         ([PROFILES["cheap"]], {}, "at least one competitor"),
         ([{"rent": "500"}, PROFILES["cheap"]], {}, "has no 'noise'"),
         ([PROFILES["cheap"] | {"rent": "5"}, PROFILES["quiet"]], {}, "'5' is no level"),
-        ([PROFILES["cheap"] | {"lift": "yes"}, PROFILES["quiet"]], {}, "no attribute of the formula"),
+        ([PROFILES["cheap"] | {"lift": "yes"}, PROFILES["quiet"]], {}, "not an attribute of the formula"),
         (PROFILES, {"rule": "first"}, "give 'logit' or 'average'"),
         (PROFILES, {"vcov": "CR2", "id": "judge_id"}, "CR2 is defined for family='gaussian'"),
     ],

@@ -410,8 +410,11 @@ ALWAYS_A = THIRTY.assign(chosen=_always_a)
         (lambda: corrected(amce, THIRTY, True), "correct is True"),
         (lambda: corrected(amce, THIRTY, "by_group"), "amce_diffs and mm_diffs"),
         (lambda: corrected(amce, FIRST), "no repeated task"),
-        (lambda: corrected(amce, THIRTY[~THIRTY["repeat"] | (THIRTY["judge_id"] == "r0003")]), "no basis"),
-        (lambda: corrected(amce, UNANSWERED), "no basis"),
+        (
+            lambda: corrected(amce, THIRTY[~THIRTY["repeat"] | (THIRTY["judge_id"] == "r0003")]),
+            "too few for a swapping error",
+        ),
+        (lambda: corrected(amce, UNANSWERED), "too few for a swapping error"),
         (lambda: corrected(amce, ALWAYS_A), "no better than chance"),
         (lambda: corrected(amce, THIRTY, 0.1, family="quasibinomial"), "omit engine and family"),
         (lambda: corrected(amce_by_reference, THIRTY, 0.1, variable="tone"), "no option 'correct'"),

@@ -320,7 +320,7 @@ def test_what_cannot_be_computed_is_left_out_with_its_reason(data) -> None:
         "text (mixed model)",
     ]
     assert len(found.frame["choice"].cat.categories) == 7
-    assert "There is no column 'user', so no errors by it." in found.notes
+    assert "There is no column 'user', so standard errors by it are not estimated." in found.notes
     bare = under_choices(data.drop(columns=["user", "text"]))
     assert list(bare.frame["choice"].cat.categories) == WORDS[:2]
     alone = under_choices(data.assign(user="only one"))

@@ -170,7 +170,7 @@ ODD = stimuli().assign(
         (ODD, "tone:nothing", {}, "no column 'nothing'"),
         (ODD, (), {}, "name one column"),
         (ODD, ("text", "text"), {}, "several different ones"),
-        (ODD, ("text", "text_number"), {}, "group the rows alike"),
+        (ODD, ("text", "text_number"), {}, "define the same groups of rows"),
         (ODD, "one", {}, "single level"),
         (ODD.assign(rating=2.0), "text", {}, "same in every row"),
         (ODD, "text", {"engine": "spss"}, "no engine 'spss'"),

@@ -125,7 +125,7 @@ def test_looks_are_spread_from_the_fewest_units_to_all():
         ({"looks": [50, 40]}, "increasing numbers of units"),
         ({"looks": []}, "increasing numbers of units"),
         ({"looks": [1, 40]}, "at least 2"),
-        ({"looks": [500]}, "The first look is at 500 units, and the data have 60; look earlier"),
+        ({"looks": [500]}, "The first look is at 500 units, but the data have 60; look earlier"),
         ({"target": 0}, "target is 0; give a number of units above 0"),
         ({"alpha": 1.5}, "alpha is 1.5"),
     ],

@@ -258,7 +258,7 @@ REFUSED: dict[str, tuple[Call, dict[str, Any], str]] = {
     "counts": (CALLS["shares"], {"method": "bca"}, "Counts have no bca interval"),
     "one unit": (CALLS["amce"], {"unit": "one"}, "'one' contains a single cluster"),
     "missing units": (CALLS["amce"], {"unit": "g"}, "'g' identifies units but is empty in"),
-    "strata": (CALLS["amce"], {"strata": "g"}, "leave strata out"),
+    "strata": (CALLS["amce"], {"strata": "g"}, "omit strata"),
     "no column": ((amce, "y ~ nosuch", {}), {}, "no column 'nosuch'"),
     "many cells": (CALLS["logistic"], {"draws": 100}, "give draws=6 at most, or name fewer features"),
 }

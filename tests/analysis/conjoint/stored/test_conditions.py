@@ -21,7 +21,7 @@ def test_cells_are_products_of_sets_of_levels_or_refused() -> None:
     found = level_sets(CODES, (CODES[:, 0] >= 0) & (CODES[:, 1] != 1))
     assert {column: codes.tolist() for column, codes in found.items()} == {0: [0, 1], 1: [0, 2]}
     assert level_sets(CODES, np.ones(len(CODES), dtype=bool)) == {}
-    with pytest.raises(ValueError, match="no product"):
+    with pytest.raises(ValueError, match="not a product"):
         level_sets(CODES, (CODES[:, 0] == 0) | (CODES[:, 1] == 0))
 
 

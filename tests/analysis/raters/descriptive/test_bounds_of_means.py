@@ -124,8 +124,8 @@ def test_where_nothing_is_missing_intervals_are_those_of_means() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scale": None}, "The scale is not stated, so nothing limits a missing rating"),
-        ({"statistic": "proportion"}, "at_least goes with statistic='proportion'"),
+        ({"scale": None}, "The scale is not stated, so missing ratings have no bounds"),
+        ({"statistic": "proportion"}, "at_least applies to statistic='proportion'"),
         ({"statistic": "median"}, "statistic is 'median' .did you mean 'mean'"),
         ({"direction": "up"}, "direction is 'up'"),
     ],

@@ -143,9 +143,9 @@ def test_too_little_to_analyse_is_said_in_a_sentence(tables: Tables) -> None:
         (correlations, few, "nowhere are 4 items"),
         (rating_lines, few, "nowhere are 4 items"),
         (dimension_correlations, split, "no group rated an item on every dimension"),
-        (TIERS, no_topic, "nobody rated every tier"),
-        (correlations, ~people, "no rating by people"),
-        (correlations, people, "no rating by a model"),
+        (TIERS, no_topic, "no person rated every tier"),
+        (correlations, ~people, "no ratings by people"),
+        (correlations, people, "no ratings by models"),
     ):
         with pytest.raises(InputError, match=message):
             verb(judgments[rows], items)  # type: ignore[operator]

@@ -152,7 +152,7 @@ def test_dimension_correlations_are_those_of_pandas(tables: Tables) -> None:
     assert main[main["group"] == "human"]["difference"].isna().all()
     first = main[main["rank"] == 1].groupby("group", observed=True)["estimate"].max()
     assert (first == by_group["estimate"].max()).all()
-    assert any("Noise lowers correlations of single ratings more" in note for note in made.notes)
+    assert any("Noise attenuates correlations of single ratings more" in note for note in made.notes)
     assert (made.frame["p_holm"] >= made.frame["p"]).all()
 
 

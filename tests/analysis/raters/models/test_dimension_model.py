@@ -139,7 +139,7 @@ def test_covariates_of_items_become_centred_columns() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sampler": "nuts"}, "a sampler of its own"),
+        ({"sampler": "nuts"}, "its own sampler"),
         ({"main": "witt"}, "did you mean"),
         ({"dimensions": ["wit"]}, "one dimension"),
         ({"priors": {"correlation": 2}}, "no prior 'correlation'"),

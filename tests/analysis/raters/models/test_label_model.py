@@ -121,7 +121,7 @@ def test_tables_say_who_is_better_than_a_fresh_person(fitted: ModelFit) -> None:
     np.testing.assert_allclose(confusion.groupby(["group", "truth"], observed=True)["estimate"].sum(), 1.0)
     assert confusion["group"].unique().tolist() == ["human", "model_0", "model_1"]
     assert len(fitted.extra["check"]) == 8 * 3
-    assert not any("traded their names" in note for note in fitted.notes)
+    assert not any("are switched" in note for note in fitted.notes)
     assert len(fitted.plot().axes) == 3
 
 
@@ -221,7 +221,7 @@ def test_labels_too_rare_for_the_chains_are_set_aside_with_a_note(stray: pd.Data
     data = read_labels(stray)
     assert data.labels == ("no", "yes")
     assert len(data.label) == 1196
-    sentence = "Label 'n/a' is used in 4 of 1,200 judgments, fewer than 10: they are set aside"
+    sentence = "Label 'n/a' is used in 4 of 1,200 judgments, fewer than 10: they are excluded"
     assert any(note.startswith(sentence) for note in data.notes)
 
 
@@ -250,5 +250,5 @@ def test_single_labels_panels_of_two_and_chains_that_name_classes_otherwise_are_
         notes_of(data, LabelDraws(np.full((2, 10, 2), 0.5), np.concatenate([good, second]), fresh))
         for second in (good[..., ::-1, :], good)
     )
-    assert "In 1 of 2 chains classes have traded their names" in switched[0]
+    assert "In 1 of 2 chains labels of classes are switched" in switched[0]
     assert not alike

@@ -117,8 +117,8 @@ def test_items_are_paired_by_id_and_repeats_in_their_order() -> None:
     assert row(found, "flips")["n"] == 3
     assert row(found, "flips")["estimate"] == pytest.approx(1 / 3)
     assert row(found, "flips")["clusters"] == 2
-    assert "1 row of A without a partner: excluded." in found.notes
-    assert "1 row of B without a partner: excluded." in found.notes
+    assert "1 row of A without a match: excluded." in found.notes
+    assert "1 row of B without a match: excluded." in found.notes
 
 
 def test_clusters_widen_intervals() -> None:
