@@ -52,8 +52,15 @@ CAPTIONS = {
 }
 
 
-ONCE = ("position_balance", "design_probabilities", "profile_order", "task_order", "missing_choices")
-ONCE = (*ONCE, "attention_filters", "attribute_independence")
+ONCE = (
+    "position_balance",
+    "design_probabilities",
+    "profile_order",
+    "task_order",
+    "missing_choices",
+    "attention_filters",
+    "attribute_independence",
+)
 SAME = "Those counted as more were shown the same pairs and have the same numbers."
 
 

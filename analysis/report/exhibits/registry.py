@@ -77,6 +77,13 @@ class Laid:
     caption: str = ""
     key: str = ""
 
+    @property
+    def parts(self) -> list[tuple[str, GT]]:
+        """The tables with their names, which are empty where they have none."""
+        if isinstance(self.tables, Mapping):
+            return list(self.tables.items())
+        return [("", table) for table in self.tables]
+
 
 @dataclass(frozen=True)
 class Exhibit:

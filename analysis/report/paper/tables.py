@@ -191,8 +191,8 @@ def _of(shown: Exhibit, record: Recorded) -> Iterator[PaperTable]:
             name = f"{record.name}_{laid.key}" if laid.key else record.name
             caption = unmarked(laid.caption or record.title or words(record.name))
             n = len(laid.tables)
-            for k, gt in enumerate(laid.tables, 1):
-                part = f" Part {k} of {n}." if n > 1 else ""
+            for k, (named, gt) in enumerate(laid.parts, 1):
+                part = f" Part {k} of {n}{': ' if named else ''}{named}." if n > 1 else ""
                 caption = caption if caption.endswith((".", "?")) else f"{caption}."
                 yield PaperTable(f"{name}_{k}" if n > 1 else name, f"{caption}{part}", gt)
 

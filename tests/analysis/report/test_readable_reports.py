@@ -19,6 +19,7 @@ from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.diagnosed.robustness import verdicts
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import describe_analysis
+from conjury.analysis.report.paper.tables import tables_of_result
 from conjury.analysis.report.tables import MOST_LINES, in_words, side_by_side, styled_table, table_blocks
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
@@ -155,3 +156,10 @@ def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:
         "e to g": ["bias", "Judge", *"efg"],
     }
     assert [len(part.columns) for part in side_by_side(shown.iloc[:, :7], 2).values()] == [7]
+
+
+def test_tables_for_a_paper_have_the_same_parts_as_those_of_a_report() -> None:
+    found = tables_of_result(means(types=False), labels={("judges", "gpt_4_1"): "GPT-4.1"})
+    assert len(found) > 1
+    assert found[0].caption.endswith(f"Part 1 of {len(found)}: People.")
+    assert all("<table" in table.html for table in found)
