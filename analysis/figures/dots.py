@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .registry import Style
 
 NUMBERS = ["estimate", "lower", "upper"]
+NARROW = 4.0  # inches of a figure whose axes have room for few numbers
 MOST_LISTED = 24  # estimates that an alternative text lists one by one
 Texts = Sequence[str] | pd.Series | str
 
@@ -199,7 +200,9 @@ class Levels(Dots):
                 self._draw_panel(axes, panel, look, layout.texts[panel])
                 set_panel_title(axes, layout.titles[panel], layout.outdent[position])
                 axes.set_xlim(*self._limits(self.panels if self.share_x else [panel], self.hold))
-                axes.locator_params(axis="x", nbins=4 if len(layout.columns) == 2 else 6)
+                axes.locator_params(
+                    axis="x", nbins=4 if len(layout.columns) == 2 or layout.width < NARROW else 6
+                )
         figure.supxlabel(below, fontsize=8.5)
         add_legend(figure, handles_of(self.places, look) if series else [], series, columns, title, look)
         return figure

@@ -99,7 +99,7 @@ def effects(
     if groups and group is None:
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
     label, named = None, set(frame[group].astype(str)) if group == SERIES else set()
-    if len(named) == 1 and MINUS in (only := named.pop()):
+    if len(named) == 1 and (MINUS in (only := named.pop()) or result.kind == "interaction"):
         label = f"{axis_label(frame)}: {only}"
     kinds = set(frame["statistic"].astype(str)) if "statistic" in frame else {"amce"}
     is_mean = kinds <= {"mm", "pmm"} and result.kind != "people"

@@ -17,7 +17,7 @@ from conjury.analysis.figures import alt as describe
 from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.dots import levels
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
-from conjury.analysis.figures.labels import Names, labels_given, one_prompt, series_labels
+from conjury.analysis.figures.labels import Labels, Names, labels_given, one_prompt, series_labels
 from conjury.analysis.figures.registry import Style
 from conjury.analysis.figures.theme import (
     DARK,
@@ -210,8 +210,8 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
         "Racist slur",
     ]
     assert "Racist slur 0.300" in describe(Result(frame, "amce"), study)
-    names = Names(labels_given(study))
-    assert [names.of("judge", "gpt4o"), names.of("judge_id", "human")] == ["GPT-4o", "Human panel"]
+    names, words = Names(labels_given(study)), Labels(labels_given(study))
+    assert [names.of("judge", "human"), words.level("judge_id", "gpt4o")] == ["Human panel", "GPT-4o"]
     jokes = labels_given(load_any_study("multiturn"))
     assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
     assert jokes["joke_type", "surreal_absurdism"] == "surreal/absurdism"
@@ -219,9 +219,7 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
 
 
 @pytest.mark.parametrize("name", ["afcp", "agreement, pairs", "cj_props"])
-def test_heat_maps_consist_of_theme_colours_alone_so_that_a_drawing_can_change_its_theme(
-    name, tmp_path
-) -> None:
+def test_heat_maps_consist_of_theme_colours_alone_and_can_change_their_theme(name, tmp_path) -> None:
     shown = example(name)
     drawn = save_variants(draw(shown.result, **shown.options), tmp_path / "map")
     for theme in (LIGHT, DARK):
