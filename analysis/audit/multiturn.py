@@ -148,10 +148,10 @@ def published_protocol(
 
 
 _NOTE = (
-    "Scored as published: each answer against the item after its own, all samples pooled, F1 over all "
-    "strings, and a hard label as an AUC."
+    "Scored as published: each answer is compared with the next item, all samples are pooled, F1 is "
+    "over all strings, and the AUC is of a hard label."
 )
-_UNSHIFTED = "Scored as published, but each answer against its own item."
+_UNSHIFTED = "Scored as published, but each answer is compared with its own item."
 
 
 def accuracy_of_k(gold: Codes, given: Codes) -> float:
@@ -321,8 +321,8 @@ def compare_multiturn(
     for rules, tables in _by_rules(printed).items():
         if rules not in judgments:
             notes.append(
-                f"{len(tables):,} published numbers are of answers read by rules {rules} and are not "
-                f"compared; import the completions with --parser {READ_BY[rules]} too."
+                f"{len(tables):,} published numbers are of answers parsed by rules {rules} and are "
+                f"not compared; import the completions with --parser {READ_BY[rules]} too."
             )
             continue
         held = _by_condition(judgments[rules], items)
@@ -337,7 +337,7 @@ def compare_multiturn(
         if len(apart):
             conditions = listed(apart["condition"].drop_duplicates())
             notes.append(
-                f"{len(apart):,} published numbers are not compared: there are no answers read by rules "
+                f"{len(apart):,} published numbers are not compared: there are no answers parsed by rules "
                 f"{rules} under these conditions: {conditions}."
             )
     table = pd.concat(parts, ignore_index=True) if parts else printed.iloc[:0]

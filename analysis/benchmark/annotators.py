@@ -37,7 +37,7 @@ def annotators(
     """Agreement of people among themselves on every distinction that gold makes."""
     people = judgments[as_text(judgments["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
     if people["judge_id"].nunique() < 2:
-        raise InputError("judgments: there are not two people to compare; agreement needs a panel.")
+        raise InputError("judgments: agreement needs at least two people; add judgments of others.")
     columns = list(by)
     found = agreement(
         distinctions(people, covers or {}),

@@ -123,7 +123,10 @@ def bounds(
     """
     check_direction(direction)
     if missing not in (STUDY, MISSING):
-        raise InputError(f"missing is '{missing}'; use {STUDY} or {MISSING}, since a wrong answer is known.")
+        raise InputError(
+            f"missing is '{missing}'; use {STUDY} or {MISSING}, since answers counted as "
+            f"wrong have no bounds."
+        )
     check_policies(missing)
     plan = Plan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
@@ -287,8 +290,8 @@ def _answered(scored: Scored, missing: str) -> pd.DataFrame:
 def _silent(row: Mapping[Any, Any]) -> str:
     who = " ".join(filter(None, (row["judge"], row["prompt"])))
     return (
-        f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so nothing is known of its "
-        "scores. It was excluded."
+        f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so its scores cannot be "
+        "estimated. It was excluded."
     )
 
 

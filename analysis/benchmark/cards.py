@@ -187,7 +187,7 @@ def cards(
                 for row in _answers(own, scored, task)
             ]
     if not rows:
-        raise InputError("items: none of them is judged; there is nothing to show.")
+        raise InputError("items: none of them is judged, so no items can be shown.")
     table = pd.DataFrame(rows)
     table["raw"] = _raw(table, responses)
     return Result(table.drop(columns="sample"), "cards", (), {"reasons": list(reasons)})

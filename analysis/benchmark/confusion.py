@@ -203,9 +203,9 @@ def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
     for task in answered.plain_scores.tasks:
         scored = answered.plain_scores.of(task=task)
         title = task_in_words(answered.study, task).lower()
-        yield Step(f"confusion_{task}", f"What is called what: {title}", partial(_confusion, scored))
+        yield Step(f"confusion_{task}", f"Confusion matrices: {title}", partial(_confusion, scored))
         call = partial(by_label, scored, **drawn)
-        yield Step(f"by_label_{task}", f"Labels that are given too often: {title}", call)
+        yield Step(f"by_label_{task}", f"Labels given too often: {title}", call)
 
 
 def _confusion(scored: Scored) -> Result:

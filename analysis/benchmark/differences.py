@@ -128,13 +128,13 @@ def differences(
         notes += [] if pair.single else [BY_UNIT]
     if not rows and notes:
         raise InputError(
-            "scored judgments: McNemar's tests compare one answer with one, and samples of two conditions do "
-            "not pair; ask for bootstrap."
+            "scored judgments: McNemar's tests need one answer per unit and condition, and there are several "
+            "samples; use the bootstrap."
         )
     if not rows:
         raise InputError(
-            f"scored judgments: no two values of column '{between}' have an answer to the same unit; "
-            "nothing can be compared in pairs."
+            f"scored judgments: no two values of column '{between}' have an answer to the same unit, "
+            "so no paired comparison is possible."
         )
     frame = _with_certain(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
     if apart:

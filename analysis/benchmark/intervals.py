@@ -182,7 +182,7 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if not plan.draws:
         return ["No intervals: there were no draws."]
     drawn = draws_of(plan.draws, plan.cluster)
-    notes = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
+    notes = [f"Intervals are percentiles of {drawn}, with all answers to the units drawn."]
     if (frame["interval"] == WILSON).any():
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
@@ -191,5 +191,5 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
     none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
     if none:
-        notes.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
+        notes.append(f"No interval where all draws are equal: some rows of {listed(none)}.")
     return [*notes, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]

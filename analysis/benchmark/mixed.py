@@ -118,10 +118,12 @@ def mixed_logit(
     for keys, cell in groups(prepared, between, strata):
         counted = count(prepared, cell, between, group, policy, reference)
         if reference is not None and reference not in counted.sides:
-            notes.append(f"{_named(keys)}: no answer of {reference}, so nothing to compare with.")
+            notes.append(f"{_named(keys)}: no answer of {reference}, so comparisons are not possible.")
             continue
         if len(counted.sides) < 2:
-            notes.append(f"{_named(keys)}: fewer than two of column '{between}', so nothing to compare.")
+            notes.append(
+                f"{_named(keys)}: fewer than two of column '{between}', so comparisons are not possible."
+            )
             continue
         fitted = fit_counted(counted, quadrature, notes, _named(keys))
         rows += _rows(keys, counted, fitted, alpha, errors)
@@ -173,14 +175,14 @@ def fit_counted(counted: Counted, quadrature: int, notes: list[str], where: str)
     used = (share > 0) & (share < 1)
     if not used.all():
         never = [side for side, value in zip(counted.sides, used, strict=True) if not value]
-        notes.append(f"{where}: always or never right, so without finite log-odds: {listed(never)}.")
+        notes.append(f"{where}: always or never correct, so log-odds are not finite: {listed(never)}.")
     if used.sum() < 2:
         return _of_all_sides(None, used)
     right, asked = counted.right[:, used], counted.asked[:, used]
     seen = asked.sum(axis=1) > 0
     right, asked = right[seen], asked[seen]
     if why := _no_fit(right, asked):
-        notes.append(f"{where}: {why}; nothing is fitted.")
+        notes.append(f"{where}: {why}; no model is fitted.")
         return _of_all_sides(None, used)
     fitted = fit_mixed_logit(right, asked, quadrature)
     if not fitted.converged:
@@ -197,7 +199,7 @@ def _no_fit(right: Floats, asked: Floats) -> str:
     if len(right) < 2:
         return "a single item, so no variance of items"
     if ((total == 0) | (total == asked.sum(axis=1))).all():
-        return "every item is always right or always wrong, so the variance of items has no finite estimate"
+        return "every item is always correct or always wrong, so the variance of items has no finite estimate"
     if _is_nested(right, asked):
         return (
             "every item answered correctly under one condition is also correct under all better ones, so "
@@ -290,4 +292,4 @@ def _named(keys: Mapping[str, str]) -> str:
 def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
     scored = answered.plain_scores
     if scored.frame["judge"].nunique() > 1:
-        yield Step("mixed", "Odds of a right answer", lambda: mixed_logit(scored, alpha=drawn["alpha"]))
+        yield Step("mixed", "Odds of a correct answer", lambda: mixed_logit(scored, alpha=drawn["alpha"]))

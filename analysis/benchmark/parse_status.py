@@ -122,7 +122,7 @@ def _compared(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame
     both = left.merge(right, on=UNIT, suffixes=("", "_lenient"))
     if both.empty:
         raise InputError(
-            "judgments: the two tables have no judgment in common; give the same answers read twice."
+            "judgments: the two tables have no judgment in common; give the same answers parsed by two rules."
         )
     first, second = both["value"].notna().to_numpy(), both["value_lenient"].notna().to_numpy()
     same = (both["value"] == both["value_lenient"]).fillna(False).to_numpy(dtype=bool)

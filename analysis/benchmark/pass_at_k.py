@@ -311,7 +311,7 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
         for row in copied.to_dict("records")
     ]
     return [
-        "Samples that are copies of each other add nothing to k (the same letters for the same answers): "
+        "Identical samples do not contribute to k (the same letters for the same answers): "
         f"{listed(places, 30)}."
     ]
 

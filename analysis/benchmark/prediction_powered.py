@@ -102,7 +102,9 @@ def corrected_scores(
             moved += unlike
             weighted |= units.whole
     if not tables:
-        raise InputError(f"{' '.join(notes[:1])} Let people label more units, or the model.".strip())
+        raise InputError(
+            f"{' '.join(notes[:1])} More units must be labelled by people or by the model.".strip()
+        )
     frame = pd.concat(tables, ignore_index=True)
     notes += low_correlation(frame["rho"].to_numpy(dtype=float), np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))

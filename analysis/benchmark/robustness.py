@@ -168,7 +168,7 @@ def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
     whole = score_study(answered, answered.of_models)
     of_copies = tuple(note for note in whole.notes if note not in answered.scored.notes)
     whole = replace(whole, notes=of_copies)
-    yield Step("robustness", "What perturbations change", lambda: robustness(whole, **drawn))
+    yield Step("robustness", "Effects of perturbations", lambda: robustness(whole, **drawn))
     for name, title, by in answered.further_splits():
         call = partial(robustness, whole, by=by, **drawn)
-        yield Step(f"robustness_{name}", f"What perturbations change, by {title}", call)
+        yield Step(f"robustness_{name}", f"Effects of perturbations, by {title}", call)

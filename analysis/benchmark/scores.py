@@ -158,7 +158,7 @@ def scores(
         rows += _of_judge(cell, scored, asked, policies, plan)
         over += _over_baseline(cell, scored, policies, plan, strata) if ACCURACY in asked else []
     if not rows:
-        raise InputError("metrics: none is named; name some, or leave metrics out for all of them.")
+        raise InputError("metrics: none is named; name some, or omit metrics for all of them.")
     frame = pd.DataFrame(rows)
     return Result(
         frame,

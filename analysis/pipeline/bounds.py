@@ -71,9 +71,7 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
         counts.append(names | _answered(rows, lost))
         if found is None:
             if lost.all():
-                notes.append(
-                    f"{group.name}: no choice was answered, so nothing is known of its means and effects."
-                )
+                notes.append(f"{group.name}: there are no answers, so means and effects cannot be estimated.")
             continue
         forced = found.settings["forced"] and settings.get("forced", True)
         settings = {**found.settings, "forced": forced}

@@ -135,7 +135,7 @@ def fit_group(
     rows = analysis.select(group.choices)
     if rows.empty:
         raise InputError(
-            f"Analysis {analysis.name!r} leaves no rows of judge {group.judge!r}; check its exclude rule."
+            f"Analysis {analysis.name!r} excludes all rows of judge {group.judge!r}; check its exclude rule."
         )
     if rows[study.outcome].isna().all():
         raise InputError(
@@ -196,7 +196,7 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
     vcov = options.vcov or study.clusters.vcov
     if is_independent(vcov):
         raise InputError(
-            f"vcov {vcov} takes rows as independent, and a correction by models needs clusters of people; "
+            f"vcov {vcov} treats rows as independent, but a correction by models needs clusters of people; "
             "choose survey, CV3 or one of CR0 to CR2."
         )
     choices = pd.concat([group.choices for group in split if not group.variant])
@@ -205,7 +205,7 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
     parts = [part for part in study.analyses if part.verb in _CORRECTED and not part.compares_people]
     if not parts:
         raise InputError(
-            f"The study {study.name} has no analysis that a correction by models is defined for "
+            f"The study {study.name} has no analysis for which a correction by models is defined "
             f"({', '.join(_CORRECTED)}); add one to the study file."
         )
     taken = {part.name for part in study.analyses} | set(RESERVED_TABLES)
@@ -280,14 +280,14 @@ def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> P
     models = [group for group in split if group.kind != "human" and group.variant in people]
     if not models:
         notes = [
-            f"{analysis.name}: excluded, the choices are not by people and by models."
+            f"{analysis.name}: excluded, since choices of both people and models are needed."
             for analysis in study.analyses
             if analysis.compares_people
         ]
         return Plan((), tuple(notes))
     panels = list(dict.fromkeys(group.judge for group in humans))
     notes = (
-        [f"The panels {listed(panels)} count as one group of people with which models are compared."]
+        [f"The panels {listed(panels)} are pooled as one group of people for the comparison with models."]
         if len(panels) > 1
         else []
     )

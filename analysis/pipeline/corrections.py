@@ -35,7 +35,7 @@ WHOLE = "whole_item"  # column: the item of a line
 
 def title_of(title: str) -> str:
     """The title of an analysis among people with the help of models."""
-    return f"{title}: people, with the help of models"
+    return f"{title}: people, corrected by models"
 
 
 def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str) -> None:
@@ -103,8 +103,8 @@ def _helped(judgments: pd.DataFrame, sources: Sources) -> _Helped:
     notes = []
     if excluded:
         notes.append(
-            f"{listed(excluded)}: excluded from the correction, for want of usable answers to items that "
-            "people answered and to others."
+            f"{listed(excluded)}: excluded from the correction, since usable answers to items that people "
+            "answered and to others are missing."
         )
     if rest:
         notes.append(f"{listed(rest)}: not corrected, since people or models gave no usable answer.")
@@ -326,7 +326,8 @@ def _scores_of(judge: str, human: Scored, by_model: Mapping[str, Scored], option
     }
     if not models:
         raise InputError(
-            "This needs the labels of another model to the same items; name one with --model, or collect one."
+            "This needs labels of another model for the same items; give one by --model, or collect its "
+            "labels."
         )
     return scores(
         own,

@@ -36,11 +36,11 @@ def compare_engines(
         raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
     if analysis.verb in COUNTS:
         raise InputError(
-            f"Analysis {analysis.name!r} only counts, which no engine does in its own way; name another."
+            f"Analysis {analysis.name!r} only counts, which is the same for all engines; name another."
         )
     if analysis.compares_people:
         raise InputError(
-            f"Analysis {analysis.name!r} compares models with people, and engines are compared on one judge; "
+            f"Analysis {analysis.name!r} compares models with people, but engines are compared on one judge; "
             "name another."
         )
     if analysis.verb in PREFERENCES:

@@ -118,13 +118,13 @@ def _descriptive(
     if len(strata) > 1:
         title = f"{title} and {study.feature_labels[strata[1]].lower()}"
         yield step("means_crossed", title, means, by=(strata[1], strata[0]), **where)
-    yield step("distributions", "How often each rating was given", distributions, scale=scale)
+    yield step("distributions", "Distribution of ratings", distributions, scale=scale)
     if both:
         title = "Correlation of each model with people"
         yield step("correlations", title, correlations, by=first, **where)
-        yield step("lines", "Ratings by people against those by each model", rating_lines, by=first, **where)
+        yield step("lines", "Ratings by people and by each model", rating_lines, by=first, **where)
     if len(study.scales) > 1:
-        title = "Which dimensions go together"
+        title = "Correlations between dimensions"
         yield step("dimension_correlations", title, dimension_correlations, main=study.main, **where)
     if study.tiers is not None and study.cluster is not None:
         tiers = {"levels": study.tiers.levels, "column": study.tiers.column, "within": study.cluster}
@@ -297,7 +297,7 @@ def plan_labels(answered: Answered, options: FitOptions) -> Plan:
         if not answered.is_scored:
             raise InputError(
                 "--correct ppi needs labels of the study, and these judgments are the strings of a published "
-                "evaluation; leave it out."
+                "evaluation; omit it."
             )
         data = (answered.judgments, answered.items, answered.labels)
         corrected = label_steps(answered.study, *data, options)
@@ -320,7 +320,7 @@ def _ordered(step: Step, answered: Answered) -> Result:
 def _notes(answered: Answered) -> list[str]:
     notes = []
     if len(answered.of_models) < len(answered.judgments):
-        notes.append("People are not scored: their votes make gold labels. Models are.")
+        notes.append("Only models are scored, since gold labels are the votes of people.")
     if policy := missing_in_words(answered.study):
         notes.append(policy)
     if unused := answered.other_rules[1:]:

@@ -147,7 +147,7 @@ class Loaded:
         if all(choices[PROBABILITY].isna().all() for choices in self.variants.values()):
             raise InputError(
                 f"--outcome {PROBABILITY}: {' and '.join(map(str, self.paths))} contain no probability; "
-                "collect answers with log-probabilities, or leave --outcome out."
+                "collect answers with log-probabilities, or omit --outcome."
             )
         return replace(self, study=with_outcome(study, outcome))
 
@@ -197,10 +197,8 @@ def simulated_notes(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         which = f"These {kind} are simulated"
     compared = "they are not compared with published numbers"
     if kind == JUDGMENTS:
-        compared = "nothing about published numbers that are compared with them"
-    return [
-        f"{which}: they say nothing about the people and models that they are named after, and {compared}."
-    ]
+        compared = "nor about the published numbers compared with them"
+    return [f"{which}: they are no evidence about the people and models of these names, and {compared}."]
 
 
 def read_choices_of(
@@ -220,7 +218,7 @@ def read_choices_of(
     }.items():
         if not re.fullmatch(r"\w*", variant):
             raise InputError(
-                f"--variant {variant!r} is no name for files; use letters, digits and underscores."
+                f"--variant {variant!r} cannot be part of a file name; use letters, digits and underscores."
             )
         name = f"{CHOICES}.{variant}" if variant else CHOICES
         tables[name], read, assumed = _read_variant(study, variant, files, selection)
@@ -349,7 +347,7 @@ def _refuse_twice(files: Sequence[Path]) -> None:
 def kept_choices(study: Study, results: Path, selection: Selection) -> Loaded:
     """The main choices of a results folder."""
     if selection.levels is not None or selection.renames:
-        raise InputError("--levels and --rename are about the columns of a file; name it with --data.")
+        raise InputError("--levels and --rename apply to the columns of a file; give it by --data.")
     choices = select_rows(ResultsFolder(results).choices(), selection.judge, selection.prompt)
     return Loaded(study, {CHOICES: choices})
 

@@ -149,7 +149,7 @@ class ResultsFolder:
             found = self.path / part
             if found.is_file() or (found.is_dir() and any(found.iterdir())):
                 raise InputError(
-                    f"{found} is there already and no manifest.json says that conjury wrote it; choose "
+                    f"{found} already exists and was not written by conjury (no manifest.json); choose "
                     "another folder for results or move it away."
                 )
 
@@ -177,8 +177,8 @@ class ResultsFolder:
         manifest = self.manifest
         if manifest and manifest.get("format") != FORMAT:
             raise InputError(
-                f"The results in {self.path} were written by another version of conjury, which lists results "
-                "differently; run `conjury fit` again, or name another folder with --results."
+                f"The results in {self.path} were written by another version of conjury, with another "
+                "list of results; run `conjury fit` again, or name another folder with --results."
             )
 
     def _owned(self) -> list[str] | None:
@@ -257,7 +257,7 @@ class ResultsFolder:
         except ValueError as error:
             raise InputError(f"{file} is not readable as JSON ({error}); run `conjury fit` again.") from error
         if not isinstance(found, dict):
-            raise InputError(f"{file} is no manifest; run `conjury fit` again.")
+            raise InputError(f"{file} is not a manifest; run `conjury fit` again.")
         return found
 
     @property

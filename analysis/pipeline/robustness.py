@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from conjury.inference.study.parts import Analysis
 
 KINDS = {  # name of a table -> kind of result and title
-    "errors": ("standard_errors", "Standard errors under every choice of clusters"),
+    "errors": ("standard_errors", "Standard errors for every choice of clusters"),
     "reliability": ("reliability", "Reliability of answers"),
     "position": ("position", "Effect of the position"),
-    "corrected": ("corrected", "Effects corrected for unstable answers"),
+    "corrected": ("corrected", "Effects corrected for unreliable answers"),
     "power": ("detectable", "Minimum detectable effects"),
 }
 USUAL_POWER = 0.8
@@ -63,7 +63,7 @@ def robustness(
         raise InputError(f"No judge has an answer in column {study.outcome!r}; check that column.")
     for group in compared:
         if progress is not None:
-            progress(f"Errors of {group.name}")
+            progress(f"Standard errors of {group.name}")
         try:
             errors = errors_under_choices(
                 group.choices,
@@ -81,7 +81,7 @@ def robustness(
             continue
         tables["errors"].append(_of(group, errors.frame))
         tables["power"].append(_of(group, power))
-        notes += [f"{group.name}, errors: {note}" for note in errors.notes]
+        notes += [f"{group.name}, standard errors: {note}" for note in errors.notes]
     if progress is not None:
         progress("Reliability")
     repeated, reasons = _repeated(study, analysis, choices, split, Drawn(alpha, 10 * draws, seed))
@@ -219,7 +219,7 @@ def _repeated(
             features=None if identified else content,
         )
     except InputError as error:
-        return {}, [f"Reliability is not known: {error}"]
+        return {}, [f"Reliability was not estimated: {error}"]
     tables, notes, frames = {"reliability": found.frame, "position": found.position}, [], []
     for group in split:
         own = found.frame[(found.frame["judge"] == group.judge) & (found.frame["prompt"] == group.prompt)]

@@ -164,8 +164,8 @@ class FitOptions:
             raise InputError(f"There is no engine {self.engine!r}; the engines are {', '.join(ENGINES)}.")
         if self.engine == "bayes":
             raise InputError(
-                "The engine bayes samples for minutes and fits one judge at a time, so it does not run all "
-                "analyses of a study; use amce(..., engine='bayes') or choice_model in Python."
+                "The engine bayes takes minutes per fit and fits one judge at a time, so it is not available "
+                "for all analyses of a study; use amce(..., engine='bayes') or choice_model in Python."
             )
         if self.vcov is not None and self.vcov not in VCOVS:
             raise InputError(f"There is no vcov {self.vcov!r}; there are {', '.join(VCOVS)}.")
@@ -181,7 +181,7 @@ class FitOptions:
             self.check_clusters(self.vcov)
         if self.sources is not None and self.engine != "native":
             raise InputError(
-                f"The engine {self.engine} computes no correction by models; leave out the engine or the "
+                f"The engine {self.engine} does not support corrections by models; omit the engine or the "
                 "correction."
             )
 
@@ -189,8 +189,8 @@ class FitOptions:
         """Refuse clusters (``id``) with standard errors of independent rows, which would not use them."""
         if self.id and is_independent(convention):
             raise InputError(
-                f"vcov {convention} takes rows as independent, so the clusters by {', '.join(self.id)} (id) "
-                "would not be used; leave id out, or choose survey, CV3 or one of CR0 to CR2."
+                f"vcov {convention} treats rows as independent, so the clusters by {', '.join(self.id)} (id) "
+                "are not used; omit id, or choose survey, CV3 or one of CR0 to CR2."
             )
 
     def with_draws(self, usual: int) -> FitOptions:

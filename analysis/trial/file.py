@@ -285,7 +285,7 @@ def _check_measures(trial: Trial, marked: MarkedYaml) -> None:
             except InputError:
                 known = ", ".join(MEASURES)
                 raise marked.error(
-                    at, f"'{name}' is no measure{did_you_mean(name, MEASURES)}; use one of {known}."
+                    at, f"'{name}' is not a measure{did_you_mean(name, MEASURES)}; use one of {known}."
                 ) from None
     for name, bound in trial.until.items():
         if bound <= 0:

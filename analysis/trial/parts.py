@@ -169,14 +169,14 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
         if name not in known:
             raise InputError(
                 f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of "
-                f"{listed(sorted(known), 40)}, or a function of your own as module:function."
+                f"{listed(sorted(known), 40)}, or your own function as module:function."
             )
         return known[name]
     try:
         found = getattr(_module(module, folder), function)
     except ImportError as error:
         raise InputError(
-            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py beside the "
+            f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py next to the "
             "trial file, or correct the name."
         ) from None
     except AttributeError:
@@ -184,7 +184,7 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
             f"{kind} '{name}': module {module} has no function {function}; correct the name."
         ) from None
     if not callable(found):
-        raise InputError(f"{kind} '{name}' is no function; name one.")
+        raise InputError(f"{kind} '{name}' is not a function; give one.")
     return found  # type: ignore[no-any-return]
 
 

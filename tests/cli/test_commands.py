@@ -227,7 +227,7 @@ def test_compare_reads_a_file_as_fit_does(folder: Path, ran: Told, refused: Told
     assert (compared.settings["judge"], compared.settings["verb"]) == ("somebody", "mm")
     assert run["simulated"] is False
     assert [(item["file"], item["rows"]) for item in run["data"]] == [("model.csv", 600)]
-    assert "name it with --data" in refused(words, "--results", folder / "results")
+    assert "give it by --data" in refused(words, "--results", folder / "results")
 
 
 def test_files_of_others_and_choices_that_are_read_are_not_replaced(

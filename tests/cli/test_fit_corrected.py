@@ -90,9 +90,9 @@ def test_reports_on_effects_and_on_the_correction_show_it(
         ("--correct ppi --human gpt4o", "--human gpt4o: by the choices, this is a model, not people; "),
         ("--correct rogan", "--correct rogan: there is no such correction; use ppi or covariate."),
         ("--model gpt4o", "--model applies to --correct; give both, or omit it."),
-        (f"{PPI} --engine statsmodels", "The engine statsmodels computes no correction by models; "),
+        (f"{PPI} --engine statsmodels", "The engine statsmodels does not support corrections by models; "),
         (f"{PPI} --outcome probability", "--correct needs choices of people, and --outcome probability is "),
-        (f"{PPI} --vcov HC1", "vcov HC1 takes rows as independent, and a correction by models "),
+        (f"{PPI} --vcov HC1", "vcov HC1 treats rows as independent, but a correction by models "),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(

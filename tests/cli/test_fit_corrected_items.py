@@ -70,7 +70,7 @@ def test_mean_ratings_are_those_of_means_by_the_first_stratum_and_of_all_items(r
         np.testing.assert_allclose(both[f"{name}_x"], both[f"{name}_y"], rtol=1e-9, atol=1e-12)
     entry = json.loads((rated / "results" / "manifest.json").read_text(encoding="utf-8"))["results"][0]
     assert (entry["name"], entry["title"]) == (
-        "means_corrected", "Mean ratings by kind: people, with the help of models",
+        "means_corrected", "Mean ratings by kind: people, corrected by models",
     )  # fmt: skip
 
 
@@ -173,9 +173,7 @@ def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Tol
     done(FIT, "--correct ppi --out all", cwd=folder, figures=())
     results = json.loads((folder / "all" / "manifest.json").read_text(encoding="utf-8"))["results"]
     assert results[0]["settings"]["model"] == ["gpt_4_1"]
-    assert results[0]["notes"][0].startswith(
-        "gemini: excluded from the correction, for want of usable answers"
-    )
+    assert results[0]["notes"][0].startswith("gemini: excluded from the correction, since usable answers")
     assert "'gemini' has no usable answer; name another model." in refused(
         FIT, "--correct ppi --model gemini --out no", cwd=folder, prints=True, writes=True
     )

@@ -291,7 +291,7 @@ ROWS: list[tuple[str, Make, str]] = [
     ("import m.csv --format mturk --item Input.id --out o.parquet", text("m.csv", PACKED), "is no JSON"),
     ("perturb items.csv --kinds orthographic --span span --out p.csv", nothing, "[[start, end], ...]"),
     (REPORT, results(DEEP), NESTED),
-    (REPORT, results("[]"), "is no manifest"),
+    (REPORT, results("[]"), "is not a manifest"),
     ("agreement judgments.csv --results results", results(DEEP), NESTED),
     (f"{FIT} deep.parquet", metadata(b"conjury"), NESTED),
     (f"{FIT} deep.parquet", metadata(b"pandas"), "damaged"),

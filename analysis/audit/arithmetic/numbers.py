@@ -119,7 +119,7 @@ class Printed:
         """
         plain = text.strip().translate(_MINUS)
         if not _NUMBER.fullmatch(plain):
-            raise InputError(f"{text!r} is no published number; write digits with a decimal point.")
+            raise InputError(f"{text!r} is not a published number; write digits with a decimal point.")
         digits = len(plain.partition(".")[2])
         return cls(text.strip(), Fraction(plain), digits, Fraction(1, 100 if percent else 1))
 

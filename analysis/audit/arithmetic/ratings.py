@@ -47,7 +47,7 @@ class Scale:
             raise InputError(f"scale is {scale!r}; give its two ends, such as [1, 5].")
         low, high, width = (as_fraction(value) for value in (*scale, step))
         if items < 1 or width <= 0:
-            raise InputError(f"{items} items in steps of {step} are no scale; give positive numbers.")
+            raise InputError(f"{items} items in steps of {step} are not a scale; give positive numbers.")
         steps = (high - low) / width
         if steps < 1 or steps.denominator != 1:
             raise InputError(
@@ -72,7 +72,7 @@ def as_fraction(value: Number | float) -> Fraction:
     try:
         return Fraction(str(value))
     except ValueError:
-        raise InputError(f"{value!r} is no number.") from None
+        raise InputError(f"{value!r} is not a number.") from None
 
 
 def sums(mean: Interval, n: int, scale: Scale) -> range:

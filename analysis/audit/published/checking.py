@@ -136,7 +136,7 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
     ['harm_or_humor_counts.csv', 'multiturn.csv']
     """
     if not paths:
-        raise InputError("There is no table to check; name one file or more.")
+        raise InputError("There is no table to check; give at least one file.")
     names = [locate(path).name for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -191,7 +191,7 @@ def write_description(path: str | Path) -> Path:
     path = Path(path)
     beside = _beside(path)
     if beside.exists():
-        raise InputError(f"{beside} is there already; change it, or move it away.")
+        raise InputError(f"{beside} already exists; edit it, or move it away.")
     guessed = guess(read_tables(path), path)
     with whole(beside) as file:
         file.write(guessed.text().encode("utf-8"))

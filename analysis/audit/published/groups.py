@@ -207,8 +207,8 @@ class _Rows:
         try:
             if found is None:
                 raise InputError(
-                    f"{self._text(source)!r} is no published number; write digits, or nothing where it is "
-                    "missing."
+                    f"{self._text(source)!r} is not a published number; write digits, or leave it empty "
+                    "where it is missing."
                 )
             return Printed.read(found, percent=number.percent or found.endswith("%"))
         except InputError as error:

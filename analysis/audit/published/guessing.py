@@ -87,7 +87,7 @@ def guess(tables: Sequence[Table], path: Path) -> Guess:
     if not groups:
         columns = listed(tables[0].columns, 20)
         raise InputError(
-            f"{path}: the columns ({columns}) do not say what the numbers are; write "
+            f"{path}: the columns ({columns}) do not identify the numbers; write "
             f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml or name a description with --columns."
         )
     return Guess(Description(groups=groups), tuple(dict.fromkeys(sentences)))

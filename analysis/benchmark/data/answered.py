@@ -166,7 +166,7 @@ def missing_in_words(study: ItemStudy) -> str:
     for status, meaning in study.missing.items():
         statuses.setdefault(labels[meaning], []).append(status)
     counted = "; ".join(f"{listed(names)}: {meaning}" for meaning, names in statuses.items())
-    return f"Under the study's rule answers without a label count by their status ({counted})."
+    return f"By the study's rule, answers without a label are scored by their status ({counted})."
 
 
 def in_order(result: Result, study: ItemStudy) -> Result:

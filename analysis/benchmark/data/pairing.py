@@ -126,7 +126,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
     require_columns(scored.frame, [between, *by], "scored judgments")
     if between in UNIT:
         raise InputError(
-            f"between is '{between}', which is what pairs answers; name what differs within a unit."
+            f"between is '{between}', by which answers are paired; give a column that differs within a unit."
         )
     frame = scored.frame
     if CONDITION not in frame:

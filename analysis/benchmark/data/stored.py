@@ -163,7 +163,7 @@ def _refuse_gaps(answers: Table) -> None:
         first = again.iloc[0]
         raise InputError(
             f"judgments: '{first['judge']}' judges item '{first['item_id']}' on '{first['task']}' "
-            f"{first['n']} times in one sample; keep one row for each sample."
+            f"{first['n']} times in one sample; keep one row per sample."
         )
 
 

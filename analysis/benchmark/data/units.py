@@ -79,7 +79,7 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
             )
     again = result.duplicated([*GROUP, "line"]).to_numpy()
     if again.any():
-        refuse(source, "item_id", again, "repeats an earlier judgment", "keep one row for each sample")
+        refuse(source, "item_id", again, "repeats an earlier judgment", "keep one row per sample")
     return result
 
 
@@ -91,7 +91,7 @@ def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
     result = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
     again = result.duplicated("item_id").to_numpy()
     if again.any():
-        refuse("items", "item_id", again, "repeats an earlier item", "keep one row an item")
+        refuse("items", "item_id", again, "repeats an earlier item", "keep one row per item")
     return result
 
 

@@ -250,11 +250,11 @@ def _found(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) ->
     if extreme:
         yield (
             f"{who}: {extreme:,} of {len(p):,} probabilities are closer to 0 or 1 than {SMALLEST:g} and "
-            "count as this in calibration slope and intercept."
+            "are set to this distance in calibration slope and intercept."
         )
     if any(row["metric"] == "calibration_slope" and np.isnan(row["estimate"]) for row in rows):
         why = (
-            "all outcomes are alike"
+            "all outcomes are equal"
             if len(set(y)) < 2
             else "the probabilities separate outcomes, or are equal"
         )

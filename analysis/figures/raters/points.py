@@ -267,7 +267,7 @@ def distributions(
     dimensions: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
 ) -> Figure:
-    """How often each rating was given: a column per dimension, a row per group; a line marks the mean."""
+    """Distribution of ratings: a column per dimension, a row per group; a line marks the mean."""
     look, names, frame = style.look, style.names, _pooled(result)
     scales = chosen(frame["dimension"], dimensions, "dimension")
     raters = chosen(frame["group"], groups, "rater")

@@ -180,7 +180,7 @@ def test_a_guess_is_written_and_read_back(tmp_path: Path) -> None:
 
 def test_columns_that_say_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"the columns \(x, y\) do not say what the numbers are; write table.yaml"
+        InputError, match=r"the columns \(x, y\) do not identify the numbers; write table.yaml"
     ):
         check_table(written(tmp_path, "x,y\n1,2\n"))
 
@@ -196,7 +196,7 @@ def test_columns_that_say_nothing_are_refused(tmp_path: Path) -> None:
         ("by: group", "by: groups", r"has no column 'groups' \(did you mean 'group'\?\); its columns"),
         ("by: group", "tables: [2]", r"there is no table 2 in .*table.csv, which has 1"),
         ("by: group", "by: n", r"ratings, n 10 has two numbers for 'mean' \(rows 2 and 3\)"),
-        ("mean: mean", "mean: group", r"row 2, column 'group': 'A' is no published number"),
+        ("mean: mean", "mean: group", r"row 2, column 'group': 'A' is not a published number"),
         ("scale: [1, 5]", "scale: [5, 1]", r"table.yaml: ratings, A: "),
         ("title: Ratings", "titel: Ratings", r"table.yaml:2: titel: 'titel' is unknown here; did you"),
         ("groups:", "groups: []\nx:", "table.yaml"),

@@ -152,7 +152,7 @@ def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored
     fitted = fit_labels(replace(given, judgments=judgments), OPTIONS)
     assert set(fitted.by_name["scores_modality"].frame.query("judge_kind != 'baseline'")["judge"]) == {"one"}
     assert (fitted.by_name["annotators"].frame["estimate"].dropna() == 1).all()
-    assert some(fitted.notes, "People are not scored")
+    assert some(fitted.notes, "Only models are scored")
 
 
 @pytest.mark.long
@@ -307,7 +307,7 @@ def test_agreement_on_kinds_of_harm_is_among_people_who_see_harm() -> None:
     found = annotators(votes.assign(dimension="harm"), covers=covers, draws=0, coefficients=["percent"]).frame
     estimates = found.set_index("dimension")["estimate"].to_dict()
     assert estimates == {"harmful_vs_safe": 0.5, "implicit_vs_explicit": 0.0}
-    with pytest.raises(InputError, match="not two people"):
+    with pytest.raises(InputError, match="at least two people"):
         annotators(votes.assign(judge_id="a", dimension="harm"))
 
 

@@ -213,7 +213,7 @@ def test_degenerate_probabilities_and_outcomes_have_what_is_defined() -> None:
     assert found[["calibration_slope", "calibration_intercept", "calibration_in_the_large"]].isna().all()
     assert found["uncertainty"] == 0 == found["resolution"]
     assert found["brier"] == pytest.approx(np.mean((1 - p) ** 2))
-    assert noted(constant, "no calibration slope, since all outcomes are alike")
+    assert noted(constant, "no calibration slope, since all outcomes are equal")
     equal = calibration(of_events(np.full(80, 0.5), y), draws=20)
     found = equal.frame.set_index("metric")["estimate"]
     assert np.isnan(found["calibration_slope"])

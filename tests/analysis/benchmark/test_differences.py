@@ -182,7 +182,7 @@ def test_identical_judges_do_not_differ() -> None:
     assert (of_right["p"] == 1).all()
     assert rows.loc[rows["test"] == "mixed logit", "p"].isna().all()
     assert noted(found, "No pair of answers is discordant")
-    assert noted(found, "always right or always wrong")
+    assert noted(found, "always correct or always wrong")
     assert (rows.loc[rows["test"].isin(MCNEMAR[:2]), "upper"] > 0).all()
     for answer in (0, 1):
         rows = compared({"a": [answer] * 12, "b": [answer] * 12}, *MCNEMAR).frame
@@ -260,7 +260,7 @@ def test_judges_are_compared_on_original_items() -> None:
         ({"alpha": 2}, "alpha is 2"),
         ({"draws": -1}, "draws is -1"),
         ({"cluster": "topic"}, "column 'topic' is missing"),
-        ({"between": "item_id"}, "which is what pairs answers"),
+        ({"between": "item_id"}, "by which answers are paired"),
         ({"between": "prompt"}, "no two values of column 'prompt'"),
     ],
 )

@@ -114,7 +114,7 @@ def test_a_table_contains_differences_from_the_reference_only() -> None:
     split = replace(scored, frame=scored.frame.assign(part=part))
     found = mixed_logit(split, reference="c", by=["part"])
     assert set(found.frame["part"]) == {"first"}
-    assert "joke, second: no answer of c, so nothing to compare with." in found.notes
+    assert "joke, second: no answer of c, so comparisons are not possible." in found.notes
 
 
 def test_a_pair_in_the_table_of_differences_is_the_fit_of_two() -> None:
@@ -143,7 +143,7 @@ def test_judges_that_are_always_right_have_no_finite_log_odds() -> None:
     rows = found.frame.set_index("left")["estimate"]
     assert np.isnan(rows["sure"])
     assert np.isfinite(rows["b"])
-    assert noted(found, "always or never right, so without finite log-odds: sure")
+    assert noted(found, "always or never correct, so log-odds are not finite: sure")
 
 
 NESTED = {"a": [1] * 20 + [0] * 10, "b": [1] * 12 + [0] * 18, "c": [1] * 3 + [0] * 27}
@@ -153,9 +153,9 @@ LINES = {"a": [1, 0, 1, 1], "b": [0, 1, 0, 1]}
 @pytest.mark.parametrize(
     ("answers", "lines", "note"),
     [
-        ({"a": [1, 0, 1], "b": [1, 0, 1]}, 0, "always right or always wrong"),
-        ({"a": [1], "b": [0]}, 0, "without finite log-odds: a, b"),
-        ({"a": [1, 1], "b": [1, 1]}, 0, "without finite log-odds"),
+        ({"a": [1, 0, 1], "b": [1, 0, 1]}, 0, "always correct or always wrong"),
+        ({"a": [1], "b": [0]}, 0, "so log-odds are not finite: a, b"),
+        ({"a": [1, 1], "b": [1, 1]}, 0, "log-odds are not finite"),
         (LINES, 4, "a single item"),
         (NESTED, 0, "also correct under all better ones"),
         ({name: NESTED[name] for name in "cab"}, 0, "also correct under all better ones"),

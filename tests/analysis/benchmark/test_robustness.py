@@ -132,7 +132,7 @@ def test_mcnemars_tests_need_one_sample_per_condition() -> None:
     assert found.frame["test"].tolist() == ["bootstrap", "mixed logit"]
     assert noted(found, "McNemar's tests are not computed")
     assert differences(sampled(1, 1), tests=tests, **options).frame["test"].tolist() == tests
-    with pytest.raises(InputError, match="ask for bootstrap"):
+    with pytest.raises(InputError, match="use the bootstrap"):
         differences(sampled(5, 1), tests=["mcnemar exact"], **options)
 
 

@@ -260,7 +260,7 @@ def test_several_panels_count_as_one_group_and_a_note_says_so(study, choices, fi
     students = respondents.isin(respondents.dropna().unique()[:50])
     made = fit(study, choices.assign(panel=choices["panel"].mask(students, "students")))
     assert [note for note in made.notes if "panels" in note] == [
-        "The panels students, human count as one group of people with which models are compared."
+        "The panels students, human are pooled as one group of people for the comparison with models."
     ]
     once, twice = (each.tables["amce_people"]["std_error"] for each in (fitted, made))
     np.testing.assert_allclose(twice, once, rtol=1e-9)
@@ -279,7 +279,7 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     with pytest.raises(InputError, match="'apart' compares models with people"):
         compare_engines(asked, own, next(groups({"": choices})), ["native"])
     only = fit(asked, choices[choices["judge_kind"] == "model"])
-    assert only.notes == ["apart: excluded, the choices are not by people and by models."]
+    assert only.notes == ["apart: excluded, since choices of both people and models are needed."]
     wrong = study.analyses[0].model_copy(update={"by": ["judge_id"]})
     problem = next(conjoint_problems(study.model_copy(update={"analyses": [wrong]})), None)
     assert "'judge_id' is unknown here" in problem.sentence

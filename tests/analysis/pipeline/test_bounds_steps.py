@@ -84,7 +84,7 @@ def test_a_judge_without_any_answer_has_a_note_and_others_their_bounds(
     assert any("silent" in note and "excluded" in note for note in plan.notes)
     found = bounds_of(plan)["amce_bounds"].call()
     assert "silent" not in set(found.frame["judge"])
-    known = "silent baseline: no choice was answered, so nothing is known of its means and effects."
+    known = "silent baseline: there are no answers, so means and effects cannot be estimated."
     assert found.notes == (known,)
     alone = both[both["judge_id"].isin(["silent"]) | (both["judge_kind"] == "human")]
     assert not bounds_of(plan_of(study, alone))

@@ -57,9 +57,9 @@ def test_a_model_does_not_help_to_score_itself() -> None:
     made = step(labelled(), "scores_corrected")
     assert set(made.frame["judge"]) == {"gpt"}
     assert any(
-        note.startswith("gemini: scores not corrected. This needs the labels of an") for note in made.notes
+        note.startswith("gemini: scores not corrected. This needs labels of an") for note in made.notes
     )
-    with pytest.raises(InputError, match="This needs the labels of another model"):
+    with pytest.raises(InputError, match="This needs labels of another model"):
         step(labelled(("gemini",)), "scores_corrected")
 
 

@@ -44,7 +44,7 @@ def test_every_analysis_with_a_correction_has_a_step_and_the_first_is_required(
     names = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
     assert [step.name for step in steps] == [f"{name}_corrected" for name in names]
     assert [step.required for step in steps] == [True, False, False, False, False]
-    assert steps[1].title == "Marginal means: people, with the help of models"
+    assert steps[1].title == "Marginal means: people, corrected by models"
     without = plan_conjoint(study, split, FitOptions(draws=0))
     assert [step.name for step in without.steps] == [step.name for step in plan.steps[5:]]
 
@@ -77,7 +77,7 @@ def test_a_study_without_such_an_analysis_and_rows_as_clusters_are_refused(
 ) -> None:
     options = FitOptions(draws=0, sources=Sources())
     counted = study.model_copy(update={"analyses": [study.analysis("frequencies")]})
-    with pytest.raises(InputError, match="has no analysis that a correction by models is defined for"):
+    with pytest.raises(InputError, match="has no analysis for which a correction by models is defined"):
         plan_conjoint(counted, split, options)
-    with pytest.raises(InputError, match="The engine survey computes no correction by models"):
+    with pytest.raises(InputError, match="The engine survey does not support corrections by models"):
         FitOptions(engine="survey", sources=Sources())

@@ -116,7 +116,7 @@ def test_clusters_of_the_call_or_none_take_the_place_of_the_study_s(study: Study
 
 def test_clusters_with_errors_of_independent_rows_are_refused(study: Study, choices: pd.DataFrame) -> None:
     for convention in ("HC0", "HC2"):
-        told = f"{convention} takes rows as independent.*by text .id.*leave id"
+        told = f"{convention} treats rows as independent.*by text .id.*omit id"
         with pytest.raises(InputError, match=told):
             FitOptions(draws=0, id=("text",), vcov=convention)
     robust = study.model_copy(update={"clusters": Clusters(human="judge_id", model="pair_id", vcov="HC3")})

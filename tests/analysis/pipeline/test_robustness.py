@@ -80,7 +80,7 @@ def test_without_repeated_tasks_and_for_a_judge_of_one_pair_notes_give_the_reaso
     few = pd.concat([choices[choices["judge_kind"] == "human"], models.head(2)])
     found = robustness(study, few[~few["repeat"]], draws=19)
     assert set(found.tables) == {"errors", "power"}
-    assert any(note.startswith("Reliability is not known: ") for note in found.notes)
+    assert any(note.startswith("Reliability was not estimated: ") for note in found.notes)
     assert set(found.tables["errors"]["judge"]) == {"human"}
     assert any("gpt4o" in note and "were not computed" in note for note in found.notes)
     silent = choices.assign(chosen=pd.array([pd.NA] * len(choices), dtype="Int8"))

@@ -138,7 +138,7 @@ def test_files_and_damaged_manifests_are_refused_by_name(tmp_path: Path) -> None
 def test_a_folder_with_parts_of_others_is_refused_and_left_alone(tmp_path: Path, file: str) -> None:
     mine(tmp_path, file)
     (tmp_path / file).write_text('{"name": "an app", "files": []}', encoding="utf-8")
-    refused = pytest.raises(InputError, match="is there already and no manifest")
+    refused = pytest.raises(InputError, match="already exists and was not written by conjury")
     with refused, ResultsFolder(tmp_path).replaced():
         pytest.fail(ENTERED)
     assert names(tmp_path) == {file}

@@ -183,7 +183,7 @@ def test_without_a_current_diagnosis_one_sentence_says_what_to_run(results, diag
         text = shown(Report(results), kind)
         assert "run `conjury diagnose moderation --results FOLDER`" in text
         assert len(text.splitlines()) == 1
-    note = "Reliability is not known: nothing was repeated."
+    note = "Reliability was not estimated: nothing was repeated."
     write_manifest(diagnosed, diagnosed={"robustness": ["errors"], "notes": [note]})
     assert shown(Report(diagnosed), "reliability").strip() == note
     assert "its notes give the reason" in shown(Report(diagnosed), "detectable")

@@ -51,7 +51,7 @@ def test_trials_that_ship_are_valid_and_say_what_they_ask(name: str) -> None:
             {"methods": [{"name": "a", "method": "wild_bootstrap"}]},
             "wild_bootstrap needs id; add it",
         ),
-        ({"performance": ["bias", "coverge"]}, "'coverge' is no measure (did you mean 'coverage'?)"),
+        ({"performance": ["bias", "coverge"]}, "'coverge' is not a measure (did you mean 'coverage'?)"),
         ({"performance": []}, "performance: at least 1"),
         ({"until": {"coverage": 0}}, "a Monte Carlo standard error above 0 belongs here"),
         ({"draws": 1}, "draws"),

@@ -303,7 +303,7 @@ def mixed(result: Result, names: Names) -> list[GT]:
     method="Paired differences between perturbed items and their originals, as between judges.",
 )
 def robustness(result: Result, names: Names) -> list[GT]:
-    """What perturbations change, kinds as columns."""
+    """Effects of perturbations, kinds as columns."""
     frame = ranked(*placed(result.frame, result.settings, names))
     shown = spread(
         frame,

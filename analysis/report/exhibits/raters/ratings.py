@@ -57,7 +57,7 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 @exhibit("distributions", method="Single ratings are counted.")
 def distributions(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """How often each rating was given."""
+    """Distribution of ratings."""
     text = captioned(record, "Bars: shares of single ratings")
     return Exhibit("{figure} shows how often people and models gave each rating.", [Drawn(result, text)])
 
