@@ -228,7 +228,7 @@ def add_bar(figure: Figure | SubFigure, shades: Shades, axes: Any, label: str, *
 
     scale = ScalarMappable(Normalize(shades.low, shades.high))
     given = options if axes is None else {"ax": axes, "fraction": 0.02, "pad": 0.015, "aspect": 22, **options}
-    bar = figure.colorbar(scale, **given)
+    bar: Any = figure.colorbar(scale, **given)
     bar.solids.set_visible(False)
     edges = np.linspace(shades.low, shades.high, STEPS + 1)
     across = bar.orientation == "horizontal"

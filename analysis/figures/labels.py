@@ -57,7 +57,9 @@ def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> d
     """Labels as a mapping: those of the study, where a study is given."""
     if labels is None or isinstance(labels, Mapping):
         return dict(labels or {})
-    found: dict[LabelKey, str] = {**labels.prompt_labels, **labels.judge_labels, **labels.feature_labels}
+    found: dict[LabelKey, str] = {}
+    for named in (labels.prompt_labels, labels.judge_labels, labels.feature_labels):
+        found |= {name: text for name, text in named.items()}
     levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
     if labels.kind == "items":
         found["dimension"] = "Dimension"

@@ -13,9 +13,9 @@ from ...figures.diagnostics.checks import caption, only_zeros
 from ...figures.pages import STYLE, figure_block, printable, table_block
 from ...figures.theme import color_variables
 from ..rates import of_battery, stated
-from ..registry import Check
+from ..registry import Check, to_draw
 from .findings import Findings, evidence, in_words
-from .results import summary, to_draw
+from .results import summary
 
 MOST_ROWS = 20
 ALARMS = """

@@ -148,7 +148,7 @@ class Confusions:
                 write(axes, values, told, look, min(8.4, 26 * cell))
             return
         limits, has_room = self.limits[who], cell >= WITH_INTERVAL
-        share = lambda i, j: _share(values[i, j])  # noqa: E731
+        share = lambda i, j: _share(float(values[i, j]))  # noqa: E731
         write(axes, values, share, look, min(8.6, 17 * cell), -0.1 if has_room else 0.0)
         if has_room:
             ends = lambda i, j: "\N{EN DASH}".join(_share(end) for end in limits[i, j])  # noqa: E731

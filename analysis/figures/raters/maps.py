@@ -107,7 +107,7 @@ def _draw_map(
 ) -> Shades:
     shades = shade(axes, values, -1, 1, style.look)
     size = min(7.2, (20 if half is None else 22) * maps.cell)
-    told = lambda i, j: two_digits(values[i, j])  # noqa: E731
+    told = lambda i, j: two_digits(float(values[i, j]))  # noqa: E731
     write(axes, values, told, style.look, size, 0.0 if half is None else -0.14)
     if half is not None:
         write(axes, values, lambda i, j: f"±{half[i, j]:.2f}", style.look, 0.7 * size, 0.26)

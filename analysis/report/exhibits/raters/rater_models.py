@@ -338,11 +338,11 @@ def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
     shown = spread(
         rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
-    parts = side_by_side(shown, 1)
-    whose = {name: f", {name}" * (len(parts) > 1) for name in parts}
+    blocks = side_by_side(shown, 1)
+    whose = {name: f", {name}" * (len(blocks) > 1) for name in blocks}
     made = {
         f"accuracy and agreement{whose[name]}": styled_table(part, note=LABEL_NOTE)
-        for name, part in parts.items()
+        for name, part in blocks.items()
     }
     shares = frame[frame["quantity"] == "prevalence"]
     table = pd.DataFrame(
