@@ -59,7 +59,8 @@ def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> d
         return dict(labels or {})
     found: dict[LabelKey, str] = {}
     for named in (labels.prompt_labels, labels.judge_labels, labels.feature_labels):
-        found |= {name: text for name, text in named.items()}
+        for name, text in named.items():
+            found[name] = text
     levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
     if labels.kind == "items":
         found["dimension"] = "Dimension"
