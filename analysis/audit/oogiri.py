@@ -214,8 +214,8 @@ def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
                 f"own responses, {NAMES[judge]}",
                 1,
                 int(raw <= 0),
-                f"It rates its own responses {raw:+.3f} compared with those of the other two models; in ratings by "
-                f"people, this difference is {human:+.3f}.",
+                f"It rates its own responses {raw:+.3f} compared with those of the other two models; in "
+                f"ratings by people, this difference is {human:+.3f}.",
             )
         )
     return rows

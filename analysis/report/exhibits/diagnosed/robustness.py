@@ -152,12 +152,12 @@ def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         _by_judge(
-            report, frame, "Effects and the smallest detectable ones", partial(Result, kind="detectable")
+            report, frame, "Effects and minimum detectable effects", partial(Result, kind="detectable")
         ),
         [
             Laid(
                 [power_table(frame, Labels(report.labels))],
-                "Smallest detectable effects, range over the levels of each attribute.",
+                "Minimum detectable effects, range over the levels of each attribute.",
             )
         ],
         reading,
