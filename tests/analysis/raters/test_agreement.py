@@ -138,7 +138,7 @@ def test_a_model_with_samples_is_compared_with_itself_and_elsewhere_by_its_first
     made = run(pd.concat([table, again.assign(value=again["value"].where(kept, 0.0))]))
     assert value(made, among="human", against="gpt") == value(run(table), against="gpt")
     assert 0.8 < value(made, among="gpt") < 1
-    assert told(made, "first one")
+    assert told(made, "the first is used")
 
 
 def test_unused_ratings_of_the_scale_of_each_dimension_count_for_the_chance_that_counts_them() -> None:

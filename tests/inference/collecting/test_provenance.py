@@ -20,7 +20,7 @@ def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted
     server.configure(fingerprint="fp_1", version="0.11.2")
     assert collect(study, run, base_url=server.url) == 0
     assert version_notes(run) == []
-    assert "versions answered" not in capsys.readouterr().out
+    assert "come from 2 versions" not in capsys.readouterr().out
     server.configure(fingerprint="fp_2", version="0.12.0")
     assert collect(study, run, base_url=server.url, occasion=2) == 0
     responses = table(run, "responses")
