@@ -19,7 +19,7 @@ def at_most(limit: int) -> Callable[[typer.CallbackParam, Any], Any]:
     def check(param: typer.CallbackParam, value: Any) -> Any:
         if value is not None and value > limit:
             raise InputError(
-                f"{param.opts[0]} is {value:,}, above the limit of {limit:,}; give a smaller number."
+                f"{param.opts[0]} is {value:,}, but the limit is {limit:,}; give a smaller number."
             )
         return value
 

@@ -127,7 +127,7 @@ def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
         if name not in defaults:
             raise InputError(f"{verb} has no option {name!r}; omit it.")
         if name not in _ACCEPTED[verb] and value is not None and value != defaults[name]:
-            raise InputError(f"{verb} does not accept {name!r}; omit it, since it has no effect.")
+            raise InputError(f"{verb} takes no {name!r}; omit it, since it has no effect.")
 
 
 def require_frame(data: Any) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) 
     if changed:
         raise InputError(
             f"{run}: the inputs of this run have changed since it began ({listed(changed, 5)}), so old and "
-            f"new answers would not be comparable; restore the inputs, or collect into another folder with "
+            "new answers would not be comparable; restore the inputs, or collect into another folder with "
             "--out."
         )
     parts = [part for part in (*OPEN, "subjects") if part in now]

@@ -140,7 +140,7 @@ def test_a_parquet_header_that_claims_three_gigabytes_is_refused_before_memory_i
         (f"{FIT} choices.csv --variant ../elsewhere=choices.csv", "letters, digits and underscores"),
         (f"{FIT} choices.csv --variant a/b=choices.csv", "letters, digits and underscores"),
         (f"{FIT} choices.csv --variant 'two words=choices.csv'", "letters, digits and underscores"),
-        (f"{FIT} choices.csv --variant b=choices.csv --variant b=choices.csv", "names 'b' twice"),
+        (f"{FIT} choices.csv --variant b=choices.csv --variant b=choices.csv", "gives 'b' twice"),
         ("fit nonsense --data choices.csv", "no study 'nonsense'"),
         (f"{COMPARE} --engines native,fortran", "no engine 'fortran'"),
         (f"{COMPARE} --engines ,", "No engine is named"),

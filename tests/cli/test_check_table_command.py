@@ -69,7 +69,7 @@ def test_exit_codes_follow_the_gravest_verdict(arguments: str, code: int, place:
         ("none.csv", "there is no such file"),
         ("small.csv --fail-on odd", "--fail-on 'odd' is unknown; use inconsistent, conditional."),
         ("small.csv --columns none.yaml", "none.yaml: there is no such file"),
-        ("small.csv --write-description", "small.yaml is there already"),
+        ("small.csv --write-description", "small.yaml already exists"),
         ("small.csv --out small.csv", "small.csv is a file; give a folder for results."),
     ],
 )

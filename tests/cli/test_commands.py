@@ -238,7 +238,7 @@ def test_files_of_others_and_choices_that_are_read_are_not_replaced(
         Path(name).write_text("mine", encoding="utf-8")
     words = "fit moderation --draws 0 --data"
     told = refused(words, folder / "choices.parquet", "--out .", prints=True)
-    assert told.startswith("conjury: data is there already")
+    assert told.startswith("conjury: data already exists")
     assert set(tree(tmp_path)) == {"data/raw.csv", "figures/mine.txt"}
     before = tree(folder)
     told = refused(words, "results/data/choices.parquet", prints=True, cwd=folder)

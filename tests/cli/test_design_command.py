@@ -174,7 +174,7 @@ def test_a_restriction_takes_the_warning_away_and_explains_itself(said: Told, tm
         "Rivers widen at the coast.",
     ]
     assert "Resulting dependence (Cramer's V): Place and River 0.33." in plain(out)
-    assert "- Restrictions tie Place to River (Cramer's V 0.33)" in plain(out)
+    assert "- Restrictions make Place and River dependent (Cramer's V 0.33)" in plain(out)
     profiles = pd.read_parquet(DESIGN / "profiles.parquet")
     assert not ((profiles["place"] == "coast") & profiles["river"].isin(["dry", "narrow"])).any()
 

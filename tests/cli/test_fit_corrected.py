@@ -91,7 +91,7 @@ def test_reports_on_effects_and_on_the_correction_show_it(
         ("--correct rogan", "--correct rogan: there is no such correction; use ppi or covariate."),
         ("--model gpt4o", "--model applies to --correct; give both, or omit it."),
         (f"{PPI} --engine statsmodels", "The engine statsmodels does not support corrections by models; "),
-        (f"{PPI} --outcome probability", "--correct needs choices of people, and --outcome probability is "),
+        (f"{PPI} --outcome probability", "--correct needs choices of people, and --outcome probability "),
         (f"{PPI} --vcov HC1", "vcov HC1 treats rows as independent, but a correction by models "),
     ],
 )  # fmt: skip

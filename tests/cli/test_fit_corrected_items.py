@@ -120,7 +120,7 @@ def test_names_and_options_that_do_not_fit_are_refused(
         ("judge_kind == 'human'", "there are none of models; add them with --data."),
         ("judge_kind == 'model'", "there are none of people; add them with --data."),
         ("judge_kind == 'human' or item_id > 'i17'", "answered none of the items that people answered"),
-        ("judge_kind == 'human' or item_id < 'i18'", "answered the items of people alone"),
+        ("judge_kind == 'human' or item_id < 'i18'", "answered only the items of people"),
     ],
 )
 def test_judgments_that_lack_people_models_or_common_items_are_refused(

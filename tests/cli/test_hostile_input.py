@@ -288,7 +288,11 @@ ROWS: list[tuple[str, Make, str]] = [
         (f"import m.csv --format {form} --out o.parquet {more}", text("m.csv", ",,,\n,,,\n"), "header")
         for form, more in HEADERS.items()
     ),
-    ("import m.csv --format mturk --item Input.id --out o.parquet", text("m.csv", PACKED), "is no JSON"),
+    (
+        "import m.csv --format mturk --item Input.id --out o.parquet",
+        text("m.csv", PACKED),
+        "is not valid JSON",
+    ),
     ("perturb items.csv --kinds orthographic --span span --out p.csv", nothing, "[[start, end], ...]"),
     (REPORT, results(DEEP), NESTED),
     (REPORT, results("[]"), "is not a manifest"),

@@ -36,7 +36,7 @@ def test_a_judge_is_compared_with_people_in_one_page(place: Path, conjury: Run) 
     lines = ended.out.splitlines()
     assert lines[0] == "comments.csv: 240 rows"
     assert lines[1] == ("  judge: 'verdict'; people: 'ann', 'ben', 'eva'; scale: nominal (guessed judge)")
-    for heading in ("Agreement with people", "Subgroups", "Replacement test", "How many labels"):
+    for heading in ("Agreement with people", "Subgroups", "Replacement test", "Number of labels needed"):
         assert any(line.startswith(heading) for line in lines)
     assert any("passes the replacement test" in line for line in lines)
 

@@ -52,10 +52,10 @@ def test_each_format_of_tables_is_written(results, tmp_path) -> None:
         (("checklist", "oogiri", "--results", "RESULTS"), "contains results of the study"),
         (("preregister", "moderation", "--template", "prp"), "no template 'prp'"),
         (("preregister", "moderation", "--run", "nowhere"), "contains no design"),
-        (("preregister", "moderation", "--correct", "magic"), "write ppi or covariate"),
+        (("preregister", "moderation", "--correct", "magic"), "use ppi or covariate"),
         (("preregister", "moderation", "--alpha", "2"), "alpha"),
         (("metadata", "nowhere"), "contains no files"),
-        (("metadata", "RESULTS", "--to", "xml"), "write croissant or ro-crate"),
+        (("metadata", "RESULTS", "--to", "xml"), "use croissant or ro-crate"),
         (("methods", "nowhere"), "manifest.json"),
     ],
 )

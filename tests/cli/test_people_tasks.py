@@ -78,9 +78,15 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
         ("--people 5 --sample uniform --judge judge", "--judge applies to --sample uncertainty"),
         ("--people 5 --sample uniform --strata size", "--strata has no effect with --sample uniform"),
         ("--people 5 --sample uniform --allocation a.csv", "--allocation applies to --sample strata"),
-        ("--people 5 --panel people.parquet", "--panel uses the tasks of the file, so --people has no use"),
-        ("--panel people.parquet --floor 0.1", "--panel uses the tasks of the file, so --floor has no use"),
-        ("--people 5 --repeats 0.1", "--repeats is not for"),
+        (
+            "--people 5 --panel people.parquet",
+            "--panel uses the tasks of the file, so --people has no effect",
+        ),
+        (
+            "--panel people.parquet --floor 0.1",
+            "--panel uses the tasks of the file, so --floor has no effect",
+        ),
+        ("--people 5 --repeats 0.1", "--repeats does not apply to"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -93,7 +99,7 @@ def test_simulated_people_need_tasks(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:
     none = plain(refused("collect", study, "--judge judge --backend simulated --tasks panel --out nowhere"))
-    assert "--tasks panel: there nowhere contains no design; draw one with tasks of people by" in none
+    assert "--tasks panel: nowhere contains no design; draw one with tasks of people by" in none
     assert "--people N --out nowhere`" in none
     assert not Path("nowhere").exists()
     asked = f"simulate {study} --run runs/towns --judge human --out people.parquet"

@@ -58,9 +58,9 @@ def test_same_seed_gives_the_same_bytes_in_any_order_of_rows(ran: Told) -> None:
     ("command", "problem"),
     [
         ("perturb items.parquet --kinds drft", "did you mean 'drift'"),
-        ("perturb items.parquet --kinds drift,,dialect", "--kinds 'drift,,dialect' names nothing"),
+        ("perturb items.parquet --kinds drift,,dialect", "--kinds 'drift,,dialect' has an empty name"),
         ("perturb item.parquet", "did you mean 'items.parquet'"),
-        ("perturb items.parquet --rate much", "--rate 'much' is no share"),
+        ("perturb items.parquet --rate much", "--rate 'much' is not a share"),
         ("perturb items.parquet --kinds drift --rate dialect=0.1", "'dialect' is not in --kinds"),
         ("perturb items.parquet --dialect uk", "give NAME=VALUE"),
         ("perturb items.parquet --out items.parquet", "items.parquet would be overwritten"),

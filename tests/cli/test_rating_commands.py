@@ -205,14 +205,14 @@ def test_priors_link_and_scale_are_read() -> None:
     ("given", "sentence"),
     [
         ({"prior": ["severity_sd"]}, "write NAME=NUMBERS"),
-        ({"prior": ["severity_sd=half"]}, "'half' is no list of numbers"),
-        ({"prior": ["severity_sd=inf"]}, "'inf' is no list of numbers"),
-        ({"prior": ["severity_sd="]}, "no list of numbers"),
+        ({"prior": ["severity_sd=half"]}, "'half' is not a list of numbers"),
+        ({"prior": ["severity_sd=inf"]}, "'inf' is not a list of numbers"),
+        ({"prior": ["severity_sd="]}, "not a list of numbers"),
         ({"prior": ["a=1", "a=2"]}, "'a' is given twice"),
         ({"link": "probbit"}, "did you mean 'probit'"),
         ({"scale": "5"}, "at least two ratings"),
-        ({"scale": "1,2,2"}, "named twice"),
-        ({"scale": "1-5"}, "'1-5' is no list of numbers"),
+        ({"scale": "1,2,2"}, "occurs twice"),
+        ({"scale": "1-5"}, "'1-5' is not a list of numbers"),
     ],
 )
 def test_what_cannot_be_read_is_refused(given: dict[str, Any], sentence: str) -> None:

@@ -99,18 +99,27 @@ def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(ran: Ran) ->
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("simulate oogiri --out j.parquet --pairs 5", "--pairs is not for oogiri, which is a"),
-        ("simulate oogiri --out j.parquet --noise 0", "--noise is not for oogiri"),
-        ("simulate moderation --out c.parquet --topics 5", "--topics is not for moderation"),
+        ("simulate oogiri --out j.parquet --pairs 5", "--pairs does not apply to oogiri, which is a"),
+        ("simulate oogiri --out j.parquet --noise 0", "--noise does not apply to oogiri"),
+        ("simulate moderation --out c.parquet --topics 5", "--topics does not apply to moderation"),
         ("simulate oogiri --out j.parquet --topics 0", "The number of topics is 0"),
         ("simulate oogiri --out j.parquet --people 9", "There are 9 people"),
-        ("design oogiri --pairs 5", "--pairs is not for oogiri, which is a study of items"),
+        ("design oogiri --pairs 5", "--pairs does not apply to oogiri, which is a study of items"),
         ("design oogiri --repeats 2", "--repeats 2: give a share from 0 to 1"),
         ("design oogiri --sample uniform", "--sample applies to tasks of people; add --people N"),
-        ("simulate multiturn --out j.csv --topics 4", "--topics is not for multiturn, which is a study of l"),
-        ("simulate multiturn --out j.csv --repeats 0.5", "--repeats is not for multiturn"),
-        ("simulate oogiri --out j.csv --items 4", "--items is not for oogiri, which is a study of ratings"),
-        ("simulate moderation --out j.csv --items 4", "--items is not for moderation, which is a study of p"),
+        (
+            "simulate multiturn --out j.csv --topics 4",
+            "--topics does not apply to multiturn, which is a study of l",
+        ),
+        ("simulate multiturn --out j.csv --repeats 0.5", "--repeats does not apply to multiturn"),
+        (
+            "simulate oogiri --out j.csv --items 4",
+            "--items does not apply to oogiri, which is a study of ratings",
+        ),
+        (
+            "simulate moderation --out j.csv --items 4",
+            "--items does not apply to moderation, which is a study of p",
+        ),
     ],
 )
 def test_options_of_another_kind_of_study_are_refused(

@@ -157,7 +157,7 @@ def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Told
         ("--layout post", "'face'"),
         ("--format gif", "--format gif: pictures can be written as png, webp; give one of these."),
         ("--all --pairs 3", "--all draws every profile, --pairs those of the first pairs; give one of them."),
-        ("--pairs 3000", "The design has 40 pairs, so the first 3,000 cannot be asked"),
+        ("--pairs 3000", "The design has 40 pairs, so the first 3,000 cannot be used"),
         ("--faces nowhere", "--faces nowhere: towns has no content with faces"),
         ("--emoji-font nowhere.ttf", "nowhere.ttf"),
         ("--upload memory://b", "--upload is where pictures are copied to, --address is where judges fetch"),
@@ -186,7 +186,7 @@ def test_a_design_whose_posts_have_changed_is_refused(towns: Path, render: Told,
     render(towns, "--pairs 2")
     told = "runs/towns/design: its posts differ from those of the current study files"
     change_study(towns, lambda content: content["attributes"][0]["levels"][1].update(label="Medium"))
-    assert f"{told} (they differ in Size)" in complaint(towns)
+    assert f"{told} (in Size)" in complaint(towns)
     change_study(towns, lambda content: content["attributes"][0]["levels"][1].update(label="Middling"))
     change_study(towns, lambda content: content["attributes"][-1]["levels"].pop())
     assert told in complaint(towns)

@@ -58,7 +58,7 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
     given = {name: value for name, value in options.items() if value is not None}
     refused = sorted(set(given) - OPTIONS[verb])
     if refused:
-        raise InputError(f"cregg's {verb} does not accept {refused[0]!r}; omit it or use another engine.")
+        raise InputError(f"cregg's {verb} takes no {refused[0]!r}; omit it or use another engine.")
     r.require("cregg")
     if verb != "cj_tidy":
         data = data[_mentioned(data, formula or "", given)]

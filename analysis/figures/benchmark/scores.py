@@ -268,8 +268,8 @@ def mixed(result: Drawable, style: Style) -> Forest:
         panel=frame["_where"],
         row=pairs_in_words(frame, result.settings, names, " by "),
         panels=panels,
-        xlabel=f"Odds of a right answer, first by second ({level_of(result.settings)} intervals)",
-        what="Logarithm of the odds of a right answer, first by second",
+        xlabel=f"Odds of a correct answer, first by second ({level_of(result.settings)} intervals)",
+        what="Logarithm of the odds of a correct answer, first by second",
         baseline=0.0,
         ticks=ticks,
     )

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 LONGEST = 1_200  # characters of a text that are shown
 LONGEST_ANSWER = 500  # and of a raw answer
 REASONS = {
-    "hard": "rarely right",
+    "hard": "rarely correct",
     "divided": "judges are divided",
     "silent": "most answers missing",
-    "easy": "mostly right",
+    "easy": "mostly correct",
 }
 ENTITIES = {"{": "&#123;", "}": "&#125;", "`": "&#96;", "[": "&#91;", "@": "&#64;", "$": "&#36;"}
 CELL = "padding:3px 8px 3px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere;"
@@ -38,7 +38,7 @@ TABLE = (
 SMALL = "font-size:85%;"
 
 
-@exhibit("cards", method="Items are chosen by how many judges are right.")
+@exhibit("cards", method="Items are chosen by the number of correct judges.")
 def cards(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Items and answers verbatim."""
     return Exhibit(cards_markdown(result, report.names))

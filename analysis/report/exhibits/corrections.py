@@ -93,9 +93,10 @@ def method(record: Recorded, report: ReportData) -> str:
         slopes = "a slope for each level" if settings.get("slopes") == BY_LEVEL else "one slope"
         return (
             f"{described} Estimates are adjusted by covariates: what the models' answers predict from the "
-            f"other profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn apart, "
-            "so that estimates are about people, whatever the models answer; models affect their precision "
-            "only. The gain is the variance without models divided by that with models."
+            f"other profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn "
+            "independently, so estimates are about people, whatever the models answer; models affect "
+            "only their "
+            "precision. The gain is the variance without models divided by that with models."
         )
     asked, unit = COUNTED[record.kind].asked, COUNTED[record.kind].unit
     return " ".join(
@@ -246,7 +247,7 @@ def _laid_out(
         shown += "; the numbers are in {table}"
     if record.name == records[0].name:
         shown += (
-            ". Where a model alone differs from the corrected estimates, it judges otherwise than people do, "
+            ". Where a model alone differs from the corrected estimates, it judges differently from people, "
             "and the correction removes the difference"
         )
     gain = gain_of(COUNTED[result.kind].unit)

@@ -147,8 +147,9 @@ def variance_components(result: Result, record: Recorded, report: ReportData) ->
     """How much answers vary by object, facet and interaction."""
     style, frame = _style(report), result.frame
     lead = (
-        "Answers differ between objects, which is what a judge is asked about, and between conditions of the "
-        "request, which is error. {figure} shows the share of each source, and {table} the variances."
+        "Answers differ between objects, which is the variation of interest, and between conditions of the "
+        "request, which is measurement error. {figure} shows the share of each source, and {table} the "
+        "variances."
     )
     rows = pd.DataFrame(
         {

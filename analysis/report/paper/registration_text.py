@@ -157,7 +157,7 @@ OF_PEOPLE = "differences between models and people, by {} over those of each mod
 FAMILIES = {
     "alt_test": "one-sided tests of a model against each person, by {} over these people",
     "differences": "differences between judges, by {} over those of the same test and metric",
-    "mixed": "odds of a right answer, by {} over all comparisons",
+    "mixed": "odds of a correct answer, by {} over all comparisons",
     "robustness": "changes by perturbations, by {} over those of the same metric",
     "by_label": "labels that are given too often, by {} over those of the same task",
     "lengths": "scores by the length of items, by {} over those of the same task and metric",

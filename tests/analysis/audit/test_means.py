@@ -366,7 +366,7 @@ def test_published_size_of_a_row_is_used() -> None:
         ({"scale": [1, 5], "step": 3, "n": 3}, "not a whole number of steps"),
         ({"scale": [1, 5], "step": 0, "n": 3}, "give positive numbers"),
         ({"scale": "1-5", "n": 3}, "give its two ends"),
-        ({"scale": [1, "x"], "n": 3}, "'x' is no number"),
+        ({"scale": [1, "x"], "n": 3}, "'x' is not a number"),
         ({"scale": [0, 1000], "n": 3}, "takes up to 101"),
         ({"scale": [1, 5], "n": 0}, "row 1: n is 0; give whole numbers"),
         ({"scale": [1, 5], "n": 2.5}, "give whole numbers"),

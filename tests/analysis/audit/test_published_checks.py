@@ -174,7 +174,7 @@ def test_a_guess_is_written_and_read_back(tmp_path: Path) -> None:
     described = check_table(path)
     assert described.frame.equals(guessed.frame)
     assert described.notes == ()
-    with pytest.raises(InputError, match=r"table.yaml is there already"):
+    with pytest.raises(InputError, match=r"table.yaml already exists"):
         write_description(path)
 
 

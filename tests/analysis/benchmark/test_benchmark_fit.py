@@ -294,7 +294,7 @@ def test_cards_show_the_item_that_every_judge_misses_with_its_raw_answer() -> No
     reasons = found[["reason", "item_id"]].drop_duplicates().values.tolist()
     assert reasons == [["hard", "j1"], ["divided", "j2"]]
     assert found["raw"].tolist() == ["r1", "r2", "r3", "r4"]
-    with pytest.raises(InputError, match="nothing to show"):
+    with pytest.raises(InputError, match="no items can be shown"):
         cards(score(judged, gold), items.assign(item_id=["x", "y"]))
 
 

@@ -136,7 +136,7 @@ def test_a_side_that_is_repeated_is_found(run, people: pd.DataFrame) -> None:
         first[pair] = first[pair - 1]
     found = run(carry_over, decide(people, np.ones(len(first), dtype=bool), first))
     assert found.verdict == "error"
-    assert "same side" in found.finding
+    assert "same position" in found.finding
 
 
 def test_a_constant_preference_for_a_side_is_no_carry_over() -> None:

@@ -229,7 +229,7 @@ CASES: list[tuple[str, str, Break, str, str]] = [
         "cut answers",
         changed("responses", finish_reason=lambda f: np.where(some(f, 0.2), "length", "stop")),
         "error",
-        "ended at the limit",
+        "ended at the token limit",
     ),
     (
         "truncation",

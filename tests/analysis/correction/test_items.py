@@ -301,7 +301,7 @@ def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> N
 
 def test_models_without_further_or_common_items_are_refused() -> None:
     human, model = drawn(60, 20)
-    with pytest.raises(InputError, match="answered the items of people alone"):
+    with pytest.raises(InputError, match="answered only the items of people"):
         prediction_powered(pair(human, model[:20]))
     with pytest.raises(InputError, match="answered none of the items"):
         prediction_powered(pd.concat([judged(human, "ann", "human"), judged(model[20:], "gpt", "model", 20)]))

@@ -120,7 +120,7 @@ def test_clusters_with_errors_of_independent_rows_are_refused(study: Study, choi
         with pytest.raises(InputError, match=told):
             FitOptions(draws=0, id=("text",), vcov=convention)
     robust = study.model_copy(update={"clusters": Clusters(human="judge_id", model="pair_id", vcov="HC3")})
-    with pytest.raises(InputError, match="HC3 takes rows as independent"):
+    with pytest.raises(InputError, match="HC3 treats rows as independent"):
         fit_study(robust, {"": choices}, FitOptions(draws=0, id=("text",)))
 
 

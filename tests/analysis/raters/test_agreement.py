@@ -138,7 +138,7 @@ def test_a_model_with_samples_is_compared_with_itself_and_elsewhere_by_its_first
     made = run(pd.concat([table, again.assign(value=again["value"].where(kept, 0.0))]))
     assert value(made, among="human", against="gpt") == value(run(table), against="gpt")
     assert 0.8 < value(made, among="gpt") < 1
-    assert told(made, "first one")
+    assert told(made, "the first is used")
 
 
 def test_unused_ratings_of_the_scale_of_each_dimension_count_for_the_chance_that_counts_them() -> None:
@@ -229,10 +229,10 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
         ({"alpha": 2}, "alpha is 2"),
         ({"draws": -1}, "draws is -1"),
         ({"seed": -1}, "seed is -1"),
-        ({"judges": ["gpt"]}, "no two raters"),
+        ({"judges": ["gpt"]}, "Two raters are needed"),
         ({"weights": "ratio", "scale": [-1, 0, 1, 2, 3, 4]}, "zero or more"),
         ({"judgments": [1, 2]}, "judgments: this is a list; give a DataFrame"),
-        ({"judgments": judged().head(0)}, "there are no rows"),
+        ({"judgments": judged().head(0)}, "the table has no rows"),
         ({"judgments": judged().query("judge_id == 'p1'")}, "there is one judge, p1"),
         *(({"scale": scale}, r"scale is .*; give the ratings that are allowed") for scale in (5, "low", [])),
         ({"scale": [1, None]}, r"scale is .*; give the ratings that are allowed"),

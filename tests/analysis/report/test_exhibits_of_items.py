@@ -228,7 +228,7 @@ def test_scores_are_compared_with_the_most_frequent_label(text_of) -> None:
     below = over[(over["task"] == "joke_type") & (over["missing"] == "wrong") & (over["upper"] < 0)]
     lower = f"{len(below)} of 3 judges have lower accuracy than always answering the most frequent label"
     assert lower in text
-    assert "Purpose of a line: the highest share of right answers is that of" in text
+    assert "Purpose of a line: the highest share of correct answers is that of" in text
     assert "; 0 of 3 judges are below that label, 3 above it." in text
     nothing = text_of(replace(result, frame=result.frame.assign(estimate=float("nan"))))
     assert "There is nothing to draw" in nothing
@@ -319,7 +319,7 @@ def test_hostile_texts_are_shown_and_have_no_effect(text: str, tmp_path: Path) -
 
 
 def test_cards_have_gold_answers_reasons_and_long_answers_cut() -> None:
-    for part in ("Implicit harm", "A joke.", "Safe", "(refused)", "raw", "rarely right"):
+    for part in ("Implicit harm", "A joke.", "Safe", "(refused)", "raw", "rarely correct"):
         assert part in card("A joke.")
     assert "verbatim" not in card("A joke.", None)
     long = "abc " * LONGEST_ANSWER

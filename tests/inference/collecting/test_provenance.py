@@ -20,7 +20,7 @@ def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted
     server.configure(fingerprint="fp_1", version="0.11.2")
     assert collect(study, run, base_url=server.url) == 0
     assert version_notes(run) == []
-    assert "versions answered" not in capsys.readouterr().out
+    assert "come from 2 versions" not in capsys.readouterr().out
     server.configure(fingerprint="fp_2", version="0.12.0")
     assert collect(study, run, base_url=server.url, occasion=2) == 0
     responses = table(run, "responses")
@@ -31,9 +31,9 @@ def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted
     (note,) = version_notes(run)
     assert "Answers of judge judge come from 2 versions: gpt-4o-mini-fake, fp_1 (88 answers" in note
     assert "gpt-4o-mini-fake, fp_2 (6 answers" in note
-    assert "2 versions answered" in capsys.readouterr().out.replace("\n", " ")
+    assert "come from 2 versions" in capsys.readouterr().out.replace("\n", " ")
     status(str(study), run)
-    assert "2 versions answered" in capsys.readouterr().out.replace("\n", " ")
+    assert "come from 2 versions" in capsys.readouterr().out.replace("\n", " ")
     settings = json.loads((run / "provenance.json").read_text())["settings"]["judge"]
     assert [one["settings"]["server_version"] for one in settings] == ["0.11.2", "0.12.0"]
 

@@ -196,7 +196,7 @@ def test_the_most_popular_topics_are_taken_of_each_modality():
         (
             lambda rows: rows.assign(modality="text"),
             {"text": 3},
-            "3 topics of modality text are asked for",
+            "3 topics of modality text are requested",
         ),
     ],
 )

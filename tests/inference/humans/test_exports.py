@@ -100,7 +100,7 @@ NEXT_ITEM = Layout(ratings=["wit={place}_Q3"], item="joke_{place}")
             {"layout": NEXT_ITEM},
             "row 1 rates in column '1_Q3', but",
         ),
-        (SURVEY, {"checks": read_checks(["Q9=7"])}, "nobody answered 'Q9' with '7'.*there are: 4, 2"),
+        (SURVEY, {"checks": read_checks(["Q9=7"])}, "no person answered 'Q9' with '7'.*there are: 4, 2"),
         (SURVEY, {"ignore": ["unfinishd"]}, "is not a reason in this export"),
     ],
 )

@@ -274,7 +274,7 @@ def test_a_column_can_contain_who_is_a_model(write, column):
 @pytest.mark.parametrize(
     ("lines", "layout", "problem"),
     [
-        (MIXED, wit(), r"gpt-4o may be a model; say who .*--models NAME.*--people"),
+        (MIXED, wit(), r"gpt-4o may be a model; mark models .*--models NAME.*--people"),
         (MIXED, wit(models=["gpt-4"]), r"no judge 'gpt-4' \(did you mean 'gpt-4o'\?\); correct --models"),
         (
             MIXED,

@@ -323,6 +323,6 @@ def test_a_design_drawn_under_other_restrictions_is_refused(make, tmp_path):
             draw(changed)
         with pytest.raises(InputError, match="restrictions of the study file have changed"):
             RunFolder(tmp_path / "run").content(changed)
-    with pytest.raises(InputError, match=r"already \(pairs 40, swapped_share 0.0, seed 1\)"):
+    with pytest.raises(InputError, match=r"another design \(pairs 40, swapped_share 0.0, seed 1\)"):
         draw(make(NEVER), 7)
     assert "restrictions" not in draw(make(), folder="free")

@@ -171,14 +171,14 @@ def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         _by_judge(
             report,
             frame,
-            "Effects and the smallest detectable ones",
+            "Effects and minimum detectable effects",
             "Points: sizes of effects, without their signs.",
             partial(Result, kind="detectable"),
         ),
         [
             Laid(
                 [power_table(frame, Labels(report.labels))],
-                "Smallest detectable effects, range over the levels of each attribute.",
+                "Minimum detectable effects, range over the levels of each attribute.",
             )
         ],
         reading,

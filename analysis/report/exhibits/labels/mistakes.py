@@ -265,14 +265,15 @@ def difference_tables(result: Result, names: Names) -> list[GT]:
 @figure_and_tables(
     "mixed",
     lead=(
-        "{figure} and {table} compare the odds of a right answer with those of one judge, where items "
-        "differ in difficulty: each has an intercept, drawn from a normal distribution."
+        "{figure} and {table} compare the odds of a correct answer with those of one judge. Items differ "
+        "in difficulty: each has a random intercept from a normal distribution."
     ),
-    figure="Points: odds ratios of a right answer",
+    figure="Points: odds ratios of a correct answer",
     lines="lines: {level} Wald intervals",
     method=(
-        "Logistic regression of right answers on judges, with a normal intercept for each item; intervals "
-        "are Wald's."
+        "Logistic regression of correct answers on judges, with a normal random intercept per item; "
+        "intervals "
+        "are Wald intervals."
     ),
 )
 def mixed(result: Result, names: Names) -> list[GT]:
@@ -290,8 +291,12 @@ def mixed(result: Result, names: Names) -> list[GT]:
             "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
         }
     )
-    note = f"{level(result)} intervals. The odds of a right answer, of the first by those of the second."
-    return [grouped(shown, with_gaps(note, shown, "a judge who is never or always right has no finite odds"))]
+    note = (
+        f"{level(result)} intervals. Odds of a correct answer of the first, divided by those of the second."
+    )
+    return [
+        grouped(shown, with_gaps(note, shown, "a judge who is never or always correct has no finite odds"))
+    ]
 
 
 @figure_and_tables(

@@ -245,7 +245,7 @@ def reading_tables(result: Result, names: Names) -> dict[str, GT]:
     """What became of answers, in percent; and how two rules compare."""
     tables = {MAIN: _status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")}
     if "compared" in result.extra:
-        note = "Percent of the judgments; the same answers read by two rules."
+        note = "Percent of the judgments; the same answers parsed by two rules."
         tables["two parsing rules"] = _status_shares(result.extra["compared"], names, READINGS, note)
     return tables
 
@@ -266,7 +266,7 @@ def best_judges(result: Result, names: Names) -> str:
         if judges.empty:
             continue
         best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
-        text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
+        text = f"{plain(place) + ': ' if place else ''}the highest share of correct answers is that of "
         text += f"{plain(best['_who'])} ({estimate_cell(best.to_dict())})"
         found = text + _beside_baseline(result, place, names, short=bool(texts))
         texts.append(f"{found[:1].upper()}{found[1:]}.")

@@ -203,7 +203,7 @@ def test_the_corrected_effect_has_the_error_of_its_two_estimates() -> None:
     known = power(2, **given, reliability=reliability)
     assert corrected.std() == pytest.approx(found["std_error"], rel=0.05)
     assert found["std_error"] > 1.05 * known.frame["std_error"].item()
-    assert "counts as known" in known.notes[0]
+    assert "is treated as known" in known.notes[0]
 
 
 def test_repeats_and_samples_count_among_the_pairs_shown_and_idle_repeats_are_noted() -> None:

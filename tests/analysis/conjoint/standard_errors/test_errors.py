@@ -229,7 +229,7 @@ def test_a_cluster_that_alone_holds_a_level_leaves_cr2_finite() -> None:
     [
         ({"vcov": "CR9"}, "There is no vcov 'CR9'"),
         ({"vcov": "CR1"}, "CR1 needs clusters"),
-        ({"vcov": "HC1", "id": "text"}, "HC1 takes rows as independent"),
+        ({"vcov": "HC1", "id": "text"}, "HC1 treats rows as independent"),
         ({"vcov": "CR2", "id": CROSSED}, "one cluster column"),
         ({"vcov": "CR2", "id": "text", "weights": "weight"}, "without weights"),
         ({"vcov": "CR2", "id": "text", "family": "quasibinomial"}, "family='gaussian'"),

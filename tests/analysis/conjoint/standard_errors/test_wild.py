@@ -139,7 +139,7 @@ def known() -> Corrected:
         (lambda: wild(fitted(["respondent", "text"])), "name one with cluster="),
         (lambda: wild(fitted(), cluster="town"), "has no cluster 'town'"),
         (lambda: wild(fitted(), weights="normal"), "no weights 'normal'"),
-        (lambda: wild(fitted(family="quasibinomial")), "linear models"),
+        (lambda: wild(fitted(family="quasibinomial")), "linear model"),
         (lambda: wild(fitted(), draws=1), "draws is 1"),
         (lambda: wild(bootstrap(amce, DATA, FORMULA, unit="site", draws=50)), "a bootstrap keeps none"),
         (lambda: wild(known()), "give their 'uncorrected'"),

@@ -140,8 +140,8 @@ def test_too_little_to_analyse_is_said_in_a_sentence(tables: Tables) -> None:
     people = judgments["judge_kind"] == "human"
     few = item.isin(items["item_id"][:3])
     for verb, rows, message in (
-        (correlations, few, "nowhere are 4 items"),
-        (rating_lines, few, "nowhere are 4 items"),
+        (correlations, few, "a correlation needs at least 4 items"),
+        (rating_lines, few, "a line needs at least 4 items"),
         (dimension_correlations, split, "no group rated an item on every dimension"),
         (TIERS, no_topic, "no person rated every tier"),
         (correlations, ~people, "no ratings by people"),
