@@ -156,6 +156,7 @@ def study(texts: dict[str, str], tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.parametrize("command", ["design", "gallery"])
 def test_design_cards_and_galleries_show_hostile_text(
@@ -175,6 +176,7 @@ def test_design_cards_and_galleries_show_hostile_text(
         assert word in seen.text
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_the_sheet_of_copies_shows_hostile_text(
     texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path

@@ -49,6 +49,7 @@ def make_targets() -> set[str]:
 # ---- the wheel ----
 
 
+@pytest.mark.long
 def test_the_wheel_holds_every_tracked_module_and_data_file_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -88,6 +89,7 @@ def test_analysis_is_imported_within_half_a_second() -> None:
     assert min(float(in_fresh_python(code)) for _ in range(3)) < 0.5
 
 
+@pytest.mark.long
 def test_import_leaves_heavy_partners_alone() -> None:
     steps = {
         "conjury.inference.ledger, conjury.inference.backends.base": {"numpy", "pandas", "pydantic"},

@@ -44,7 +44,7 @@ def write_completions(folder: Path) -> None:
     write_table(pd.DataFrame(rows, columns=names), folder / "completions.parquet")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_completions_become_scores_and_a_report_that_shows_them_as_text(
     done: Told, refused: Told, tmp_path: Path
 ) -> None:
@@ -113,6 +113,7 @@ def test_options_of_other_studies_are_refused(refused: Told, command: str, told:
     assert told in refused(command)
 
 
+@pytest.mark.long
 def test_help_lists_every_report_that_ships() -> None:
     told = str(get_type_hints(report, include_extras=True)["name"].__metadata__[0].help)
     assert [name for name in reports() if name not in told] == []

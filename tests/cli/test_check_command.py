@@ -49,6 +49,7 @@ def test_a_warning_ends_with_1_only_on_request(place: Path, conjury: Run) -> Non
     assert "Suppressed because: ignored on the command line" in out
 
 
+@pytest.mark.long
 def test_a_study_file_suppresses_with_its_reason_in_every_output(place: Path, conjury: Run) -> None:
     folder = place / "own"
     shutil.copytree(load_study("moderation").folder, folder)

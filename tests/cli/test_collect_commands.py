@@ -84,6 +84,7 @@ def wait_for_answers(server: FakeServer, n: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("further", [(), pytest.param(("--processes", 2), marks=pytest.mark.long)])
 def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
     study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str], further: tuple[Any, ...]
@@ -111,6 +112,7 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
     assert len(table(run, "responses")) == REQUESTS
 
 
+@pytest.mark.long
 def test_the_commands_work_together_from_design_to_choices(
     study: Path, tmp_path: Path, server: FakeServer, ran: Callable[..., str]
 ) -> None:
@@ -122,6 +124,7 @@ def test_the_commands_work_together_from_design_to_choices(
     assert ran("ledger", "verify", study).strip().endswith("6 requests, no damage.")
 
 
+@pytest.mark.long
 def test_a_key_is_told_nowhere(
     study: Path,
     tmp_path: Path,
@@ -168,6 +171,7 @@ def test_a_key_that_a_server_repeats_is_kept_in_no_answer(
     assert KEY.encode() not in everything_said(run)
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
     study: Path, tmp_path: Path, server: FakeServer
 ) -> None:
@@ -179,6 +183,7 @@ def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
     assert len(table(run, "choices")) == 2 * REQUESTS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("out", ["run", pytest.param("new", marks=pytest.mark.long)])
 def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server: FakeServer, out: str) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -285,6 +290,7 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_key_in_any_encoding_is_kept_nowhere(
     study: Path,

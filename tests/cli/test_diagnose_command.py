@@ -38,6 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, done: Told, short_study: Pat
     return folder
 
 
+@pytest.mark.slow
 def test_every_check_is_printed_with_its_verdict_tables_and_figures(place: Path) -> None:
     results = place / "results"
     table = read_table(results / "tables" / "diagnosis.parquet")

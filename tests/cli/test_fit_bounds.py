@@ -15,7 +15,7 @@ from conjury.inference.tables import write_table
 Told = Callable[..., str]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_small_study_with_refusals_is_fitted_and_reported_from_an_empty_folder(
     tmp_path: Path, short_study: Path, done: Told
 ) -> None:

@@ -52,6 +52,7 @@ def test_estimates_are_those_of_the_verb_and_stand_in_the_folder_with_their_sour
     assert (folder / "results" / "figures" / "amce_corrected.svg").is_file()
 
 
+@pytest.mark.long
 def test_the_manifest_and_the_terminal_have_what_was_run_and_gained(folder: Path) -> None:
     manifest = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
     entry = manifest["results"][0]

@@ -57,6 +57,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_mean_ratings_are_those_of_means_by_the_first_stratum_and_of_all_items(rated: Path) -> None:
     table = ratings(labelled=18, dimensions=("warmth", "wit"))
     options = {"by": "stratum", "overall": True, "scale": range(1, 6)}
@@ -74,6 +75,7 @@ def test_mean_ratings_are_those_of_means_by_the_first_stratum_and_of_all_items(r
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_terminal_and_reports_have_one_sentence_on_the_gain(
     rated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +92,7 @@ def test_the_terminal_and_reports_have_one_sentence_on_the_gain(
     assert "minus that on people's items" in report.methods()
 
 
+@pytest.mark.long
 def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
     folder = written(tmp_path, RATED, ratings(6, 3, dimensions=("warmth",)), 6)
     printed = done(FIT, "--correct ppi --human human --model gpt_4_1", cwd=folder, figures=())
@@ -150,6 +153,7 @@ def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -
     assert "scores_corrected: 21 rows. With the answers of Gemini, 12 labelled items " in printed
 
 
+@pytest.mark.long
 def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done: Told) -> None:
     table = ratings(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
     gold = table[table["judge_id"] == "person_0"].rename(columns={"dimension": "label_set", "value": "label"})
@@ -165,6 +169,7 @@ def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done:
     assert np.isfinite(own.loc["corrected", "weight_gpt_4_1"])
 
 
+@pytest.mark.long
 def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Told, refused: Told) -> None:
     table = ratings(labelled=18, dimensions=("warmth",), models=("gpt_4_1", "gemini"))
     silent = table["judge_id"] == "gemini"

@@ -13,7 +13,7 @@ from conjury.inference.tables import write_table
 Told = Callable[..., str]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_fits_and_reports_an_instrument(tmp_path: Path, short_study: Path, done: Told) -> None:
     write_table(in_both_orders(), tmp_path / "choices.parquet")
     done("fit", short_study / "study.yaml", "--data choices.parquet --draws 0 --out results", cwd=tmp_path)

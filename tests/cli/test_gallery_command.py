@@ -65,6 +65,7 @@ def test_what_cannot_be_shown_is_said(
     assert not Path("runs").exists()
 
 
+@pytest.mark.long
 def test_a_study_that_changed_after_its_design_was_drawn_is_refused(ran: Told, refused: Told) -> None:
     ran("design towns --pairs 20")
     change_study(Path("towns"), lambda content: content["attributes"][0]["levels"][0].update(label="Tiny"))

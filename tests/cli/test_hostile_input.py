@@ -313,6 +313,7 @@ CASES = [pytest.param(*row, id=f"{row[0][:70]}: {row[2]}") for row in ROWS] + [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("command", "make", "told"), CASES)
 def test_hostile_input_ends_with_one_sentence(
     command: str, make: Make, told: str, material: Path, tmp_path: Path, refused: Callable[..., str]

@@ -110,6 +110,7 @@ def test_two_runs_are_compared_by_item(place: Path, conjury: Run) -> None:
     assert gated.code == 1
 
 
+@pytest.mark.long
 def test_what_a_file_contains_neither_runs_nor_moves_the_cursor(place: Path, conjury: Run) -> None:
     ended = conjury("judge hostile.csv --html page.html", cwd=place)
     assert ended.code == 0
@@ -124,7 +125,7 @@ def test_what_a_file_contains_neither_runs_nor_moves_the_cursor(place: Path, con
     assert "<script" not in (place / "runs.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_file_of_10_000_rows_is_answered_within_three_imports_of_pandas(tmp_path: Path) -> None:
     """Two seconds where `import pandas` takes 0.7; a slow machine needs longer for both."""
     rng = np.random.default_rng(1)

@@ -22,6 +22,7 @@ def towns(tmp_path: Path) -> str:
     return str(write_towns(tmp_path / "study", {"pay": {"amount": 2, "currency": "EUR"}}))
 
 
+@pytest.mark.long
 def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_erased(ran, towns) -> None:
     out = ran("panel", towns, "--demo", "--people", "4", "--no-stay")
     assert "all people are simulated" in out
@@ -39,7 +40,7 @@ def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_er
     assert {path.name: path.read_bytes() for path in Path("again").iterdir()} == before
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study) -> None:
     study = str(short_study / "study.yaml")
     ran("panel", study, "--demo", "--people", "12", "--no-stay")
@@ -103,6 +104,7 @@ def test_people_of_an_export_are_those_of_its_import(ran, refused, tmp_path) -> 
     assert "there are no trials" in refused("import", "data.json", "--format", "jspsych", "--study", study)
 
 
+@pytest.mark.long
 def test_real_people_do_not_join_a_demonstration(ran, refused, towns) -> None:
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     text = refused("panel", towns, "--people", "1", "--out", "runs/towns_demo")

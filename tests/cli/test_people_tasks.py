@@ -29,6 +29,7 @@ def plain(out: str) -> str:
     return " ".join(out.split())
 
 
+@pytest.mark.long
 def test_five_people_and_a_model_judge_the_same_tasks(ran: Callable[..., str], study: Path) -> None:
     out = plain(ran("design", study, "--people 5"))
     assert "5 people with 3 tasks; 15 different tasks, drawn separately for each person" in out
@@ -162,6 +163,7 @@ def test_a_refused_command_leaves_a_design_as_it_was(
     assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.long
 def test_the_card_is_about_the_people_of_the_design(ran: Callable[..., str], study: Path) -> None:
     out = plain(ran("design", study, "--pairs 30 --people 4 --sample uniform --people-per-task 2"))
     told = "People: 4 people with 3 tasks; 6 different tasks, sampled uniformly from the pairs of models."
@@ -178,6 +180,7 @@ def test_the_card_is_about_the_people_of_the_design(ran: Callable[..., str], stu
     assert told in Path("later/design/card.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sample", "tasks", "told"),
     [

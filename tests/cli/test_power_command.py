@@ -30,6 +30,7 @@ def row_of(out: str, start: str) -> list[str]:
     return re.split(r"\s{2,}", found.strip())
 
 
+@pytest.mark.long
 def test_the_planned_design_gets_detectable_effects_sizes_and_costs(ran: Told, study: Study) -> None:
     out = ran("power moderation --effect 0.02 --out power.csv --figure power.png")
     human = power(study, respondents=1854, tasks=15, power=0.8, features=["slur"]).frame["effect"].max()
@@ -84,6 +85,7 @@ def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(ran: Told, stu
     assert table["pairs_shown"].tolist() == pytest.approx((table["respondents"] * 19).tolist())
 
 
+@pytest.mark.long
 def test_repeats_of_the_study_are_paid_for_and_serve_no_observed_effect(ran: Told) -> None:
     out = ran(f"{HUMAN} --reliability 0.8")
     assert "Human panel: USD 7,416.00" in out

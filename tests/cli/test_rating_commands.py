@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     return folder
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_analysis_of_the_study_is_in_the_results_with_true_values(place: Path) -> None:
     tables, made = place / "res" / "tables", manifest(place / "res")
     assert [one["name"] for one in made["results"]] == ANALYSES
@@ -73,7 +73,7 @@ def test_every_analysis_of_the_study_is_in_the_results_with_true_values(place: P
     assert len(found[found["analysis"] == "means"]) == len(means)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_further_results_join_those_of_the_fit_and_all_are_reported(place: Path, done: Told) -> None:
     told = done("alt-test --results res --dimension funniness --draws 0 --model gpt_4_1", cwd=place)
     assert "winning rate" in told

@@ -151,8 +151,8 @@ def test_a_simulation_is_not_compared_with_published_numbers(ran: Ran) -> None:
     assert not fitted.notes
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.long
 @pytest.mark.parametrize(("study", "items"), [("multiturn", 60), ("harm_or_humor", 150)])
 def test_a_simulation_becomes_results_and_a_report_that_say_so(ran: Ran, study: str, items: int) -> None:
     ran(f"simulate {study} --out j.parquet --items {items}")

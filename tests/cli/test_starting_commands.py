@@ -69,6 +69,7 @@ def test_a_template_is_a_study_without_problems_beside_a_schema_and_a_readme_of_
         assert len(pd.read_csv(folder / "items.csv")) == 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=further(name)) for name in NAMES if name != "minimal"] + ["minimal"]
 )
@@ -234,6 +235,7 @@ def run(command: str, bare: dict[str, str], folder: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "name",
@@ -259,7 +261,7 @@ def test_every_template_runs_from_the_wheel_by_the_commands_of_its_readme(bare, 
     assert after.children_user - before.children_user < 120  # seconds, in four processes
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_demo_runs_from_the_wheel_in_an_empty_folder_within_a_minute_and_prints_its_commands(
     bare, tmp_path

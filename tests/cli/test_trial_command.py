@@ -29,7 +29,7 @@ def test_a_trial_prints_its_size_first_and_then_performance(ran: Callable[..., s
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_rerun_makes_no_draws_and_several_trials_share_a_folder(
     ran: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -87,7 +87,7 @@ def test_a_folder_without_trials_is_refused_by_their_report(
     assert "contains no results" in refused("report", "trials", "--results", "nowhere")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_interrupted_trial_ends_and_goes_on(tmp_path: Path) -> None:
     """Ctrl-C reaches the workers too; those that compute end with the command."""
     file = written(tmp_path, draws=4000)

@@ -25,6 +25,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return town_run(tmp_path_factory.mktemp("viewed"))
 
 
+@pytest.mark.long
 def test_a_file_of_filtered_transcripts_is_written(ran, files) -> None:
     study, run = files
     named = ("--study", str(study / "study.yaml"), "--filter", "refused")
@@ -35,6 +36,7 @@ def test_a_file_of_filtered_transcripts_is_written(ran, files) -> None:
     assert int(re.match(r"(\d+) transcripts", out)[1]) == html.count("<article")
 
 
+@pytest.mark.long
 def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files, tmp_path) -> None:
     study, run = files
     named = ("--study", str(study / "study.yaml"), "--html", "x.html")

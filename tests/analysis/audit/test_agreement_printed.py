@@ -48,6 +48,7 @@ def tables(rng: np.random.Generator, n: int):
         yield labels, ratings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, pytest.param(1000, marks=pytest.mark.long)])
 def test_agreement_of_real_ratings_is_never_inconsistent(n):
     rng = np.random.default_rng(1)

@@ -92,6 +92,7 @@ def test_correlations_beyond_one_are_inconsistent():
     assert findings("correlation", {"r": "1.2"})[0].verdict == "inconsistent"
 
 
+@pytest.mark.long
 def test_printed_matrices_of_three_variables_agree_with_the_exact_answer():
     """In angles the condition is linear, so that the least of three violated sums over the box is exact."""
     rng = np.random.default_rng(3)

@@ -30,6 +30,7 @@ def printed(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("digits", "fits"),
     [(2, 2), *(pytest.param(*some, marks=pytest.mark.long) for some in ((3, 10), (4, 2)))],

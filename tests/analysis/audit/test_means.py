@@ -192,6 +192,7 @@ def real_table(draws: random.Random) -> tuple[list[int], int, int, str, str, str
     return [low, high], n, items, divisor, rounding, printed(m, digits).text, printed(s, digits).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_tables", [4000, pytest.param(40_000, marks=pytest.mark.long)])
 def test_tables_of_real_ratings_are_never_called_inconsistent(n_tables: int) -> None:
     draws = random.Random(19)
@@ -422,6 +423,7 @@ def test_ratings_of_models_are_those_of_399_topics_and_of_no_other_number(oogiri
         assert sample_sizes(pairs, [0, 4], largest=450, divisor="n") == []
 
 
+@pytest.mark.long
 def test_stated_200_topics_do_not_fit_and_other_sizes_are_reported(oogiri: pd.DataFrame) -> None:
     row = oogiri[(oogiri["table"] == "4") & (oogiri["response_type"] == "High")].iloc[0]
     finding = findings(row["mean"], row["sd"], scale=[0, 4], n=200)[1]

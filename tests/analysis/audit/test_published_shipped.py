@@ -57,7 +57,7 @@ def test_ratings_of_models_are_consistent_only_as_those_of_399_topics() -> None:
     assert len(only) == 1776
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_kept_result_is_what_the_checks_give_within_a_minute() -> None:
     begun = time.process_time()
     found = check_tables([PUBLISHED / f"{name}.csv" for name in DESCRIBED])

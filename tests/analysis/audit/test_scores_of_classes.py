@@ -91,6 +91,7 @@ def measures(k: int) -> list[Measure]:
     return [Measure(name) for name in OVERALL] + [Measure(name, of) for name in RATIOS for of in range(k)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_pairs", [30, pytest.param(150, marks=pytest.mark.long)])
 @pytest.mark.parametrize("known", SMALL, ids=str)
 def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout, n_pairs: int) -> None:
@@ -156,6 +157,7 @@ def counts_of(gold: np.ndarray) -> dict[str, int]:
     return {str(k): int(n) for k, n in enumerate(np.bincount(gold))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_tables", [20, *EXTRA])
 def test_scores_of_real_tables_of_three_and_four_classes_are_never_inconsistent(n_tables: int) -> None:
     generator = np.random.default_rng(2)
@@ -220,6 +222,7 @@ def test_nothing_is_called_inconsistent_without_proof() -> None:
     assert found.reason.endswith("The search did not decide under another sample.")
 
 
+@pytest.mark.long
 def test_missing_answers_are_wrong_excluded_or_a_class() -> None:
     generator = np.random.default_rng(11)
     gold, given = sample(generator, 3, 150)
@@ -247,6 +250,7 @@ def test_missing_answers_are_wrong_excluded_or_a_class() -> None:
     assert found.verdict in ("consistent", "untested")
 
 
+@pytest.mark.long
 def test_few_right_items_need_a_macro_f1_above_zero_of_unknown_labels() -> None:
     [found] = findings({"accuracy": "0.200", "macro_f1": "0.000"}, n=499, labels=10)
     assert "no confusion matrix of 499 items with 10 classes has them" in found.reason
@@ -255,6 +259,7 @@ def test_few_right_items_need_a_macro_f1_above_zero_of_unknown_labels() -> None:
     assert found.verdict in ("consistent", "untested")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_means", [6, pytest.param(60, marks=pytest.mark.long)])
 def test_means_over_runs_of_real_tables_are_never_inconsistent(n_means: int) -> None:
     generator = np.random.default_rng(3)

@@ -46,6 +46,7 @@ def scores_of(tp: int, tn: int, p: int, n: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.long
 def test_exact_scores_are_those_of_scikit_learn():
     rng = np.random.default_rng(1)
     for p, n in ((5, 7), (1, 9), (30, 20)):
@@ -57,6 +58,7 @@ def test_exact_scores_are_those_of_scikit_learn():
                 assert exact == pytest.approx(0.0 if np.isnan(value) else value, abs=1e-12), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_tables", [20, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("digits", [2, 3])
 def test_scores_of_real_tables_are_never_inconsistent(digits, n_tables):

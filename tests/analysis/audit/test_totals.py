@@ -133,6 +133,7 @@ def test_total_of_text_and_image_follows_from_their_sizes() -> None:
     assert "no weights fit" in outside.reason
 
 
+@pytest.mark.long
 def test_weighted_means_of_ratings_equal_enumeration_of_sums() -> None:
     scale, half = Scale.of([0, 2]), Fraction(1, 20)
     sums = [(Fraction(a, 3), Fraction(b, 4), Fraction(a + b, 7)) for a in range(7) for b in range(9)]
@@ -252,6 +253,7 @@ def real_parts(draws: random.Random) -> Finding:
     return run("subgroups", numbers, sizes=sizes, scale=[0, 4])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [real_shares, real_parts])
 @pytest.mark.parametrize("n_tables", [500, pytest.param(10_000, marks=pytest.mark.long)])
 def test_tables_of_real_counts_are_consistent_as_published(

@@ -324,6 +324,7 @@ def simulated(name: str, **options: object) -> tuple[Answered, pd.DataFrame]:
     return Answered(study(name), made.judgments, made.labels, made.items), made.truth
 
 
+@pytest.mark.long
 def test_scores_of_all_items_cells_and_gold_labels_are_compared_with_the_truth() -> None:
     given, truth = simulated("harm_or_humor", items=240, judges=["gpt_4o", "human"])
     scored = score_study(given, given.of_models)

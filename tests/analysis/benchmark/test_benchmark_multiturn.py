@@ -74,6 +74,7 @@ def printed() -> pd.DataFrame:
     return joined
 
 
+@pytest.mark.long
 def test_published_protocol_gives_all_recomputed_and_published_numbers(printed: pd.DataFrame) -> None:
     assert set(printed["table"]) == {1, 2, 9, 10, 19, 20}
     np.testing.assert_allclose(printed["estimate"], printed["recomputed"], rtol=0, atol=1e-12)
@@ -110,6 +111,7 @@ def test_macro_f1_of_answered_jokes_is_a_mean_over_the_types_among_them() -> Non
     np.testing.assert_allclose(among["estimate"], rescaled, rtol=0, atol=1e-6)
 
 
+@pytest.mark.long
 @PROTOCOLS
 def test_first_runs_have_the_recomputed_scores_and_intervals(protocol: str) -> None:
     found = scores(
@@ -139,6 +141,7 @@ def test_all_runs_have_the_recomputed_accuracy_and_pass_at_k(protocol: str) -> N
     assert_recomputed(both)
 
 
+@pytest.mark.long
 @PROTOCOLS
 def test_alphas_of_the_raters_layer_are_the_recomputed_ones(protocol: str) -> None:
     given = judgments(protocol)

@@ -36,6 +36,7 @@ def answered() -> tuple[list[str | None], list[str]]:
     return values, gold
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("covers", [None, {"a": ["a", "c"], "b": ["b"]}])
 def test_bounds_are_the_extremes_of_all_completions(answered, covers) -> None:
     values, gold = answered

@@ -154,6 +154,7 @@ def test_intervals_of_slope_and_calibration_error_cover_the_truth() -> None:
     assert min(hit.values()) >= 0.88 * runs
 
 
+@pytest.mark.long
 def test_the_consistency_band_contains_calibrated_curves_and_not_others() -> None:
     inside, outside = [], []
     for seed in range(20):

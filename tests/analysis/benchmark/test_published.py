@@ -179,6 +179,7 @@ def test_scores_of_published_judges_are_compared_with_their_published_numbers() 
         compare_multiturn({}, pd.DataFrame())
 
 
+@pytest.mark.long
 def test_answers_to_perturbed_items_are_compared_with_published_numbers_by_condition() -> None:
     labels = gold({"j1": "dry", "j2": "dry", "j3": "dry"})
     plain = pd.DataFrame({"item_id": labels["item_id"]}).assign(

@@ -87,6 +87,7 @@ FURTHER = [("a policy", "by language"), ("a policy", "labels")]
 FURTHER += [(given, "scores") for given in ("as given", "classes", "covers")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("given", "call"), [*CASES, *(pytest.param(*case, marks=pytest.mark.database) for case in FURTHER)]
 )
@@ -111,6 +112,7 @@ def test_a_policy_may_count_missing_answers_as_a_class() -> None:
     same(scores(stored, draws=0, missing=["study"]), scores(rows, draws=0, missing=["study"]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("function", "options"),
     [
@@ -152,6 +154,7 @@ def test_standard_errors_are_those_of_draws_in_memory_up_to_chance() -> None:
     assert abs(np.log(ratio.dropna())).max() < 4.5 / np.sqrt(draws)
 
 
+@pytest.mark.long
 def test_files_are_scored_where_they_lie_whatever_the_order_of_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +189,7 @@ def refused(change: Any, match: str, **options: Any) -> None:
         score(in_duckdb(change(judgments)), labels, **{"items": items, **options})
 
 
+@pytest.mark.long
 def test_what_cannot_be_scored_is_refused_in_one_sentence() -> None:
     refused(lambda t: t.drop(columns="value"), "no column 'value'")
     refused(lambda t: t.iloc[:0], "there are no rows")
@@ -203,6 +207,7 @@ def test_what_cannot_be_scored_is_refused_in_one_sentence() -> None:
     refused(lambda t: t, "counts as 'nice'", policy={"empty": "nice"})
 
 
+@pytest.mark.long
 def test_what_needs_rows_refuses_answers_in_an_engine() -> None:
     judgments, labels, items = made(30)
     scored = score(in_duckdb(judgments), labels, items=items)

@@ -257,6 +257,7 @@ def test_unanswered_pairs_are_counted_by_reason(study: Study, model: pd.DataFram
     assert answers(split(study, lose(model, pairs < 400))).verdict == "error"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["model", "people"])
 def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: pytest.FixtureRequest) -> None:
     choices: pd.DataFrame = request.getfixturevalue(kind)
@@ -313,6 +314,7 @@ def test_choices_without_an_attribute_are_refused(study: Study, model: pd.DataFr
         diagnose(study, model.drop(columns="curse"))
 
 
+@pytest.mark.long
 def test_a_judge_with_a_single_answer_is_left_out_with_a_note(study: Study, model: pd.DataFrame) -> None:
     lone = lose(model, np.arange(len(model) // 2) > 0).assign(judge_id="mute")
     checks = {check.name: check for check in diagnose(study, pd.concat([model, lone], ignore_index=True))}

@@ -380,6 +380,7 @@ CASES: list[tuple[str, str, Break, str, str]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "what", "breaks", "verdict", "finding"), CASES, ids=[f"{c[0]}: {c[1]}" for c in CASES]
 )
@@ -410,6 +411,7 @@ def test_the_same_check_does_not_alarm_on_sound_data(name):
         assert found.verdict == "pass", found.finding
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [1, 6])
 def test_small_and_empty_studies_raise_no_alarm_and_no_error(n):
     data = collected(n)

@@ -112,6 +112,7 @@ def test_levels_that_fit_too_well_want_a_look(study: Study, model: pd.DataFrame)
     assert "more closely than expected from random draws" in found.finding
 
 
+@pytest.mark.long
 def test_sampling_without_replacement_is_no_misfit(study: Study) -> None:
     shown = simulate(study, 2, judges=["gpt4o"], prompts=["baseline"], pairs=80_000, truth=False).choices
     draw = how_drawn(study, shown)

@@ -100,6 +100,7 @@ def test_a_pair_of_the_same_profile_is_no_error_where_chance_gives_as_many(study
     assert "more frequent than under independent draws" in too_many.remedy
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.skipif(not EXPORT.is_file(), reason="no reference tables of peers")
 def test_a_public_export_with_random_profiles_shows_no_dependence(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def jokes() -> Callable[..., dict[str, Check]]:
     return run
 
 
+@pytest.mark.long
 def test_answers_that_the_published_evaluation_moves_by_one_joke_are_found(jokes):
     assert jokes(("shifted_answers",))["shifted_answers"].verdict == "pass"
     found = jokes(("shifted_answers",), late=1)["shifted_answers"]

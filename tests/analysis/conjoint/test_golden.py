@@ -89,6 +89,7 @@ LONG = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.r
 @pytest.mark.parametrize(
     "name",
@@ -161,6 +162,7 @@ def test_restricted_features_get_intervals_of_the_level_asked_for_where_cregg_gi
         golden.assert_numbers_agree(right[column], right[f"{column}_cregg"], column, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", NATIVE_AND_SURVEY)
 def test_restricted_amces_average_over_partners_that_both_levels_meet(engine: str) -> None:
     found, expected = run("immigration_amce_constrained_full", engine)

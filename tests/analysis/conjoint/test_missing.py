@@ -54,6 +54,7 @@ def completions(table, lost):
         yield table.assign(chosen=outcome)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
 @pytest.mark.parametrize(
     ("verb", "options", "count"),

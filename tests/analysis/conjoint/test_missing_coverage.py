@@ -44,6 +44,7 @@ def shares(lost, simulations, direction=None):
     return hits / simulations
 
 
+@pytest.mark.slow
 def test_intervals_cover_at_their_level_where_the_truth_is_at_a_bound():
     usual, covered = shares((0.35, 0.0), 250)  # every missing choice would have been for the kind profile
     assert usual < 0.8

@@ -298,6 +298,7 @@ def write(folder, study, fitted):
     return Report(folder)
 
 
+@pytest.mark.long
 def test_the_report_opens_the_comparison_with_numbers(
     tmp_path, monkeypatch, study, fitted, alone, capsys
 ) -> None:

@@ -389,7 +389,7 @@ def hits(draw, truth, draws, **options):
     return alone, powered, lengths[1] / lengths[0]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("people", "rho"),
     [
@@ -408,7 +408,7 @@ def test_intervals_cover_whatever_the_model_answers(people, rho):
     assert ratio < (1.05 if rho == 0 else 1.02 if rho < 0.5 else 0.97)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("correct", ["ppi", pytest.param("dsl", marks=pytest.mark.slow)])
 def test_tasks_given_to_people_by_the_models_answer_need_their_probabilities(correct):
     # The population is what the model's tasks are drawn from, so clusters are tasks of one person each.
@@ -423,7 +423,7 @@ def test_tasks_given_to_people_by_the_models_answer_need_their_probabilities(cor
     assert powered > 0.92
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_effects_of_stable_people_are_recovered_from_wavering_ones():
     truth = effects_among_people()
     found = []

@@ -100,6 +100,7 @@ IRRELEVANT: dict[str, Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame
 }
 
 
+@pytest.mark.long
 @every_estimator
 @seeds
 @few

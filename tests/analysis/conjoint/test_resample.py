@@ -163,6 +163,7 @@ def test_draws_that_lose_a_level_are_missing_for_it_and_left_out(estimator: Any,
         assert not np.isnan(found.replicates[~lost]).any()
 
 
+@pytest.mark.long
 def test_the_last_lone_draw_of_a_block_is_not_taken_for_zero() -> None:
     lone = 0
     for seed in range(40):
@@ -188,6 +189,7 @@ def test_percentile_and_basic_intervals_are_quantiles() -> None:
     np.testing.assert_allclose(found.vcov, np.cov(replicates.T), rtol=1e-10)
 
 
+@pytest.mark.long
 def test_intervals_of_a_mean_are_those_of_scipy() -> None:
     rng = np.random.default_rng(12)
     frame = pd.DataFrame({"y": rng.exponential(size=60), "a": pd.Categorical(["u", "v"] * 30)})
@@ -234,6 +236,7 @@ def test_studentized_intervals_follow_the_textbook() -> None:
         np.testing.assert_allclose(replicates, means)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("alpha", [0.05, pytest.param(0.2, marks=pytest.mark.slow)])
 def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:

@@ -83,6 +83,7 @@ def report_of(study: Study, choices: pd.DataFrame, folder: Path, capsys: Any, mo
     return str(capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_forty_of_sixty_repeats_agree_wherever_it_is_reported(
     study: Study, choices: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
@@ -172,6 +173,7 @@ LINKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 
 
+@pytest.mark.long
 def test_repeats_are_linked_by_id_in_any_order_and_others_counted_as_unmatched(choices: pd.DataFrame) -> None:
     def linked(table: pd.DataFrame) -> tuple[int, Any]:
         found = reliability(table, seed=1, draws=2)

@@ -116,6 +116,7 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
     assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in text
 
 
+@pytest.mark.long
 def test_heads_of_matrices_break_between_words_and_empty_places_are_at_the_end() -> None:
     names = {
         "deepseek_reasoner": "DeepSeek-Reasoner", "llama_3_1_8b": "Llama-3.1-8B", "jais": "Jais",

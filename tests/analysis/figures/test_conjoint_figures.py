@@ -123,6 +123,7 @@ def test_a_table_that_cannot_be_drawn_is_refused(kind, frame, options: Any, mess
         draw(frame, kind, **options)
 
 
+@pytest.mark.long
 def test_effects_and_means_are_drawn_around_their_null_value_and_name_their_interval(choices) -> None:
     figure = amce(choices, FORMULA, "pair_id", alpha=0.1).plot()
     assert titles(figure) == ["Tone", "Topic"]
@@ -135,6 +136,7 @@ def test_effects_and_means_are_drawn_around_their_null_value_and_name_their_inte
     assert lines_at(mm(ratings, FORMULA).plot()) == set()
 
 
+@pytest.mark.long
 def test_groups_and_differences_between_them_are_named_by_label(choices: pd.DataFrame) -> None:
     labels = {("who", "anonymous"): "Nobody"}
     for estimate in ("amce", "mm", "frequencies"):
@@ -192,6 +194,7 @@ def test_frequencies_are_shares_of_a_judge_around_the_equal_share(choices: pd.Da
     assert all(axes.collections for axes in booted.axes)
 
 
+@pytest.mark.long
 def test_interactions_have_a_panel_per_level_of_either_attribute(choices: pd.DataFrame) -> None:
     both = {"feature": "slur", "by": "identity"}
     frame = difference_frame()

@@ -74,6 +74,7 @@ def variants(mark: pytest.MarkDecorator, alike: Collection[str] = ()) -> list[An
     return [pytest.param(name, marks=marks.get(name, ())) for name in EXAMPLES]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", variants(pytest.mark.slow))
 def test_every_kind_is_drawn_with_labels_and_no_identifiers(name: str) -> None:
     figure = drawn(name, is_long=False)
@@ -94,6 +95,7 @@ def test_every_kind_is_described_with_numbers_and_no_identifiers(name: str) -> N
     assert text.endswith(".")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", variants(pytest.mark.long, ALIKE))
 def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
     figure = drawn(name, is_long=True)

@@ -264,6 +264,7 @@ def test_estimates_are_drawn_against_the_truth_by_kind_on_equal_axes() -> None:
     assert figure.axes[0].get_aspect() == 1
 
 
+@pytest.mark.long
 def test_distributions_pool_strata() -> None:
     frame = result("distributions").frame
     strata = pd.concat([frame.assign(response_type=name) for name in STRATA])

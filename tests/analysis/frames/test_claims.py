@@ -83,6 +83,7 @@ def test_checks_claim_nothing() -> None:
         Result(pd.DataFrame(), "answers").claims()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name in by_kind()])
 def test_drawn_results_state_their_claims(name: str) -> None:
     result = example(name).result

@@ -131,6 +131,7 @@ def test_the_cheapest_plan_reaches_phi_and_nothing_cheaper_does() -> None:
         decision_study(result, [{}], wanted=0.999, most={"prompt_id": 2, "repeats": 2})
 
 
+@pytest.mark.long
 def test_fractions_leave_out_what_they_cannot_separate() -> None:
     data = crossed_ratings(60, 4, 2, repeats=2, seed=3, spread=(1.0, 0.8, 0.5, 0.6, 0, 0, 0, 0.5))
     half = data[data["prompt_id"].isin(["p0", "p1"]) == (data["option_order"] == "o0")]
@@ -166,7 +167,7 @@ def test_designs_that_say_nothing_are_refused() -> None:
         decision_study(variance_components(HAND, draws=10), [{"orders": 2}])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_intervals_of_components_and_phi_cover_at_their_level() -> None:
     spread, truth = (1.0, 0.7, 0.0, 0.6, 0, 0, 0, 1.0), {"object": 1.0, "prompt_id": 0.49, "residual": 1.0}
     phi = 1 / (1 + 0.49 / 4 + 0.36 / 4 + 1 / 8)

@@ -151,7 +151,7 @@ def test_the_recorded_judge_follows_the_position_and_not_the_profile() -> None:
     assert by_prompt["lower"].min() > 0.9
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_effects_of_the_recorded_judge_vanish_once_averaged_over_positions(tmp_path) -> None:
     from conjury.inference.collecting import Asking, Running, collect
 

@@ -59,6 +59,7 @@ def test_the_relative_error_of_standard_errors_has_the_error_of_a_ratio() -> Non
     assert (found.value, found.mc_error) == pytest.approx((ratio - 1, ratio * relative))
 
 
+@pytest.mark.long
 def test_monte_carlo_errors_are_the_spread_of_measures_over_simulations() -> None:
     rng, sims, n = np.random.default_rng(1), 2000, 60
     values: dict[str, list[tuple[float, float]]] = {name: [] for name in MEASURES}

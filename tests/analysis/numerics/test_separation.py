@@ -85,6 +85,7 @@ def test_exactly_the_logits_that_have_no_maximum_are_missing(case: str) -> None:
         assert infinite(frame, formula, **options) == expected, options
 
 
+@pytest.mark.long
 @pytest.mark.r
 @pytest.mark.parametrize("case", CASES)
 def test_the_engine_of_r_reports_the_same_logits(case: str) -> None:
@@ -169,6 +170,7 @@ def sparse_design(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.
     return design, weight, weight * share
 
 
+@pytest.mark.long
 def test_separated_cells_are_those_of_one_linear_program() -> None:
     rng = np.random.default_rng(12)
     n_separated = 0
@@ -188,6 +190,7 @@ def test_separated_cells_are_those_of_one_linear_program() -> None:
     assert 20 < n_separated < 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("never", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_a_design_of_many_different_profiles_is_decided(never: int) -> None:
     rng = np.random.default_rng(1)

@@ -120,6 +120,7 @@ def test_dimensions_that_people_or_models_did_not_answer_are_noted() -> None:
     assert made.notes[0] == "empathy: not corrected, since people or models gave no usable answer."
 
 
+@pytest.mark.long
 def test_probabilities_of_sampling_may_stand_with_peoples_labels_or_with_items() -> None:
     table, name = labelled(), "sampling_probability"
     chance = np.where(pd.factorize(table["item_id"])[0] % 2 == 0, 0.9, 0.3)

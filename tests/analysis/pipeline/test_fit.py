@@ -287,6 +287,7 @@ def test_rows_and_clusters_of_cregg_are_counted_here(
 PRINTED_DIGITS = 5e-5  # the figure that the printed numbers are read off is accurate to this
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_gemini_flash_equals_the_reference_and_under_the_printed_join_the_printed_numbers(
     shared: Path, study: Study

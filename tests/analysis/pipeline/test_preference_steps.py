@@ -54,6 +54,7 @@ def test_study_files_list_the_preferences_that_have_functions() -> None:
     assert set(get_args(Preference)) == set(PREFERENCES)
 
 
+@pytest.mark.long
 def test_tables_are_those_of_the_functions(study: Study, choices: pd.DataFrame, fitted: Fitted) -> None:
     rows = next(group for group in groups({"": choices}) if group.kind == "model")
     how = {"id": ["pair_id"], "vcov": study.clusters.vcov}

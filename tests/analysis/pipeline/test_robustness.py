@@ -49,6 +49,7 @@ def test_every_judge_is_estimated_under_the_first_prompt_by_its_own_clusters(fou
     assert sorted(told) == ["Errors of gpt4o baseline", "Errors of human", "Reliability"]
 
 
+@pytest.mark.long
 def test_detectable_effects_are_those_of_power_and_of_the_widest_clustered_error(found, study) -> None:
     table = found.tables["power"].query("judge == 'gpt4o'").reset_index(drop=True)
     planned = power(study, pairs=300, power=0.8).frame.astype({"feature": str, "level": str})
@@ -102,6 +103,7 @@ def test_the_figure_sets_three_points_on_every_level(found) -> None:
         draw(Result(one[:0], "detectable"))
 
 
+@pytest.mark.long
 def test_effects_of_a_judge_who_follows_the_position_are_not_corrected(study) -> None:
     one = {"judges": ["gpt4o"], "prompts": ["baseline"], "truth": False}
     made = simulate(study, 5, pairs=200, swapped_share=0.5, **one).choices

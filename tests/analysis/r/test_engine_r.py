@@ -43,8 +43,8 @@ def rscript(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=REPOSITORY, env=settings, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.r
-@pytest.mark.long
 def test_the_committed_tables_are_what_r_makes_byte_for_byte() -> None:
     found = rscript(os.path.join("R", "run.R"), "--check")
     if "note: the tables were made with other versions" in found.stdout:

@@ -172,6 +172,7 @@ def run_python(code: str, **environment: str | None) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, env=settings, check=False, timeout=120)
 
 
+@pytest.mark.long
 def test_without_rpy2_the_bridge_is_imported_and_one_sentence_says_how_to_install_it() -> None:
     code = """
 import importlib.metadata as metadata, sys
@@ -194,11 +195,13 @@ except r.MissingDependency as error:
     assert shown.stdout.splitlines() == ["False", sentence, sentence], shown.stderr
 
 
+@pytest.mark.long
 def test_importing_the_bridge_does_not_import_rpy2() -> None:
     code = "import sys, conjury.analysis.r; print(any(name.startswith('rpy2') for name in sys.modules))"
     assert run_python(code).stdout.strip() == "False"
 
 
+@pytest.mark.long
 def test_without_r_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
     code = "from conjury.analysis import r; print(r.available().problem)"
     shown = run_python(code, R_HOME=str(tmp_path), PATH=str(tmp_path))
@@ -207,6 +210,7 @@ def test_without_r_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
     assert shown.stderr == ""
 
 
+@pytest.mark.long
 @pytest.mark.r
 @pytest.mark.parametrize("path", [pytest.param(None, marks=pytest.mark.long), "/nowhere"])
 def test_r_starts_in_any_thread_and_locale_and_leaves_the_library_path_alone(path: str | None) -> None:

@@ -53,6 +53,7 @@ def values(result: Result) -> pd.DataFrame:
     return result.frame.astype(dict.fromkeys(keys, "string")).sort_values(keys).reset_index(drop=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ANALYSES)
 def test_coded_ratings_any_order_of_rows_and_the_same_seed_give_the_same_numbers(
     name: str, few: Tables

@@ -175,6 +175,7 @@ DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_prints_what_is_stored_of_it(name: str, tmp_path: Path) -> None:
     document, write = DOCUMENTS[name]

@@ -168,6 +168,7 @@ def test_figures_keep_their_size_captions_are_left_aligned_and_text_has_contrast
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
 
 
+@pytest.mark.long
 def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_no_script(page) -> None:
     markup = page.read_text(encoding="utf-8")
     assert "rendered without Quarto" in markup
@@ -198,7 +199,7 @@ def test_the_report_on_engines_is_rendered_too(results, tmp_path, no_quarto) -> 
     assert "R is missing" in made.path.read_text(encoding="utf-8")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_report_on_any_study_has_its_title_and_names_no_other(other_study, tmp_path, no_quarto) -> None:
     markup = (
         render("conjoint", other_study, tmp_path / "reports")
@@ -343,6 +344,7 @@ def test_warnings_of_quarto_are_reported(results, tmp_path, quarto) -> None:
     assert f"Quarto warned: {warning}" in run.stderr
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> None:
     visible = "return [...document.images].filter(i => i.checkVisibility())"

@@ -173,6 +173,7 @@ def test_commands_and_files_are_named_without_their_folder_unless_names_repeat()
     assert "folder" not in with_folders(files[:1], ["a/choices.parquet"])[0]
 
 
+@pytest.mark.long
 def test_text_of_a_study_cannot_become_markdown_or_html(results, capsys) -> None:
     report = Report(results)
     report.show("amce", "published")
@@ -194,6 +195,7 @@ def test_tables_are_printed_as_raw_html_blocks_with_label_and_caption(results, c
     assert "font-family" not in printed
 
 
+@pytest.mark.long
 def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(results, elsewhere, capsys) -> None:
     Report(results).show("amce")
     printed = capsys.readouterr().out
@@ -222,6 +224,7 @@ def test_figures_keep_their_size_on_screen_and_fit_on_paper(elsewhere) -> None:
     assert f'{{width="{7.2 * 8.2 / 9.6:.2f}in" ' in markdown
 
 
+@pytest.mark.long
 def test_all_figures_of_a_run_are_named_by_their_results(results, tmp_path) -> None:
     names = [name for name, _ in Report(results).figures()]
     assert names == ["amce", "amce_slur", "amce_by_identity", "mm", "frequencies", "published"]

@@ -44,6 +44,7 @@ def assert_close(data: pd.DataFrame, truth: pd.Series, **options: str) -> None:
     assert found["std_error"].max() < 0.02
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "parameters", "estimand"),
     [

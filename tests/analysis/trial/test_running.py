@@ -82,6 +82,7 @@ def test_methods_can_be_chosen_by_name(tmp_path: Path) -> None:
         run(tmp_path, options={"methods": ["noise"]}, methods=methods)
 
 
+@pytest.mark.long
 def test_failures_are_counted_and_noted_with_their_reason(tmp_path: Path) -> None:
     methods = [*CONTENT["methods"], {"name": "failing", "method": f"{OWN}:failing"}]  # type: ignore[misc]
     result = run(tmp_path, draws=60, methods=methods)
@@ -162,6 +163,7 @@ def content_of(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.parquet")}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_blocks")
 def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
     whole = run(tmp_path, tmp_path / "whole", draws=15)
@@ -179,6 +181,7 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> 
     pd.testing.assert_frame_equal(without.frame, whole.frame)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_blocks")
 def test_more_draws_and_more_methods_reuse_what_is_there(tmp_path: Path) -> None:
     out, asked = tmp_path / "out", []
@@ -190,6 +193,7 @@ def test_more_draws_and_more_methods_reuse_what_is_there(tmp_path: Path) -> None
     assert asked == [20, 40]
 
 
+@pytest.mark.long
 def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
     run(tmp_path, tmp_path / "out", draws=4)
     again = run(tmp_path, tmp_path / "out", draws=30)
@@ -209,7 +213,7 @@ def test_a_changed_module_of_the_user_is_computed_again(tmp_path: Path) -> None:
     assert (after > before).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     one = run(tmp_path, tmp_path / "one", draws=250)
     two = run(tmp_path, tmp_path / "two", options={"workers": 2}, draws=250)
@@ -217,7 +221,7 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     assert content_of(tmp_path / "one") == content_of(tmp_path / "two")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_what_it_needs(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

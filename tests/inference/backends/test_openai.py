@@ -272,6 +272,7 @@ def test_failed_exchanges_of_an_answered_request_are_kept(server, ask):
     assert attempts == [(500, "The server had an error.")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "n", [150, pytest.param(600, marks=pytest.mark.long), pytest.param(10_000, marks=pytest.mark.slow)]
 )
@@ -325,6 +326,7 @@ def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server, ask):
         assert len(since) < 5
 
 
+@pytest.mark.long
 def test_fewer_requests_fly_while_the_provider_turns_them_away(server, ask):
     server.configure(capacity=8, latency=0.02, retry_after=0.02)
     assert set(kinds(ask(300, concurrency=64, max_retries=20))) == {""}

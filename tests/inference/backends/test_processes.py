@@ -67,6 +67,7 @@ def test_a_frame_that_is_cut_is_no_frame() -> None:
     assert all(read_frame(io.BytesIO(whole[:n])) is None for n in range(len(whole)))
 
 
+@pytest.mark.long
 def test_processes_lose_and_swap_no_answer(server: FakeServer) -> None:
     faults = ("429", "500", "reset", "cut", "invalid_json", *LASTING)
     assert set(faults) <= {*PASSING, *LASTING}
@@ -96,6 +97,7 @@ def test_processes_lose_and_swap_no_answer(server: FakeServer) -> None:
     assert backend.settings()["processes"] == 2
 
 
+@pytest.mark.long
 def test_stored_images_are_in_what_processes_send_and_a_limit_on_costs_lets_none_wait(
     server: FakeServer,
 ) -> None:
@@ -120,6 +122,7 @@ def test_stored_images_are_in_what_processes_send_and_a_limit_on_costs_lets_none
     assert server.counts()["answered"][content_hash({**requests[0].body, "messages": sent})] == 1
 
 
+@pytest.mark.long
 def test_a_stop_lets_what_is_in_flight_finish_and_records_nothing_that_was_not_sent(
     server: FakeServer,
 ) -> None:
@@ -142,6 +145,7 @@ def test_a_stop_after_all_was_handed_on_cancels_what_does_not_end_within_the_gra
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
 @pytest.mark.parametrize("killed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_process_that_is_killed_costs_what_it_had_and_nothing_else(
@@ -179,6 +183,7 @@ def test_a_process_that_is_killed_costs_what_it_had_and_nothing_else(
     assert killed == 2 or len(recorder.outcomes) == 60
 
 
+@pytest.mark.long
 def test_an_interrupt_keeps_what_came_and_records_the_rest_as_cancelled(server: FakeServer) -> None:
     server.configure(latency=0.05)
     taken: list[str] = []

@@ -326,6 +326,7 @@ def crashed(server: FakeServer, folder: Path, provider: str, runs: list[list[str
         assert left_files(folder / name) == []
 
 
+@pytest.mark.long
 def test_a_process_that_dies_after_it_sent_loses_nothing_and_pays_once(server, tmp_path):
     configure(server, {})
     crashed(server, tmp_path, "anthropic", [["create+1"]])

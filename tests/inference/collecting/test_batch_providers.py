@@ -49,6 +49,7 @@ def ask(study: Path, run: Path, server: Any, **options: Any) -> int:
     return collect(study, run, base_url=server.root, batch=True, **options)
 
 
+@pytest.mark.long
 def test_choices_are_collected_priced_and_parsed_as_those_of_openai(tmp_path, server, provider, capsys):
     unthinking = {"settings": {"thinkingConfig": {"thinkingBudget": 0}}} if provider == "google" else {}
     study = write_study(tmp_path / "towns", judge(towns(), provider, **unthinking))
@@ -95,6 +96,7 @@ def test_every_form_of_answer_is_asked_for_and_read(tmp_path, server, provider, 
     assert len(judgments) == 4 * (2 if response is RATINGS else 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("provider", ["anthropic", pytest.param("google", marks=pytest.mark.long)])
 def test_failed_requests_are_asked_again_by_retry_alone(tmp_path, server, provider):
     study = write_study(tmp_path / "towns", judge(towns(), provider))

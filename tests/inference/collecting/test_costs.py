@@ -78,6 +78,7 @@ SERVERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "in_flight"),
     [
@@ -102,6 +103,7 @@ def test_a_limit_is_exceeded_by_one_request_at_most(long_answers, run, tmp_path,
     assert len(server.counts()["arrivals"]) - n <= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("in_flight", [pytest.param(8, marks=pytest.mark.long), 512])
 def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_first_answer(
     long_answers, run, tmp_path, server, in_flight
@@ -127,6 +129,7 @@ def test_exchanges_without_stated_tokens_are_an_upper_bound(long_answers, run, t
     assert "spent so far" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_exchanges_that_broke_off_count_and_are_not_repeated_unasked(long_answers, run, tmp_path, server):
     server.configure(tokens=LIMIT, faults={"cut": 1.0}, repeats=99)
     options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": 16}
@@ -153,6 +156,7 @@ def test_batches_reserve_the_most_that_they_can_cost(long_answers, run, tmp_path
     assert 0.6 * 1500 < billed(server) / 2 <= 1500.0
 
 
+@pytest.mark.long
 def test_without_a_limit_nothing_waits(long_answers, run, tmp_path, server):
     server.configure(latency=0.3)
     collect(long_answers, run, base_url=server.url, prices=prices(tmp_path), pairs=60)
@@ -160,6 +164,7 @@ def test_without_a_limit_nothing_waits(long_answers, run, tmp_path, server):
     assert table(run, "responses")["text"].notna().all()
 
 
+@pytest.mark.long
 def test_a_run_stops_before_it_costs_more_and_goes_on_later(study, run, tmp_path, server, capsys):
     options = {"base_url": server.url, "prices": prices(tmp_path, 10.0, 1000), "concurrency": 4}
     assert collect(study, run, max_cost=20.0, **options) == 0
@@ -180,6 +185,7 @@ def test_a_run_stops_before_it_costs_more_and_goes_on_later(study, run, tmp_path
     assert set(server.counts()["answered"].values()) == {1}
 
 
+@pytest.mark.long
 def test_costs_are_tokens_times_prices_and_those_of_all_rounds_count(study, run, tmp_path, server, capsys):
     options = {"prompts": ["plain"], "base_url": server.url, "pairs": 3}
     assert collect(study, run, prices=prices(tmp_path, 3.0, 1000), **options) == 0
@@ -350,6 +356,7 @@ def of(costs: pd.DataFrame, judge: str = "judge", shown: str = "text") -> dict[s
     return {str(name): value for name, value in row.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "judge"), [("moderation", "gpt4o"), ("towns", "judge")])
 def test_text_costs_what_a_dry_run_shows(name, judge, study, run):
     known = load_study("moderation" if name == "moderation" else study)
@@ -368,6 +375,7 @@ def test_text_costs_what_a_dry_run_shows(name, judge, study, run):
     assert row["batch_cost"] == pytest.approx(planned.cost / 2)
 
 
+@pytest.mark.long
 def test_pictures_cost_their_own_tokens_and_people_and_own_models_nothing():
     costs = moderation_costs()
     text, images = of(costs, "gpt4o"), of(costs, "gpt4o", "images")

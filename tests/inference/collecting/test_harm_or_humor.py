@@ -106,6 +106,7 @@ def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(study
         assert all(np.abs(ours - shipped).mean() < 3.0 for ours, shipped in pairs)
 
 
+@pytest.mark.long
 def test_simulated_judges_answer_in_every_modality(study, tmp_path):
     pytest.importorskip("av", reason="needs PyAV (the extra media)")
     for judge, n in (("gemini_2_5_pro", 31), ("qwen2_5_omni", 6)):

@@ -68,6 +68,7 @@ def run(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_every_combination_of_the_fraction_is_asked_of_every_pair_in_its_order(run):
     choices = table(run / "run", "choices")
     first = choices[(choices["parser"] == "strict") & (choices["occasion"] == 1)]
@@ -154,6 +155,7 @@ def test_costs_count_the_requests_and_parsers_are_free(run, tmp_path):
     assert len(table(run / "run", "judgments")) == 2 * len(responses)
 
 
+@pytest.mark.long
 def test_occasions_ask_the_anchors_again_resume_and_change_nothing_of_the_first(run, tmp_path):
     responses = table(run / "run", "responses")
     again = responses[responses["occasion"] == 2]

@@ -412,6 +412,7 @@ def test_single_profiles_of_a_conjoint_can_be_rated(tmp_path, run, server):
     assert set(judgments["item_id"]) == {f"profile_{number}" for number in profiles["profile_id"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("heading", "files", "to_send", "in_system", "in_user"),
     [

@@ -86,6 +86,7 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
         assert ledger.batches(live=True) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "kills", "times"),
     [

@@ -93,6 +93,7 @@ def test_rows_of_models_and_people_join_on_pair_and_position(study: Path, run: P
         assert (both[f"{name}_x"].astype(str) == both[f"{name}_y"].astype(str)).all()
 
 
+@pytest.mark.long
 def test_only_the_first_tasks_of_people_can_be_asked_about(study: Path, run: Path) -> None:
     with_people(study, run)
     assert planned(study, run, "panel", pairs=2) == (4, 4)
@@ -103,6 +104,7 @@ def test_only_the_first_tasks_of_people_can_be_asked_about(study: Path, run: Pat
         planned(study, run, "panel", pairs=13)
 
 
+@pytest.mark.long
 def test_people_may_be_added_to_a_run_that_has_begun(study: Path, run: Path, server: FakeServer) -> None:
     assert collect(study, run, base_url=server.url, pairs=3) == 0
     before = server.counts()["arrivals"]
@@ -155,6 +157,7 @@ def test_designs_without_people_still_load(study: Path, run: Path) -> None:
         read.asked("people")
 
 
+@pytest.mark.long
 def test_sampled_tasks_are_pairs_of_the_models_with_their_probability(study: Path, run: Path) -> None:
     collect(study, run, backend="simulated")
     design = with_people(study, run, sample="uniform")
@@ -197,6 +200,7 @@ def test_several_people_can_judge_each_sampled_task(study: Path, run: Path) -> N
     validate(people, "choices")
 
 
+@pytest.mark.long
 def test_tasks_are_sampled_by_the_models_uncertainty_with_a_floor(
     study: Path, run: Path, server: FakeServer
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from fakes.studies import change_study, collect, table
 
 from conjury.cli.commands.runs import status
@@ -12,6 +13,7 @@ from conjury.inference.backends.openai.live import server_version
 from conjury.inference.collecting.provenance import version_notes
 
 
+@pytest.mark.long
 def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted(
     server, study, tmp_path, capsys
 ):

@@ -59,6 +59,7 @@ def test_the_draw_is_reproducible_nested_and_random():
     assert abs(sum(int(key[4:]) for key in drawn_again(keys, 0.5, 3)) / 500 - 499.5) < 40  # 3 standard errors
 
 
+@pytest.mark.long
 def test_what_is_asked_again_leaves_the_run_as_it_is(study, collected):
     before = state(collected)
     done = recheck(study, collected, 0.25)
@@ -74,6 +75,7 @@ def test_what_is_asked_again_leaves_the_run_as_it_is(study, collected):
         assert second.problems() == []
 
 
+@pytest.mark.long
 def test_changed_texts_and_changed_answers_are_told_apart(study, collected, monkeypatch):
     def change(request, text):
         if request.prompt_id == "plain":
@@ -102,11 +104,13 @@ def test_answers_of_an_instrument_are_compared_by_its_facets(tmp_path):
     assert len(pairs) == len(pd.read_parquet(tmp_path / "run/recheck/seed_1/rechecked.parquet"))
 
 
+@pytest.mark.long
 def test_an_answer_that_can_no_longer_be_parsed_has_changed(study, collected, monkeypatch):
     changed(monkeypatch, lambda request, text: "It depends.")
     assert recheck(study, collected, 0.1).rechecked.pairs["parsed_changed"].all()
 
 
+@pytest.mark.long
 def test_asking_again_resumes_and_a_larger_share_adds_to_it(study, collected):
     assert recheck(study, collected, 0.1).tally.answered == 10
     assert recheck(study, collected, 0.1).tally.answered == 0
@@ -117,6 +121,7 @@ def test_asking_again_resumes_and_a_larger_share_adds_to_it(study, collected):
     assert other.prepared.folder.path.name == "seed_2"
 
 
+@pytest.mark.long
 def test_answers_that_fail_the_second_time_are_not_compared(study, collected, monkeypatch):
     changed(monkeypatch, lambda request, text: None if request.prompt_id == "plain" else text)
     done = recheck(study, collected, 0.1)
@@ -124,6 +129,7 @@ def test_answers_that_fail_the_second_time_are_not_compared(study, collected, mo
     assert done.tally.failed["rejected"] == 5
 
 
+@pytest.mark.long
 def test_the_command_reports_shares_with_intervals_and_writes_them(study, collected, monkeypatch, capsys):
     changed(monkeypatch, lambda request, text: "A")
     first = table(collected, "responses")
@@ -162,6 +168,7 @@ def test_a_run_without_answers_has_nothing_to_ask_again(study, collected, tmp_pa
         run(study, "judge", out=collected, asking=Asking(model="x"), running=Running(recheck=0.1))
 
 
+@pytest.mark.long
 def test_batch_invariance_is_read_from_the_settings_of_both(study, collected, monkeypatch):
     def states(value):
         settings = {"backend": "simulated", "batch_invariant": value, "vllm": "0.11.0", "max_num_seqs": 8}

@@ -117,6 +117,7 @@ def test_simulated_answers_are_the_choices_of_a_simulation(study, run):
     assert found["repeat"].sum() == 6 * 2 * 2 * 2
 
 
+@pytest.mark.long
 def test_a_run_without_a_design_draws_that_of_the_study_file_for_all_judges(study, run, tmp_path):
     for judge in ("judge", "other"):
         assert collect(study, run, judge=judge, backend="simulated") == 0
@@ -135,6 +136,7 @@ def test_a_run_without_a_design_draws_that_of_the_study_file_for_all_judges(stud
         assert (made["origin"] == "simulated").all()
 
 
+@pytest.mark.long
 def test_tables_keep_the_contract_and_the_town_that_was_named_is_chosen(whole):
     run = whole / "run"
     for name in ("responses", "judgments", "choices"):
@@ -160,6 +162,7 @@ def test_options_of_other_names_stand_for_the_positions(study, run, server):
     assert (chosen == answers.map({"Left": "A", "Right": "B"})[chosen.index]).all()
 
 
+@pytest.mark.long
 def test_a_replay_gives_the_tables_of_the_recorded_run(recorded, study, run, server):
     options = {"backend": "replay", "recorded": recorded / "responses.parquet", "samples": 2}
     assert collect(study, run, **options) == 0
@@ -172,6 +175,7 @@ def test_a_replay_gives_the_tables_of_the_recorded_run(recorded, study, run, ser
     assert_frame_equal(again, first)
 
 
+@pytest.mark.long
 def test_a_replay_of_more_samples_misses_them_and_of_changed_requests_is_refused(begun, run):
     study, options = begun / "towns", {"backend": "replay", "recorded": begun / "run" / "responses.parquet"}
     assert collect(study, run, samples=2, pairs=4, **options) == 0
@@ -464,6 +468,7 @@ def test_failures_are_named_with_the_answers_that_came_before(begun, run, server
     assert set(table(run, "judgments")["status"]) == {"error"}
 
 
+@pytest.mark.long
 def test_transient_failures_are_asked_again_within_a_run(study, run, server):
     server.configure(faults={"truncated_json": 0.3})
     assert collect(study, run, base_url=server.url) == 0

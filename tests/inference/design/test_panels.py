@@ -44,6 +44,7 @@ def originals(design: DrawnDesign) -> pd.DataFrame:
     return design.tasks[~design.tasks["repeat"].to_numpy(bool)]
 
 
+@pytest.mark.long
 def test_pairs_reach_people_as_often_as_their_stored_probability(study: Study, design: DrawnDesign) -> None:
     probability = inclusion_probabilities(np.arange(1, PAIRS + 1) ** 2, PEOPLE * TASKS)
     assert (probability == 1).sum() == 3

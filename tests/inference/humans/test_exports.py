@@ -230,6 +230,7 @@ def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     assert "There are several tasks, so items are named TASK/SAMPLE." in both.notes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("by", "judge"),
     [("grader", "mockllm/arbiter"), ("scorer", "model_graded_qa"), ("model", "mockllm/writer")],

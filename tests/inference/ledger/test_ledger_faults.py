@@ -363,6 +363,7 @@ def check_killed(path: Path, times: int, seed: int) -> None:
     assert counted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "times", [3, pytest.param(12, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.slow)]
 )

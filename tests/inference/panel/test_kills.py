@@ -103,6 +103,7 @@ def check(plan: PanelPlan, url: str, reported: list[tuple[str, int, str]]) -> No
     visits.close()
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
 @pytest.mark.parametrize(
     ("kind", "kills"),

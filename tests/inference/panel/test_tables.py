@@ -61,6 +61,7 @@ def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(m
             )
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Few clusters")  # both sides are computed from as few
 def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderation) -> None:
     plan, tables, _ = moderation
@@ -172,6 +173,7 @@ def test_balance_counts_the_levels_that_answered_tasks_showed(moderation) -> Non
 # ---- items ----
 
 
+@pytest.mark.long
 def test_ratings_come_out_as_they_were_given_with_repeats_as_second_samples(tmp_path) -> None:
     plan = make_plan("oogiri", out=tmp_path)
     fill(plan)
@@ -189,6 +191,7 @@ def test_ratings_come_out_as_they_were_given_with_repeats_as_second_samples(tmp_
     assert len(judgments) == len(given) == 32 * 12 * 6
 
 
+@pytest.mark.long
 def test_labels_come_out_as_they_were_given(tmp_path) -> None:
     plan = make_plan("harm_or_humor", people=3, out=tmp_path)
     fill(plan)

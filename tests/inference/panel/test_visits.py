@@ -49,6 +49,7 @@ def opened(tmp_path: Path, database: str, clock: Clock):
         visits.close()
 
 
+@pytest.mark.long
 def test_a_visit_goes_from_consent_to_the_end_with_the_repeat_as_last_task(opened) -> None:
     last = {"id": "age", "label": "Age", "form": "number"}
     visits = opened(questions=[ADULT, last], attention=[CHECK], completion={"code": "C1"})
@@ -163,6 +164,7 @@ def test_an_unknown_visit_is_refused(tmp_path, clock) -> None:
 # ---- slots ----
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.parametrize("before", [{"questions": [ADULT]}, {}])
 def test_the_page_before_the_slot_that_is_sent_often_at_once_gives_one_slot_and_goes_on(
@@ -224,6 +226,7 @@ def test_every_slot_is_filled_exactly_once_with_200_people_at_once(tmp_path, peo
     visits.close()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_every_slot_is_filled_exactly_once_from_two_processes_worth_of_connections(
     tmp_path, postgres_server
@@ -386,6 +389,7 @@ def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clo
     assert take_part(visits, arrive(visits, "p4"), city="yes").ended == "full"
 
 
+@pytest.mark.long
 def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there(tmp_path, database) -> None:
     one_no = {"question": "city", "option": "no", "people": 3}
     for quotas in ([ONE_YES], [one_no, ONE_YES], [{**one_no, "people": 1}, {**ONE_YES, "people": 2}]):

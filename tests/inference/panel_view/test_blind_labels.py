@@ -55,6 +55,7 @@ def label(labelling: Labelling, position: str = "A") -> str:
     return progress.task
 
 
+@pytest.mark.long
 def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run) -> None:
     first = opened(*run, tasks=5)
     order, seen = list(first.order), [label(first) for _ in range(2)]
@@ -226,6 +227,7 @@ def test_kills_lose_no_accepted_label_and_count_none_twice(run) -> None:
 # ---- on pages ----
 
 
+@pytest.mark.long
 def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run) -> None:
     study, folder = run
     collection = collection_of(study, folder)
@@ -266,6 +268,7 @@ def test_a_new_session_that_opens_an_address_sees_no_more_than_who_labels(run) -
     first.app.state.pages.close()
 
 
+@pytest.mark.long
 def test_answers_to_a_labelled_task_are_seen_beside_a_run_of_another_design(run, other_files) -> None:
     study, folder = run
     collection = collection_of(study, folder, other_files[1])
@@ -329,6 +332,7 @@ def test_undo_later_stop_and_refused_answers_on_pages(run) -> None:
     client.app.state.pages.close()
 
 
+@pytest.mark.long
 def test_labelling_begins_from_a_button_under_a_name_that_is_free(run) -> None:
     client = client_of(collection_of(*run))
     token = hidden(client.get("/").text, "token")

@@ -28,6 +28,7 @@ def tags(html: str) -> set[str]:
     return set(re.findall(r"<([a-z0-9]+)", html))
 
 
+@pytest.mark.long
 def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tmp_path) -> None:
     texts, files = hostile
     collection = collection_of(*files)
@@ -47,6 +48,7 @@ def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tm
         assert texts[name] in found
 
 
+@pytest.mark.long
 def test_hostile_filters_and_numbers_of_an_address_are_answered_without_an_error(hostile) -> None:
     client = client_of(collection_of(*hostile[1]))
     for text in hostile[0].values():
@@ -60,6 +62,7 @@ def test_hostile_filters_and_numbers_of_an_address_are_answered_without_an_error
     assert client.get("/?page=999999999").status_code == 200
 
 
+@pytest.mark.long
 def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_client) -> None:
     client = town_client
     for path in ("/", "/answer/0", "/nothing", "/media/x.png", "/view/view.css"):

@@ -94,6 +94,7 @@ LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 READY = "document.readyState === 'complete' && %s"
 
 
+@pytest.mark.long
 def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) -> None:
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.select import Select
@@ -230,7 +231,7 @@ def test_the_file_filters_by_itself(fresh, town_collection, tmp_path) -> None:
     assert fresh.get_log("browser") == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_first_view_of_60_000_answers_is_there_within_a_second(fresh, tmp_path) -> None:
     study, run = many_answers(tmp_path, 60_000)
     times = []

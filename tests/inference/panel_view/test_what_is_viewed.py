@@ -128,6 +128,7 @@ def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(t
     assert checks.options[0][1] == [("CJ999", "CJ999 Made up")]
 
 
+@pytest.mark.long
 def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_files, other_files) -> None:
     runs = (*town_files, other_files[1])
     frame = collection_of(*runs).answers.frame

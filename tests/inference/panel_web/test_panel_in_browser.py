@@ -202,6 +202,7 @@ def test_items_are_rated_to_the_end_by_mouse(fresh, panel) -> None:
     assert len(visits.tables().judgments) == 2 * 4
 
 
+@pytest.mark.long
 def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -277,7 +278,7 @@ def test_arabic_pages_run_from_right_to_left(fresh, panel) -> None:
     assert len(visits.tables().judgments) == 8
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_page_passes_axe_in_both_themes(fresh, panel) -> None:
     found: dict[str, list[str]] = {}
 
@@ -315,6 +316,7 @@ def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel) -> None:
         assert violations(fresh) == []
 
 
+@pytest.mark.long
 def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel) -> None:
     visits, address = panel(conjoint)
     token = visits.researcher_token()
@@ -370,6 +372,7 @@ def test_pages_work_without_scripts(fresh, panel) -> None:
     assert visits.tables().respondents["state"].tolist() == ["finished"]
 
 
+@pytest.mark.long
 def test_the_clock_starts_when_the_picture_is_there(fresh, panel) -> None:
     visits, address = panel(pictures)
     step = begin(fresh, address)

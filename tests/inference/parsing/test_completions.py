@@ -223,6 +223,7 @@ def read_rates(judgments: pd.DataFrame) -> pd.Series[float]:
     return valid.any().groupby(level=[0, 1]).mean()
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize(("language", "rule"), SHARED_CASES)
 def test_published_rules_read_as_many_completions_as_published(shared, published, language, rule):
@@ -297,8 +298,8 @@ def compared(study: ItemStudy, tables: list[pd.DataFrame]) -> dict[str, dict[str
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.long
 def test_lenient_reads_what_the_first_object_says_and_more(published, study):
     tables = {of: [published(of, rule) for rule in ("lenient", "published_first")] for of in ("en", "es")}
     assert compared(study, tables["en"]) == {

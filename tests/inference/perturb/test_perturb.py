@@ -59,6 +59,7 @@ def spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
     return text, [(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False) if a < b]
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(spans(), st.sampled_from(KINDS), st.sampled_from(["en", "es"]), st.floats(0.02, 1))
 def test_changes_stay_in_the_span_keep_lines_meet_the_rate_and_can_be_undone(

@@ -174,7 +174,7 @@ print(json.dumps({"n": n, "seconds": time.perf_counter() - began, "peak": peak()
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_minute_of_video_becomes_frames_in_seconds_and_in_flat_memory(tmp_path):
     if not Path("/proc/self/status").exists():
         pytest.skip("peak memory is read from /proc")

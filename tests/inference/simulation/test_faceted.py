@@ -36,6 +36,7 @@ def drawn(tmp_path_factory):
     return judges(tmp_path_factory.mktemp("towns"))
 
 
+@pytest.mark.long
 def test_vacuum_pairs_show_the_position_bias_of_each_prompt_and_label(drawn):
     _, known = drawn
     tasks = [f"vacuum_{number:06d}" for number in range(1, VACUUM + 1)]

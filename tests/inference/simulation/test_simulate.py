@@ -73,6 +73,7 @@ def test_the_full_study_has_the_size_of_the_design_and_keeps_the_contract(full, 
         assert (profiles[name].astype(str).to_numpy() == some[name].astype(str).to_numpy()).all()
 
 
+@pytest.mark.long
 def test_a_seed_gives_the_same_choices_whoever_else_is_simulated(study, profiles):
     options = {"profiles": profiles, "pairs": 300, "respondents": 20, "truth": False}
     everyone, again, other = (simulate(study, seed, **options).choices for seed in (5, 5, 6))
@@ -151,6 +152,7 @@ def test_true_differences_by_identity_lie_within_monte_carlo_error(study, profil
     assert reclaimed < -0.05
 
 
+@pytest.mark.long
 def test_random_part_worths_are_integrated_exactly(study):
     curse = ("curse", "curse")
     rater = RaterModel("human", "human", "", {curse: 1.0}, heterogeneity_sd={curse: 1.2})

@@ -77,6 +77,7 @@ def test_full_sizes_are_those_of_the_papers(multiturn, harm_study):
     assert [n for _, n in truths[1].cells()] == [326, 173]
 
 
+@pytest.mark.long
 def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, jokes):
     for made in (harm, jokes):
         for name in ("judgments", "items", "labels"):
@@ -203,6 +204,7 @@ def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
     assert not few.judgments["value"].reset_index(drop=True).equals(values)
 
 
+@pytest.mark.long
 def test_made_up_items_are_shared_out_and_models_see_only_their_prompts(multiturn, harm_study):
     jokes = simulate_labels(multiturn, seed=1, items=20, samples=1)
     made = simulate_labels(harm_study, seed=1, items=100, people=3)

@@ -88,6 +88,7 @@ def test_the_tables_keep_the_contract(full, study):
     assert (responses["unrelated"] != responses["high"]).all()
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_ratings_whoever_else_is_simulated(study):
     def made(seed: int, **options: object) -> RatingSimulation:
         return simulate_ratings(study, seed, topics=6, people=32, **options)

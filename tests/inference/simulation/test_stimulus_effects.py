@@ -153,6 +153,7 @@ def test_population_values_integrate_over_stimuli_and_shrink_effects(study, popu
     assert 0 < population_truth["slur", "harsh"] < plain["slur", "harsh"]
 
 
+@pytest.mark.long
 def test_population_values_are_the_mean_over_sets_of_stimuli(study, population_truth):
     draws = pd.DataFrame([brute_force(study, MODEL, seed) for seed in range(60)])
     error = draws.std() / np.sqrt(len(draws))

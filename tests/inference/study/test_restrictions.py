@@ -128,6 +128,7 @@ def test_what_is_left_has_the_probabilities_of_draws_that_are_repeated_where_for
     np.testing.assert_allclose(joint, found, atol=4 * np.sqrt(0.25 / len(kept)))
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(
     named=st.lists(

@@ -124,6 +124,7 @@ def counted(monkeypatch):
     return count
 
 
+@pytest.mark.long
 def test_a_job_grows_and_no_picture_is_drawn_again(renderer, everything, folder, reference, counted):
     drawn = counted()
     samples = [everything.sample(n, random_state=n) for n in (1, 25, 70)]
@@ -135,6 +136,7 @@ def test_a_job_grows_and_no_picture_is_drawn_again(renderer, everything, folder,
     assert (done.drawn, len(done.missing), done.chunks) == (PROFILES, 0, [])
 
 
+@pytest.mark.long
 def test_a_stopped_run_is_resumed_by_a_larger_one_and_lost_pictures_are_drawn_again(
     renderer, everything, folder, reference, counted
 ):

@@ -81,6 +81,7 @@ def changed(folder: Path, change: dict[str, Any]) -> Study:
     return load_study(path)
 
 
+@pytest.mark.long
 def test_records_show_the_posts_of_the_study(shown):
     posts = kit().posts(some(), 1)
     both = shown["both"]
@@ -139,6 +140,7 @@ def test_what_is_hidden_no_longer_depends_on_the_group():
         pd.testing.assert_frame_equal(rows, records["anonymous"])
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(0, 209_999), max_size=30), st.sampled_from(CUES), st.integers(0, 9))
 @settings(max_examples=8, deadline=None)
 def test_a_row_depends_on_no_other(rows, cues, seed):

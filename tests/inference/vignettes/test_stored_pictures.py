@@ -82,6 +82,7 @@ def test_levels_whose_column_is_that_of_a_field_are_called_ids(folder):
     assert table["likes"].dtype == np.int64
 
 
+@pytest.mark.long
 @given(
     order=st.permutations(range(1, 25)),
     cuts=st.lists(st.integers(1, 23), max_size=3),

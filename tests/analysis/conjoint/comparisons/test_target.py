@@ -101,6 +101,7 @@ def test_population_means_equal_the_enumerated_ones(opponent: bool) -> None:
     assert set(found.frame["statistic"]) == {"pmm"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("joint", [False, True])
 def test_population_amces_equal_the_enumerated_ones_and_depend_on_the_target(joint: bool) -> None:
     found = estimates(pamce(EVERY_PAIR, FORMULA, JOINT if joint else TARGET))

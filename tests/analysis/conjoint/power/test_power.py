@@ -35,6 +35,7 @@ def answers(table: pd.DataFrame, **columns: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
@@ -306,6 +307,7 @@ def test_questions_without_an_answer_and_designs_without_levels_are_refused(desi
         power(design, **given)
 
 
+@pytest.mark.long
 def test_figures_have_a_line_for_each_kind_of_attribute_and_a_panel_for_each_effect(tmp_path) -> None:
     found = power({"a": 2, "b": 2, "c": 5}, amce=[0.02, 0.05], pairs=5000)
     figure = found.plot(labels={"a": "First"})

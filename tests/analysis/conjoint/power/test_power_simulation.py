@@ -79,7 +79,7 @@ def simulated(study: Study, judge: str = "machine", **options: Any) -> Result:
     return power_by_simulation(study, judge, **{"truth": MACHINE if judge == "machine" else PANEL, **options})
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_model_finds_an_effect_as_often_as_the_closed_form_says(study: Study) -> None:
     found = simulated(study, feature="topic", level="b", effect=0.08, pairs=500, n_sims=120)
     planned = power(study, amce=0.08, pairs=500, features=["topic"]).frame

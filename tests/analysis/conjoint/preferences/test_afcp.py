@@ -86,6 +86,7 @@ def test_a_cycle_is_found_in_its_direction_and_no_other() -> None:
     assert together["p"] < 1e-10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("vcov", ["survey", pytest.param("CR2", marks=pytest.mark.long)])
 def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
     p = [
@@ -97,7 +98,7 @@ def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
     assert all((one.frame["p_cycle_holm"] > 0.05).all() for one in p)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_intervals_of_afcps_and_of_cycles_cover_the_truth_with_few_judges() -> None:
     inside, size = [], 0.0
     for seed in range(50):

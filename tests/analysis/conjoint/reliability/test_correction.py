@@ -286,6 +286,7 @@ def test_tau_of_another_study_adds_its_variance_without_covariance(small_panel) 
     np.testing.assert_allclose(made.frame["std_error"], expected, rtol=1e-10)
 
 
+@pytest.mark.long
 def test_tables_and_files_and_their_own_reliability_are_corrected_alike(small_panel, tmp_path) -> None:
     small_panel.to_parquet(tmp_path / "choices.parquet")
     made = corrected(mm, small_panel)
@@ -301,6 +302,7 @@ def test_tables_and_files_and_their_own_reliability_are_corrected_alike(small_pa
     np.testing.assert_allclose(few.frame["std_error"], made.frame["std_error"], rtol=1e-12)
 
 
+@pytest.mark.long
 def test_differences_shrink_back_with_one_tau_or_one_for_each_group() -> None:
     table = joined(calm=panel(1, tau=0.05), wild=panel(2, tau=0.3))
     pooled = corrected(amce_diffs, table, by="group")
@@ -333,6 +335,7 @@ def leaning(seed: int, share: float = 0.2, **options: Any) -> pd.DataFrame:
     return table.assign(chosen=chosen)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("default:Repeated answers")
 def test_pooled_judges_leaning_answers_and_agreement_near_chance_are_warned_of() -> None:
     with pytest.warns(UserWarning, match="pooled over 2 judges"):
@@ -344,6 +347,7 @@ def test_pooled_judges_leaning_answers_and_agreement_near_chance_are_warned_of()
     assert told[-1].filename == __file__
 
 
+@pytest.mark.long
 def test_a_net_bias_in_every_pair_does_not_count_as_noise() -> None:
     table = leaning(4, respondents=20_000, tasks=1)
     expected = (1 - 0.8 * (1 - 2 * 0.15)) / 2
@@ -362,6 +366,7 @@ def test_groups_have_net_biases_of_their_own() -> None:
     assert bias["leaning"] == pytest.approx(0.3, abs=0.1)
 
 
+@pytest.mark.long
 def test_projoint_counts_a_net_bias_as_noise() -> None:
     for table, tau in (
         (leaning(4, respondents=400), lambda t: projoint(t, FORMULA).tau["tau"].item()),
@@ -465,6 +470,7 @@ def test_effects_are_unbiased_and_covered_where_answers_lean_to_a_side(lean: flo
     assert np.abs(np.mean(held, axis=0) - 0.95).max() < 4 * np.sqrt(0.95 * 0.05 / panels)
 
 
+@pytest.mark.long
 def test_effects_of_stable_picks_are_recovered_from_simulated_panels() -> None:
     study = load_study("moderation")
     worth = {("slur", "racism"): 2.5, ("identity", "black_male"): -1.0, ("topic", "politics"): 0.8}

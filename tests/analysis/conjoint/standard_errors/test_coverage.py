@@ -166,7 +166,7 @@ def nominal(name: str, draws: int, studentized: int) -> float:
     return 0.95 if name.startswith("normal") else 0.95 * (n - 1) / (n + 1)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("judge", "name"), CASES)
 def test_estimates_are_unbiased_and_intervals_cover_at_their_nominal_rate(judge: str, name: str) -> None:
     trial = trials(judge)[name]

@@ -367,6 +367,7 @@ def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_
     assert labels == ["Near\n0.050", "Far\n\N{MINUS SIGN}0.500"]
 
 
+@pytest.mark.long
 def test_the_jackknife_is_that_of_fits_without_each_cluster_in_every_design() -> None:
     data = stimuli().query("respondent <= 12")
     for verb, formula, options in (

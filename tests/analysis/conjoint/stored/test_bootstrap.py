@@ -172,6 +172,7 @@ def test_standard_errors_are_those_of_draws_in_memory_up_to_chance(name: str, un
     assert abs(np.log(ratio)).max() < 4.5 / np.sqrt(draws)
 
 
+@pytest.mark.long
 def test_draws_depend_on_seed_and_units_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     data = made(400)
     options: dict[str, Any] = {"unit": ["respondent", "text"], "draws": DRAWS}

@@ -57,6 +57,7 @@ CALLS: dict[str, tuple[Callable[..., Estimates], str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Column 'g' is missing", "ignore:No estimate")
 @pytest.mark.parametrize("name", CALLS)
 def test_estimates_by_clusters_are_those_of_rows_in_memory(name: str, way: str) -> None:
@@ -119,6 +120,7 @@ def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pyt
     np.testing.assert_allclose(*numbers, rtol=1e-10)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("clusters", ["respondent", "text"])
 def test_clusters_are_taken_in_parts_where_an_engine_cannot_hold_all(
     clusters: str, monkeypatch: pytest.MonkeyPatch
@@ -215,6 +217,7 @@ def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) ->
     same(amce(table, F, id="text"), amce(data, F, id="text"))
 
 
+@pytest.mark.long
 def test_degrees_of_freedom_of_crossed_columns_need_no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = made(900)
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
@@ -227,6 +230,7 @@ def test_degrees_of_freedom_of_crossed_columns_need_no_outcomes(monkeypatch: pyt
     same(amce(in_duckdb(score), F, **options), amce(score, F, **options))
 
 
+@pytest.mark.long
 def test_many_levels_have_a_key_that_does_not_overflow(way: str) -> None:
     rng = np.random.default_rng(4)
     names = [f"a{k}" for k in range(12)]

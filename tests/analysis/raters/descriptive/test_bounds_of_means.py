@@ -36,6 +36,7 @@ def completions(table: pd.DataFrame, values):
         yield table.assign(value=whole)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", [(), ("topic",)])
 def test_bounds_are_the_extremes_of_all_completions(ratings, by) -> None:
     found = bounds(ratings, scale=SCALE, by=by, draws=0).frame
@@ -49,6 +50,7 @@ def test_bounds_are_the_extremes_of_all_completions(ratings, by) -> None:
     assert found["n_asked"].sum() - found["n_answered"].sum() == 4
 
 
+@pytest.mark.long
 def test_shares_of_labels_and_proportions_are_bounded_by_completions(ratings) -> None:
     labelled = ratings.assign(value=ratings["value"].map(dict(zip(SCALE, "wxyz", strict=True))))
     share = bounds(labelled, statistic="share", draws=0).frame.query("label == 'z'")

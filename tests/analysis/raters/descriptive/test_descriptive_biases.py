@@ -100,6 +100,7 @@ def test_one_person_against_the_others_is_averaged_over_people() -> None:
     assert made.error == pytest.approx(values.var(axis=1, ddof=1) / 3)
 
 
+@pytest.mark.long
 def test_without_self_preference_the_corrected_comparison_keeps_its_null() -> None:
     """People's means are noisy (3 raters), so that matching on them fakes a preference against models."""
     naive, corrected = [], []

@@ -40,6 +40,7 @@ def told(made: Result, *words: str) -> bool:
     return any(word in note for note in made.notes for word in words)
 
 
+@pytest.mark.long
 def test_names_of_dimensions_and_columns_may_be_given_singly_be_rating_or_lack(tables: Tables) -> None:
     judgments, items = tables
     named = judgments.assign(dimension=judgments["dimension"].replace("novelty", "rating"))
@@ -92,6 +93,7 @@ def test_one_cluster_has_no_interval(analysis: Analysis, tables: Tables) -> None
     assert told(made, "on one cluster: no interval")
 
 
+@pytest.mark.long
 def test_few_clusters_are_told_and_a_stratum_within_one_has_no_interval(tables: Tables) -> None:
     judgments, items = tables
     one = means(*tables, by="modality", cluster="modality", draws=20).frame
@@ -105,6 +107,7 @@ def test_few_clusters_are_told_and_a_stratum_within_one_has_no_interval(tables: 
     assert not told(few(draws=0), "clusters")
 
 
+@pytest.mark.long
 def test_a_person_who_rates_an_item_again_stays_one_person(tables: Tables) -> None:
     judgments, items = tables
     first = judgments[judgments["dimension"] == "novelty"].assign(sample=1)
@@ -132,6 +135,7 @@ def test_repeated_ratings_are_averaged_within_a_judge_and_the_first_is_picked() 
     assert set(picked_ratings(ratings, {"a": 0}, 1, 50, 1)[:, 0]) == {1.0, 4.0}
 
 
+@pytest.mark.long
 def test_too_little_to_analyse_is_said_in_a_sentence(tables: Tables) -> None:
     judgments, items = tables
     item = judgments["item_id"]

@@ -87,6 +87,7 @@ def test_p_is_that_of_shuffling_tiers_and_limits_stay_between_none_and_all(in_or
     assert made["excess"].between(made["excess_lower"], made["excess_upper"]).all()
 
 
+@pytest.mark.long
 def test_samples_may_count_from_zero_and_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
     judgments, items = tables
     zero = of_types(judgments.assign(sample=0), items).frame

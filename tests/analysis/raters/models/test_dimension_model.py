@@ -105,6 +105,7 @@ def test_ratings_become_one_row_a_rating_and_one_column_a_dimension_whatever_the
     assert [model.values[0][k] for k in model.y[0]] == wit.tolist()
 
 
+@pytest.mark.long
 def test_constant_dimensions_missing_and_repeated_ratings_are_excluded_with_a_sentence() -> None:
     table = study(30)
     model = table["judge_id"] == "gpt"
@@ -179,6 +180,7 @@ def test_probabilities_of_the_strongest_correlate_count_draws_and_take_absolute_
     assert table.set_index(["level", "dimension"])["probability"]["total", "clarity"] == 1
 
 
+@pytest.mark.long
 def test_groups_are_compared_at_levels_of_both_by_joint_probabilities_and_differences() -> None:
     groups = two_groups(0.3)
     joint, differ = pair_table(groups, ["clarity"])
@@ -203,6 +205,7 @@ def synthetic_fit(main: str | None = "warmth") -> ModelFit:
     return ModelFit(correlation_table(groups, 0.05), "dimension_model", settings={"main": main}, extra=extra)
 
 
+@pytest.mark.long
 def test_the_figure_shows_people_below_a_model_above_and_probabilities() -> None:
     fit = synthetic_fit()
     figure = fit.plot(labels={("dimension", "wit"): "Wittiness"})

@@ -210,6 +210,7 @@ def test_inverse_wisharts_have_scipys_moments() -> None:
     assert np.allclose(np.diagonal(made, axis1=1, axis2=2).var(axis=0), np.diag(known.var()), rtol=0.15)
 
 
+@pytest.mark.long
 def test_shares_of_ratings_are_those_of_the_prior_of_cut_points() -> None:
     even, wide = of_dimensions(rated(n_cuts=4), {"cut": (0.0, 1.0)}).made, of_dimensions(rated()).made
     for k in range(5):

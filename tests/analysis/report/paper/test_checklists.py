@@ -221,6 +221,7 @@ def test_what_only_the_author_knows_is_marked(moderation) -> None:
         assert items_of(facts)[code].author
 
 
+@pytest.mark.long
 def test_checks_reliability_and_power_of_results_answer_the_conjoint_list(moderation, tmp_path) -> None:
     before = items_of(
         Facts(moderation, None, ReportData(write_results(tmp_path / "fit"))), "Conjoint practice"
