@@ -62,10 +62,7 @@ def check_agreement(group: Group) -> Iterator[Finding]:
     ):
         named = tuple(numbers)
         yield Finding(
-            "agreement",
-            named,
-            "untested",
-            "No other number is published with which it could be inconsistent.",
+            "agreement", named, "untested", "Nothing is published with it that it could contradict."
         )
 
 

@@ -36,11 +36,7 @@ def check_correlation(group: Group) -> Iterator[Finding]:
     r = group.numbers["r"]
     if abs(r.exact) > 1:
         yield Finding(
-            "correlation",
-            ("r",),
-            "inconsistent",
-            f"A correlation of {r.text} exceeds 1 in absolute value.",
-            nearest="1",
+            "correlation", ("r",), "inconsistent", f"A correlation of {r.text} is beyond 1.", nearest="1"
         )
         return
     sizes = size_list(group, "n")
@@ -50,7 +46,7 @@ def check_correlation(group: Group) -> Iterator[Finding]:
             "correlation",
             ("r",),
             "untested",
-            f"No other number is published with which r = {r.text} could be inconsistent.",
+            f"Nothing is published with r = {r.text} that it could contradict.",
         )
     if claims:
         yield _p_finding(group, r, claims, sizes)

@@ -28,7 +28,7 @@ def check_least_error(group: Group) -> Iterator[Finding]:
     n1, n0 = (group.settings.get(name) for name in ("n1", "n0"))
     if not n1 or not n0:
         raise refuse(
-            group, "n1 or n0 is missing; give the numbers of answers for both means of the difference."
+            group, "n1 or n0 is missing; give the number of answers on both sides of the difference."
         )
     difference, error = at(group, "estimate"), at(group, "std_error")
     ends = [abs(float(end)) for end in (difference.lower, difference.upper)]
@@ -37,11 +37,10 @@ def check_least_error(group: Group) -> Iterator[Finding]:
     least = sqrt(max(d * (1 - d), 0.0) / max(int(n1), int(n0)))
     tried: dict[str, Callable[[], bool]] = {
         "as stated": lambda: float(error.upper) * (1 + 1e-12) >= least,
-        "clustered, with negatively correlated answers": lambda: True,
+        "clustered, with answers that compensate each other": lambda: True,
     }
     reason = (
-        f"The smallest possible standard error of a difference of {group.numbers['estimate'].text} is "
-        f"{least:.5f}; "
+        f"The least standard error of a difference of {group.numbers['estimate'].text} is {least:.5f}; "
         f"published: {group.numbers['std_error'].text}."
     )
     yield decide("least_error", ("estimate", "std_error"), tried, reason, nearest=lambda: f"{least:.5f}")
@@ -151,7 +150,7 @@ def _sum_finding(group: Group, means: Mapping[str, Interval]) -> Finding:
             "marginal_means",
             roles,
             "inconsistent",
-            "All marginal means are above, or all are below, the mean outcome.",
+            "All marginal means lie on one side of the mean outcome.",
             nearest=f"{float(middle):g}",
         )
     tried: dict[str, Callable[[], bool]] = {"as stated": lambda: sums(named)}

@@ -99,7 +99,7 @@ def check_effect(group: Group) -> Iterator[Finding]:
                 "effect",
                 roles,
                 "untested",
-                "No other number is published with which the estimate could be inconsistent.",
+                "Nothing is published with the estimate that it could contradict.",
             )
         return
     tried = {

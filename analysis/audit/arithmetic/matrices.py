@@ -242,10 +242,7 @@ def check_matrix(group: Group) -> Iterator[Finding]:
     )
     if group.settings.get("pairwise"):
         yield Finding(
-            "correlation_matrix",
-            roles,
-            "untested",
-            f"{variables}: correlations may be based on different observations.",
+            "correlation_matrix", roles, "untested", f"{variables}: each may rest on other observations."
         )
         return
     beyond = [role for role, number in group.numbers.items() if abs(number.exact) > 1]
@@ -264,7 +261,7 @@ def check_matrix(group: Group) -> Iterator[Finding]:
             "correlation_matrix",
             roles,
             "untested",
-            f"{variables}: the rounded values are at the boundary of the possible values.",
+            f"{variables}: the rounded values lie at the border of what is possible.",
         )
         return
     tried: dict[str, Callable[[], bool]] = {"as stated": lambda: found}

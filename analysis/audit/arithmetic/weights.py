@@ -197,7 +197,7 @@ def _between(group: Group, check: str, role: str, total: Printed, parts: Mapping
         hull = Interval(low.lower, high.upper, low.has_lower, high.has_upper)
         return hull.meets(total.interval(rounding))
 
-    reason = f"The published {role} {total.text} must be between its parts, {_listed(parts)}"
+    reason = f"The published {role} {total.text} is to be between its parts, {_listed(parts)}"
     if len(parts) == 2:
         (name, first), (_, second) = parts.items()
         reason += _shares_in_words(group, name, shares(total.interval(), first.interval(), second.interval()))

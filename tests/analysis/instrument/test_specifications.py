@@ -80,7 +80,7 @@ def test_data_without_facets_and_unknown_references_are_refused() -> None:
         specifications(data.query("option_order == 'given' and prompt_id == 'plain'"), FORMULA)
     with pytest.raises(InputError, match="which has plain, long"):
         specifications(data, FORMULA, reference={"prompt_id": "short"})
-    with pytest.raises(InputError, match="which is no facet"):
+    with pytest.raises(InputError, match="which is not a facet"):
         specifications(data, FORMULA, reference={"parser": "strict"})
     with pytest.raises(InputError, match="Specifications are of AMCEs"):
         specifications(data.drop(columns="position"), FORMULA)

@@ -68,7 +68,7 @@ def test_numbers_have_all_coefficients_and_labels_the_categorical_ones() -> None
     labels = agreement(words, draws=0).frame
     assert set(labels["weights"]) == {"nominal"}
     assert not {"icc1", "kendall_w", "g_relative"} & set(labels["coefficient"])
-    with pytest.raises(InputError, match="Labels have no quadratic weights"):
+    with pytest.raises(InputError, match="quadratic weights require ordered categories"):
         agreement(words, weights="quadratic")
     with pytest.raises(InputError, match="need numbers"):
         agreement(words, "icc")

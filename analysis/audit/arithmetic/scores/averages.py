@@ -142,7 +142,7 @@ def check_folds(group: Group) -> Iterator[Finding]:
             raise refuse(group, f"folds is {folds:,}, and there are {n:,} items; correct one of them.")
         yield _of_folds(role, group.numbers[role], n, folds)
     if rest:
-        reason = f"Means of such scores over {folds:,} folds can take nearly any value in their range."
+        reason = f"Means of such scores over {folds:,} folds can have nearly any value in their range."
         yield Finding("scores", tuple(rest), "untested", reason)
 
 

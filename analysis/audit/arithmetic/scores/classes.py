@@ -67,7 +67,7 @@ def _not_excluded(stated: Definition, numbers: Mapping[str, Printed], found: Sea
     verdict: Verdict = "untested" if passing == 1 else "consistent"
     text = f"{reason.format('possible')}, such as {found.matrix.text(stated.layout)}."
     if verdict == "untested":
-        text += " Any numbers with the same number of digits would be possible."
+        text += " Any numbers of as many digits would be possible."
     return Finding("scores", tuple(numbers), verdict, text, chance=passing)
 
 

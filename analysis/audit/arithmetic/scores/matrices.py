@@ -232,7 +232,7 @@ def _reason(group: Group, counts: Counts, roles: Sequence[str], found: np.ndarra
     text = f"Of {size}, {len(found):,} confusion matrices have {scores}."
     accuracy = group.numbers.get("accuracy")
     if accuracy is not None and accuracy.exact < largest:
-        text += f" The accuracy is below that of the most frequent label ({100 * float(largest):.1f}%)."
+        text += f" The accuracy is below that of the commonest label ({100 * float(largest):.1f}%)."
     return text
 
 
@@ -320,7 +320,7 @@ def confusion_matrices(
     """
     unknown = [name for name in scores if name not in SCORES]
     if unknown:
-        raise InputError(f"{unknown[0]!r} is not a score; use {', '.join(SCORES)}.")
+        raise InputError(f"{unknown[0]!r} is no score; use {', '.join(SCORES)}.")
     group = Group({name: Printed.read(text, percent=percent) for name, text in scores.items()})
     counts = Counts({"positive": positive}, negative)
     found = _exact(group, counts, {name: name for name in scores})

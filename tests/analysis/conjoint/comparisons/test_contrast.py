@@ -171,7 +171,7 @@ def test_a_bootstrap_is_contrasted_by_its_covariance() -> None:
         (lambda: contrast(by_judge(), "slur", "racism", "racism"), "name two levels"),
         (lambda: contrast(by_judge(), "slur", "racism", group=("m0", "m9")), "names 'm9'"),
         (lambda: contrast(by_judge(), "slur", "racism", group=("m0", "m0")), "twice"),
-        (lambda: contrast(by_judge(), "slur", "none", group=("m0", "m1")), "name another reference"),
+        (lambda: contrast(by_judge(), "slur", "none", group=("m0", "m1")), "give another reference"),
         (lambda: contrast(by_judge(), "slur", "racism", group="every"), "or 'all'"),
         (lambda: contrast(of_models(), "slur", group=("m0", "m1")), "no groups"),
         (lambda: contrast(bare(of_models(), engine="cregg"), "slur"), "cregg provides no covariance"),
