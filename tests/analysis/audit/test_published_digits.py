@@ -49,7 +49,7 @@ def test_digits_are_read_as_published(text: str, value: Fraction, digits: int) -
 
 @pytest.mark.parametrize("text", ["", "n/a", "1.2.3", "1e3", "."])
 def test_text_that_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="no published number"):
+    with pytest.raises(InputError, match="not a published number"):
         Printed.read(text)
 
 
