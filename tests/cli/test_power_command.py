@@ -79,7 +79,7 @@ def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(ran: Told, stu
     row = row_of(out, r"0.05\s+Insult")
     assert row[2:4] == [f"{respondents:,}", f"{respondents * 4 * 19 / 16:,.0f}"]
     assert "1,854 x (15 + 4) pairs" in out
-    assert "reliability from 4 repeated tasks of each respondent" in out
+    assert "reliability estimated from 4 repeated tasks per respondent" in out
     table = pd.read_csv("power.csv")
     assert (table["tasks_shown"] == 19).all()
     assert table["pairs_shown"].tolist() == pytest.approx((table["respondents"] * 19).tolist())

@@ -121,13 +121,13 @@ def test_copies_of_a_sample_are_named_pooled_and_within_strata() -> None:
     silent = passes(scored([["a", None, None], ["b", None, None]], ["a", "a"]), draws=0)
     row = silent.extra["samples"].iloc[0]
     assert row[["n_silent", "n_distinct", "groups"]].tolist() == [2, 1, "A--"]
-    assert not noted(silent, "copies")
+    assert not noted(silent, "Identical samples")
     made = scored([["a", "a", "b"], ["a", "b", "b"]], ["a", "a"])
     language = made.frame["item_id"].map({"j0": "en", "j1": "es"})
     found = passes(replace(made, frame=made.frame.assign(language=language)), draws=0)
     groups = found.extra["samples"].set_index("stratum")["groups"].to_dict()
     assert groups == {"": "ABC", "language en": "AAB", "language es": "ABB"}
-    note = next(note for note in found.notes if "copies" in note)
+    note = next(note for note in found.notes if "Identical samples" in note)
     assert "gpt, harm, language en (AAB; 1 answered units)" in note
     assert "gpt, harm (" not in note
 

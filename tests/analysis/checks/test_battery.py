@@ -229,7 +229,7 @@ def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
         (None, "cannot be read"),
         ("1 / 0", "ZeroDivisionError: division by zero; correct the file"),
         ("x = 1", "no check is registered"),
-        (OWN.replace("MY301", "CJ301"), "answers and highest_rating have one code, CJ301"),
+        (OWN.replace("MY301", "CJ301"), "answers and highest_rating have the same code, CJ301"),
     ],
 )
 def test_a_users_file_without_a_check_is_refused(

@@ -320,7 +320,7 @@ SPARSE = DATA.assign(k=[None] + [1] * 299)
         ("single value", lambda: drawn(data=DATA.assign(k=1), unit="k")),
         ("cj_anova cannot be bootstrapped", lambda: drawn(cj_anova, by="g")),
         ("cannot be bootstrapped", lambda: drawn(np.mean)),
-        ("leave engine out", lambda: drawn(engine="survey")),
+        ("omit engine", lambda: drawn(engine="survey")),
         ("draws is 1;", lambda: drawn(draws=1)),
         ("draws is 10.0;", lambda: drawn(draws=10.0)),
         ("seed is 'x'", lambda: drawn(seed="x")),

@@ -150,7 +150,7 @@ def test_chance_correlations_of_few_people_promise_nothing_and_are_named() -> No
     plan = label_plan(measured(5), [100])
     assert plan.extra["rows"]["rho_adjusted"].tolist() == [0.0]
     assert plan.frame["std_error"].iloc[0] >= plan.frame["std_error_human"].iloc[0]
-    assert any("measured among 5 people" in note for note in plan.notes)
+    assert any("estimated from 5 people" in note for note in plan.notes)
     assert any("correlate less than" in note for note in plan.notes)
     three = label_plan(measured(3), [100]).extra["rows"].iloc[0]
     assert (three["rho_lower"], three["rho_upper"]) == (-1.0, 1.0)

@@ -182,9 +182,9 @@ def test_prompts_with_own_answers_are_answered_by_a_server_and_belong_to_the_run
     assert judgments.loc[("kind", "a", "kind"), "status"] == "ok"
     assert judgments.loc[("lines", "a", "line_3"), "note"] == "no label for this line; 1 labels for 3 lines"
     change_study(mixed, at("prompts", 1, "response", key="purposes"))
-    with pytest.raises(InputError, match=r"there changed prompts\.lines\.response"):
+    with pytest.raises(InputError, match=r"have changed since it began \(prompts\.lines\.response"):
         collect(mixed, run, base_url=server.url, prompts=["lines"])
-    with pytest.raises(InputError, match=r"there changed prompts\.lines"):
+    with pytest.raises(InputError, match=r"have changed since it began \(prompts\.lines"):
         parse(str(mixed), run, "default", None)
 
 

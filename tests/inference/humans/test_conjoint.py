@@ -82,7 +82,7 @@ def test_levels_come_in_order_of_appearance_or_of_the_labels_table(survey, tmp_p
     assert choices["curse"].tolist()[:2] == ["att1_2", "att1_1"]
     assert choices["likes"].cat.categories.tolist() == ["few", "many"]
     labels.write_text("attribute,level\nCurse word,No\nCurse word,Yes\nNumber of likes,0 to 5\n")
-    with pytest.raises(InputError, match="'F-1-1-1' contains '25 to 50', which is no level of 'Number of l"):
+    with pytest.raises(InputError, match="'F-1-1-1' contains '25 to 50', which is not a known level of"):
         read_qualtrics(EXPORT, labels=labels)
 
 

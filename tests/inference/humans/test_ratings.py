@@ -149,7 +149,7 @@ def test_a_column_can_number_samples_and_names_come_from_words_or_a_file(tmp_pat
     file.write_text('key;item_id\n1;"a;b"\n2;犬\n', encoding="utf-8")
     assert read_names(str(file), "--items") == {"1": "a;b", "2": "犬"}
     assert read_names("wit, clarity=clear", "--dimensions") == {"wit": "wit", "clarity": "clear"}
-    with pytest.raises(InputError, match="names '1' again"):
+    with pytest.raises(InputError, match="repeats '1'"):
         read_names("1=a,1=b", "--items")
 
 

@@ -337,7 +337,7 @@ def test_runs_that_began_before_there_were_clips_go_on(clips, server, tmp_path):
     assert "video" not in inputs["collect"]
     assert "takes" not in inputs["judges"]["judge"]
     change_study(study, lambda content: content["collect"].update(video={"most_frames": 3}))
-    with pytest.raises(InputError, match=r"there changed collect\.video"):
+    with pytest.raises(InputError, match=r"have changed since it began \(collect\.video"):
         collect(study, run, base_url=server.url)
 
 

@@ -187,9 +187,9 @@ def test_a_limit_without_a_value_fails() -> None:
     [
         ("kapa.lower=0.6", "did you mean 'kappa'"),
         ("kappa.lowr=0.6", "did you mean 'lower'"),
-        ("kappa.lower", "is no limit"),
-        ("kappa.lower=high", "is no limit"),
-        ("=0.5", "is no limit"),
+        ("kappa.lower", "is not a limit"),
+        ("kappa.lower=high", "is not a limit"),
+        ("=0.5", "is not a limit"),
         ("kappa.p_equivalence=0.5", "has no p_equivalence"),
     ],
 )
