@@ -83,7 +83,7 @@ def test_only_simulated_judges_are_compared_with_the_truth_and_reported_as_such(
     report = Report(results)
     assert "**The data of all judges except SmolLM2 135M are simulated.**" in report.opening()
     report.show("published")
-    assert "no published numbers of SmolLM2 135M" in capsys.readouterr().out
+    assert "not a published numbers of SmolLM2 135M" in capsys.readouterr().out
     options = f"--results results --engines native,statsmodels --judge {OWN}"
     done("compare", short_study / "study.yaml", options, cwd=folder)
     made = manifest(results)

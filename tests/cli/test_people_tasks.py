@@ -137,7 +137,7 @@ STRATA = "stratum,share\nsmall | small,1\n"
             "--people 5 --sample uncertainty --judge judge",
             "draw the design without --people, run `conjury collect",
         ),
-        ("--people 5 --sample uniform --first-pairs 90", "so the first 90 cannot be asked"),
+        ("--people 5 --sample uniform --first-pairs 90", "so the first 90 cannot be used"),
         ("--people 50 --sample uniform", "need 150 pairs, and the design has 30"),
         ("--people 5 --sample uniform --people-per-task 6", "6 of 5 people cannot judge each task"),
         ("--panel plan.csv", "plan.csv"),

@@ -170,7 +170,7 @@ def test_groups_are_estimated_on_their_own():
     [
         ({"judge": "judge"}, "column 'judge' is missing"),
         ({"classes": ["a"]}, "give at least two different ones"),
-        ({"classes": ["a", "z"]}, "Human label 'b' is none of the classes"),
+        ({"classes": ["a", "z"]}, "Human label 'b' is not among the classes"),
         ({"cluster": "topic"}, "or has one cluster; fill it in"),
         ({"data": units([[3, 1], [1, 3]], [])}, "No unit is without a human label"),
         ({"alpha": 2}, "alpha is 2"),

@@ -49,7 +49,7 @@ def test_every_printed_number_stands_beside_ours(judged: tuple[pd.DataFrame, pd.
     for result, message in (
         (distributions(*judged), "give means by response_type"),
         (means(*judged, by=("modality",), draws=5), "has no column 'response_type'"),
-        (means(judgments.assign(dimension="wit"), items, by="response_type", draws=5), "no published number"),
+        (means(judgments.assign(dimension="wit"), items, by="response_type", draws=5), "not a published number"),
     ):
         with pytest.raises(InputError, match=message):
             published_means(result)
