@@ -8,14 +8,12 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.readers.collected import ROLES, CollectedData
-from conjury.inference.study.models import ItemStudy, Study
 
 from ..checks.output.findings import Findings
 from ..checks.output.results import summary
 from ..checks.registry import Check
 from .fitting import Addition, Draw, add_results
 from .loading import CHOICES, JUDGMENTS, Loaded, Source
-from .manifest import describe_study
 from .results_folder import ResultsFolder
 from .run import Fitted
 
@@ -32,17 +30,6 @@ def tables_of(checks: Sequence[Check], prefix: str) -> dict[str, pd.DataFrame]:
         if check.rows is not None and len(check.rows) and check.verdict in ("warning", "error")
     }
     return tables | evidence
-
-
-def labels_of(study: Study | ItemStudy | None) -> dict[Any, str]:
-    """Labels of judges, prompts, features and levels of a study, as figures take them; none without one."""
-    if study is None:
-        return {}
-    described = describe_study(study)["labels"]
-    labels: dict[Any, str] = {**described["prompts"], **described["judges"], **described["features"]}
-    for feature, levels in described["levels"].items():
-        labels |= {(feature, level): text for level, text in levels.items()}
-    return labels
 
 
 def add_checks(folder: ResultsFolder, findings: Findings, collected: CollectedData, draw_all: Draw) -> None:

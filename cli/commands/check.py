@@ -232,10 +232,10 @@ def _print(findings: Findings, writing: Writing) -> None:
 
 def _write_page(path: Path, findings: Findings, collected: CollectedData) -> None:
     from conjury.analysis.checks.output.page import to_page
-    from conjury.analysis.pipeline.checking import labels_of
+    from conjury.analysis.figures.labels import labels_given
     from conjury.inference.tables.writing import whole
 
-    text = to_page(findings, labels_of(collected.study))
+    text = to_page(findings, labels_given(collected.study))
     with whole(path) as file:
         file.write(text.encode("utf-8"))
 
@@ -249,7 +249,8 @@ def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
 
 def _draw(findings: Findings, collected: CollectedData, folder: Path, part: str) -> list[str]:
     from conjury.analysis.checks.output.results import drawings
-    from conjury.analysis.pipeline.checking import PREFIX, labels_of
+    from conjury.analysis.figures.labels import labels_given
+    from conjury.analysis.pipeline.checking import PREFIX
 
-    of_checks = drawings(findings.checks, labels_of(collected.study), PREFIX)
+    of_checks = drawings(findings.checks, labels_given(collected.study), PREFIX)
     return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]

@@ -138,7 +138,7 @@ def test_the_page_escapes_whatever_data_contain(text: str) -> None:
 
 
 def test_the_page_shows_all_checks_and_each_alarm_in_a_figure_that_says_what_it_shows() -> None:
-    page = to_page(findings("text"), {"a": "Judge of the study"})
+    page = to_page(findings("text"), {("judges", "a"): "Judge of the study"})
     assert page.count('<svg role="img" aria-label=') == 4  # all checks, two alarms and a suppressed one
     assert "Judge of the study" in page
     assert "var(--figure-" in page

@@ -100,7 +100,7 @@ def test_draws_have_the_planned_shares() -> None:
     assert np.bincount(code[drawn]).tolist() == [4, 6, 10]
     with pytest.raises(InputError, match=r"stratum 'b \| b' of the pairs has no share above 0"):
         planned_sizes(strata, table.iloc[:2], "plan.csv")
-    with pytest.raises(InputError, match="no column 'share'"):
+    with pytest.raises(InputError, match="column 'share' is missing"):
         planned_sizes(strata, table[["stratum"]], "plan.csv")
 
 

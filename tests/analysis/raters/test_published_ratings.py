@@ -49,7 +49,10 @@ def test_every_printed_number_stands_beside_ours(judged: tuple[pd.DataFrame, pd.
     for result, message in (
         (distributions(*judged), "give means by response_type"),
         (means(*judged, by=("modality",), draws=5), "has no column 'response_type'"),
-        (means(judgments.assign(dimension="wit"), items, by="response_type", draws=5), "not a published number"),
+        (
+            means(judgments.assign(dimension="wit"), items, by="response_type", draws=5),
+            "no published number",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             published_means(result)
@@ -119,7 +122,8 @@ def test_printed_accuracies_cannot_be_complete_orders_without_ties(checks: pd.Da
 
 def test_models_hardly_prefer_their_own_responses_to_those_of_other_models(checks: pd.DataFrame) -> None:
     rows = checks[checks.index.str.startswith("own responses")]
-    gaps = rows["finding"].str.extract(r"own responses ([+-][\d.]+) against .* difference is ([+-][\d.]+)\.")
+    stated = r"own responses ([+-][\d.]+) compared with .* difference is ([+-][\d.]+)\."
+    gaps = rows["finding"].str.extract(stated)
     assert gaps.astype(float).to_numpy().T.tolist() == [[0.025, 0.167, -0.038], [-0.032, 0.240, -0.208]]
     assert rows["n_off"].tolist() == [0, 0, 1]
 

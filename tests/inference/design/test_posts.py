@@ -116,7 +116,7 @@ def test_a_respondent_never_compares_a_post_with_itself():
 
 @pytest.mark.parametrize(
     ("n", "of", "problem"),
-    [*((n, 10, "give at least 1") for n in (0, -3)), (1, 1, "two different profiles")],
+    [*((n, 10, "give at least 1|at least one of each") for n in (0, -3)), (1, 1, "two different profiles")],
 )
 def test_an_empty_design_and_a_single_profile_are_refused(n, of, problem):
     with pytest.raises(InputError, match=problem):

@@ -244,11 +244,11 @@ def test_judges_are_graders_scorers_or_the_model_evaluated_and_grades_become_num
 def test_other_files_judges_and_missing_packages_are_refused(tmp_path, logs, monkeypatch):
     for name, content in (("a.json", "[1, 2]"), ("a.eval", "nothing"), ("b.json", '{"a": 1}')):
         (tmp_path / name).write_text(content)
-        with pytest.raises(InputError, match=r"give an \.eval or"):
+        with pytest.raises(InputError, match=r"\.eval or"):
             read_inspect(tmp_path / name)
     with pytest.raises(InputError, match="there is no such log or folder"):
         read_inspect(tmp_path / "c.eval")
-    with pytest.raises(InputError, match="write one of them"):
+    with pytest.raises(InputError, match="use one of these"):
         read_inspect(logs / "b", Layout(judge="someone"))
     real = builtins.__import__
 
