@@ -159,7 +159,7 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     for sentence in (
         "40 people with 15 tasks each, corrected by GPT-4o, which answers 600 other pairs",
         "People needed for power 0.8, hardest level of each attribute",
-        "Best split of USD 2,000.00, which pays 500 people alone",
+        "Best split of USD 2,000.00, enough for 500 people without a model",
     ):
         assert sentence in out
     plan = pd.read_csv("plan.csv")
