@@ -118,6 +118,7 @@ def card(text: str) -> pd.DataFrame:
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_cards_of_items_show_hostile_text(
     texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path

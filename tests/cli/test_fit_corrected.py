@@ -82,6 +82,7 @@ def test_reports_on_effects_and_on_the_correction_show_it(
     assert "Frequencies" not in report.methods()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -99,6 +99,7 @@ def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
     assert "With the answers of GPT-4.1, 3 labelled items are as precise as 3: the gain is 1.00, " in printed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -92,6 +92,7 @@ def test_only_simulated_judges_are_compared_with_the_truth_and_reported_as_such(
     assert (compared["simulated"], compared["real_judges"]) == (False, [OWN])
 
 
+@pytest.mark.long
 def test_probabilities_take_the_place_of_choices(folder: Path) -> None:
     found = manifest(folder / "likely")
     assert found["results"][0]["settings"]["formula"].startswith("probability ~ slur")

@@ -65,6 +65,7 @@ def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_al
     assert [(one.code, one.run) for one in _fired(tmp_path / "one", 0, False)] == [("CJ317", 0)]
 
 
+@pytest.mark.long
 def test_bad_input_is_one_sentence(refused, files) -> None:
     study, run = files
     named = ("--study", str(study / "study.yaml"))

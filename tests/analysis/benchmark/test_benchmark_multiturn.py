@@ -82,6 +82,7 @@ def test_published_protocol_gives_all_recomputed_and_published_numbers(printed: 
     assert (printed["estimate"] - printed["paper"]).abs().max() <= PRINTED_DIGITS
 
 
+@pytest.mark.long
 def test_without_the_shift_the_published_rules_give_the_corrected_values(printed: pd.DataFrame) -> None:
     found = published_protocol(judgments("published"), labels("raw"), shifted=False).frame
     keys = ["judge", "set", "task", "metric", "k"]
@@ -129,6 +130,7 @@ def test_first_runs_have_the_recomputed_scores_and_intervals(protocol: str) -> N
         assert_recomputed(both)
 
 
+@pytest.mark.long
 @PROTOCOLS
 def test_all_runs_have_the_recomputed_accuracy_and_pass_at_k(protocol: str) -> None:
     made = scored(protocol)

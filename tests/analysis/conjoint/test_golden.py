@@ -244,6 +244,7 @@ def test_logistic_errors_are_those_of_the_converged_fit_where_r_stops_a_step_ear
     assert gap.max() > 1e-8
 
 
+@pytest.mark.long
 @pytest.mark.r
 def test_survey_engine_has_the_logistic_errors_of_cregg() -> None:
     found, expected = run(LOGISTIC, "survey")

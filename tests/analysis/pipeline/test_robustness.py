@@ -66,6 +66,7 @@ def test_detectable_effects_are_those_of_power_and_of_the_widest_clustered_error
     np.testing.assert_allclose(table["effect_found"], scale * errors["std_error"].to_numpy())
 
 
+@pytest.mark.long
 def test_repeated_tasks_give_reliability_and_corrected_effects(found, study, choices) -> None:
     assert list(found.tables["reliability"]["judge"]) == ["human"]
     assert len(found.tables["position"]) == 1

@@ -131,6 +131,7 @@ def test_statsmodels_gives_the_analysis_of_variance_that_r_made() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.r
 @pytest.mark.parametrize("name", [name for name in CALLS if CALLS[name][0] not in COUNTS])
 def test_survey_engine_gives_the_table_that_r_made(name: str) -> None:

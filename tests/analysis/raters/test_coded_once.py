@@ -70,6 +70,7 @@ def test_coded_ratings_any_order_of_rows_and_the_same_seed_give_the_same_numbers
         assert not values(given).equals(values(run(coded, items, seed=2)))
 
 
+@pytest.mark.long
 def test_dimensions_of_coded_ratings_are_chosen_by_name(few: Tables) -> None:
     coded = read_dimensions(few[0])
     chosen = ["funniness", "novelty"]

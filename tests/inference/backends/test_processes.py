@@ -134,6 +134,7 @@ def test_a_stop_lets_what_is_in_flight_finish_and_records_nothing_that_was_not_s
     assert len(server.counts()["seen"]) == len(recorder.outcomes)
 
 
+@pytest.mark.long
 def test_a_stop_after_all_was_handed_on_cancels_what_does_not_end_within_the_grace(
     server: FakeServer,
 ) -> None:

@@ -73,6 +73,7 @@ def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderatio
     pd.testing.assert_frame_equal(both[0][names], both[1][names], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.long
 def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path) -> None:
     plan, tables, _ = moderation
     files = tables.write(tmp_path)

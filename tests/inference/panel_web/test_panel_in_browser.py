@@ -362,6 +362,7 @@ def test_the_back_button_leads_to_where_the_person_is(fresh, panel) -> None:
     wait(fresh, f"{STEP} === '2'")
 
 
+@pytest.mark.long
 def test_pages_work_without_scripts(fresh, panel) -> None:
     visits, address = panel(pictures)
     fresh.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
