@@ -20,14 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 PRINTED = "printed"
-SOURCE_NAMES = {PRINTED: "Published", "": "Ours, right join", "as_published": "Ours, published join"}
+SOURCE_NAMES = {PRINTED: "Published", "": "Ours, corrected join", "as_published": "Ours, published join"}
 
 
 def source_names(sources: Iterable[str]) -> dict[str, str]:
