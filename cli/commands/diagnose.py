@@ -129,6 +129,6 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
     from conjury.analysis.checks.output.results import drawings
-    from conjury.analysis.pipeline.checking import labels_of
+    from conjury.analysis.figures.labels import labels_given
 
-    return [*save_figures(folder, drawings(checks, labels_of(study), PREFIX)), *draw_figures(folder, part)]
+    return [*save_figures(folder, drawings(checks, labels_given(study), PREFIX)), *draw_figures(folder, part)]
