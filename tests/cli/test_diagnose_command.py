@@ -98,7 +98,7 @@ def test_choices_of_one_judge_are_diagnosed_without_a_fit(
         ("--results nowhere", "run `conjury fit` first, or name the choices with --data"),
         (f"{FILE} --judge gpt5", "no judge 'gpt5'"),
         (f"{FILE} --alpha 2", "alpha is 2.0"),
-        (f"{FILE} --filter awake", "--filter awake: the choices have no column 'awake'"),
+        (f"{FILE} --filter awake", "--filter awake: choices have no column 'awake'"),
         ("--data absent.parquet", "absent.parquet"),
     ],
 )

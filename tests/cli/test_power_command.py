@@ -157,7 +157,7 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     command = "power moderation --with gpt4o --data choices.parquet --effect 0.05"
     out = " ".join(ran(f"{command} --budget 2000 --out plan.csv --figure plan.png").split())
     for sentence in (
-        "40 people with 15 tasks each, corrected by GPT-4o, which answers 600 other pairs",
+        "40 people with 15 tasks each, corrected by GPT-4o with answers to 600 other pairs",
         "People needed for power 0.8, hardest level of each attribute",
         "Best split of USD 2,000.00, enough for 500 people without a model",
     ):

@@ -100,7 +100,7 @@ def test_only_the_first_tasks_of_people_can_be_asked_about(study: Path, run: Pat
     collect(study, run, backend="simulated", tasks="panel", pairs=2)
     assert planned(study, run, "panel", pairs=2) == (4, 0)
     assert planned(study, run, "panel") == (24, 20)
-    with pytest.raises(InputError, match="has 12 pairs, so the first 13 cannot be asked"):
+    with pytest.raises(InputError, match="has 12 pairs, so the first 13 cannot be used"):
         planned(study, run, "panel", pairs=13)
 
 
