@@ -173,9 +173,9 @@ def test_scores_of_published_judges_are_compared_with_their_published_numbers() 
     text = found[(found["set"] == "text en") & (found["metric"] == "accuracy")]
     assert text["printed"].item() == pytest.approx(0.903)
     for given, judges in ((results, {"qwen3_32b": "Another"}), (results, {}), ({}, {})):
-        with pytest.raises(InputError, match="not a published number"):
+        with pytest.raises(InputError, match="no published number"):
             compare_harm(given, judges)
-    with pytest.raises(InputError, match="not a published number"):
+    with pytest.raises(InputError, match="no published number"):
         compare_multiturn({}, pd.DataFrame())
 
 

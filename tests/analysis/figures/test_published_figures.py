@@ -49,7 +49,7 @@ def test_a_result_without_means_has_no_picture_of_them_and_an_empty_one_no_figur
     assert parts(without) == []
     with pytest.raises(InputError, match="no means with standard deviations"):
         draw(without, part="means")
-    with pytest.raises(InputError, match="not a published number was checked"):
+    with pytest.raises(InputError, match="no published number was checked"):
         draw(Result(result.frame.iloc[:0], result.kind, (), {}, {}))
 
 

@@ -46,7 +46,7 @@ def test_every_judge_is_estimated_under_the_first_prompt_by_its_own_clusters(fou
     assert set(zip(survey["judge"], survey["clusters"], strict=True)) == {
         ("human", "judge_id"), ("gpt4o", "pair_id"),
     }  # fmt: skip
-    assert sorted(told) == ["Errors of gpt4o baseline", "Errors of human", "Reliability"]
+    assert sorted(told) == ["Reliability", "Standard errors of gpt4o baseline", "Standard errors of human"]
 
 
 @pytest.mark.long
