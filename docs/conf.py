@@ -25,7 +25,6 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py.md5", "examples"]
-nitpicky = False
 
 # Pages are executed, each in an empty folder; the cache lies outside the pages and is one of this code alone.
 nb_execution_mode = "cache"

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from wheel import ROOT
+from tour import extension
 
-
-def extension(name: str) -> ModuleType:
-    """A module of docs/_ext, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "_ext" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MARKDOWN, CELLS, CHECKING = extension("markdown"), extension("cells"), extension("checking")
+PAGES, CELLS, CHECKING = extension("site_pages"), extension("cells"), extension("checking")
 PAGE = """# A page
 
 [parity](../../PARITY.md#cregg)
@@ -44,7 +31,7 @@ name: mine
 
 
 def test_commands_and_python_become_cells_and_sketches_do_not() -> None:
-    made = MARKDOWN.page(PAGE, Path("/site/docs/howto/page.md"), {})
+    made = PAGES.page(PAGE, Path("/site/docs/howto/page.md"), {})
     assert made.startswith("---\nfile_format: mystnb\n")
     assert "```{code-cell} ipython3\n%%commands\nconjury init labels claims\n```" in made
     assert "```{code-cell} ipython3\n1 + 1" in made
@@ -53,7 +40,7 @@ def test_commands_and_python_become_cells_and_sketches_do_not() -> None:
 
 
 def test_a_page_without_blocks_that_run_is_no_notebook() -> None:
-    shown = MARKDOWN.page(PAGE, Path("/site/docs/howto/page.md"), {}, execute=False)
+    shown = PAGES.page(PAGE, Path("/site/docs/howto/page.md"), {}, execute=False)
     assert "code-cell" not in shown
     assert "mystnb" not in shown
     assert "```bash\nconjury init labels claims\n```" in shown
@@ -61,7 +48,7 @@ def test_a_page_without_blocks_that_run_is_no_notebook() -> None:
 
 def test_links_to_files_outside_docs_lead_to_their_pages_and_links_in_code_stay() -> None:
     places = {Path("/site/PARITY.md"): "/comparisons/parity.md"}
-    made = MARKDOWN.page(PAGE, Path("/site/docs/howto/page.md"), places)
+    made = PAGES.page(PAGE, Path("/site/docs/howto/page.md"), places)
     assert "[parity](/comparisons/parity.md#cregg)" in made
     assert "[not a link](../../PARITY.md)" in made
 
@@ -71,7 +58,7 @@ def test_pictures_of_both_themes_follow_the_switch_of_the_site() -> None:
         '<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="a-dark.png">\n'
         '  <img src="a-light.png" width="620"\n       alt="Two\nlines.">\n</picture>\n'
     )
-    made = MARKDOWN.page(text, Path("/site/docs/page.md"), {Path("/site/docs/a-dark.png"): "/dark.png"})
+    made = PAGES.page(text, Path("/site/docs/page.md"), {Path("/site/docs/a-dark.png"): "/dark.png"})
     assert "```{image} a-light.png\n:class: only-light\n:width: 620px\n:alt: Two lines.\n```" in made
     assert "```{image} /dark.png\n:class: only-dark" in made
 
@@ -79,7 +66,7 @@ def test_pictures_of_both_themes_follow_the_switch_of_the_site() -> None:
 def test_commands_that_need_something_are_not_run_and_others_end_as_stated() -> None:
     run = "# a comment\nconjury judge x \\\n  --human a   # exit 1\nls\n"
     block = f"{run}conjury collect y  # needs a GPU\nmake demo\n"
-    assert [(line.split()[0:2], code) for line, code in CELLS.commands(block)] == [
+    assert [(line.split()[0:2], code) for line, code in CELLS.run(block)] == [
         (["conjury", "judge"], 1),
         (["ls"], 0),
     ]

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checking
-import markdown
 import reference
+import site_pages
 
 from conjury.analysis.figures.theme import DARK, LIGHT, colors_of
 
@@ -46,13 +46,14 @@ PLACES = {
 
 
 def code_fingerprint() -> str:
-    """Name the state of the package and of what runs the pages: outputs are cached for one state."""
+    """Name the state of the package, its dependencies and what runs the pages: outputs are cached for it."""
     digest = hashlib.sha256()
-    for folder in ("analysis", "inference", "cli", "data", "docs/_ext"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(str(path.relative_to(ROOT)).encode())
-                digest.update(path.read_bytes())
+    folders = ("analysis", "inference", "cli", "data", "docs/_ext")
+    within = (path for folder in folders for path in sorted((ROOT / folder).rglob("*")))
+    for path in (ROOT / "uv.lock", *within):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(str(path.relative_to(ROOT)).encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -63,11 +64,11 @@ def laid_out() -> Iterator[tuple[str, bytes]]:
             continue
         name = str(path.relative_to(DOCS))
         if path.suffix == ".md":
-            yield name, markdown.page(path.read_text(encoding="utf-8"), path, PLACES).encode()
+            yield name, site_pages.page(path.read_text(encoding="utf-8"), path, PLACES).encode()
         else:
             yield name, path.read_bytes()
     for path, name in PAGES.items():
-        text = markdown.page(path.read_text(encoding="utf-8"), path, PLACES, execute=False)
+        text = site_pages.page(path.read_text(encoding="utf-8"), path, PLACES, execute=False)
         yield name, text.encode()
     for name, text in reference.pages():
         yield name, text.encode()

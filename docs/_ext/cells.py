@@ -11,19 +11,19 @@ from itertools import count
 from typing import Any
 
 from matplotlib.figure import Figure
+from site_pages import NEEDS, commands
 
 from conjury.analysis.figures.theme import inline_figure
 
-NEEDS = "# needs "  # a key, a GPU, a server, a browser: shown and not run
 ENDS = re.compile(r"#\s*exit (\d+)\s*$")  # a command that is meant to end with this code
 COLORED = ("FORCE_COLOR", "CLICOLOR_FORCE")  # a kernel sets them; with them progress is drawn over and over
 _numbers = count(1)
 
 
-def commands(block: str) -> Iterator[tuple[str, int]]:
-    """The commands of a block that are run, joined where they are continued, each with its exit code."""
-    for line in block.replace("\\\n", " ").splitlines():
-        if line.strip() and not line.startswith("#") and NEEDS not in line and not line.startswith("make "):
+def run(block: str) -> Iterator[tuple[str, int]]:
+    """The commands of a block that are run, each with the exit code that it states."""
+    for line in commands(block):
+        if NEEDS not in line:
             found = ENDS.search(line)
             yield line, int(found[1]) if found else 0
 
@@ -31,7 +31,7 @@ def commands(block: str) -> Iterator[tuple[str, int]]:
 def run_commands(_: str, block: str) -> None:
     """Run each command of a cell and print what it prints; another exit code than expected is an error."""
     plain = {name: value for name, value in os.environ.items() if name not in COLORED} | {"TERM": "dumb"}
-    for line, expected in commands(block):
+    for line, expected in run(block):
         ran = subprocess.run(
             ["bash", "-c", line],
             env=plain,

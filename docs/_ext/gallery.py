@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,7 @@ def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
         f".. image:: {place / path.name}\n   :alt: {alt}\n   :class: only-{theme} gallery-figure\n"
         for theme, path in drawn.items()
     ]
-    return "\n" + "\n".join(textwrap.dedent(picture) for picture in pictures) + "\n"
+    return "\n" + "\n".join(pictures) + "\n"
 
 
 def in_order(folder: str) -> int:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import cells
-import markdown
+import site_pages
 from IPython.core.interactiveshell import InteractiveShell
 
 
@@ -25,7 +25,7 @@ def main() -> int:
     cells.load_ipython_extension(shell)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for language, block in markdown.BLOCK.findall(page):
+        for language, block in site_pages.BLOCK.findall(page):
             if language not in ("", "python"):
                 continue
             began = time.monotonic()

@@ -30,7 +30,14 @@ PICTURE = re.compile(
     r'<img src="(?P<light>[^"]+)" width="(?P<width>\d+)"\s+alt="(?P<alt>[^"]+)">\s*</picture>'
 )
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
+NEEDS = "# needs "  # a key, a GPU, a server, a browser: shown and not run
 SHOWN = {"": "bash", "csv": "text", "py": "python", "sh": "bash"}  # languages of blocks that are not run
+
+
+def commands(block: str) -> list[str]:
+    """The commands of a block, joined where they are continued; make needs a checkout and is left out."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith(("#", "make "))]
 
 
 def page(text: str, here: Path, places: Mapping[Path, str], *, execute: bool = True) -> str:
