@@ -152,8 +152,7 @@ def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
         note += (
             f" Effective n ({groups[0].label}): number of independent profiles, half with the level and half "
             "with the reference, that would give the contrast the same variance. MDE: minimum detectable "
-            "effect with "
-            "power 0.8, two-sided at 0.05."
+            "effect with power 0.8, two-sided at 0.05."
         )
     rows: list[tuple[str, ...]] = []
     for feature, own in card.levels.groupby("feature", sort=False):

@@ -255,9 +255,8 @@ def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
         alike = held.equals(loaded.judgments)
     if not same or not alike:
         raise InputError(
-            f"{folder.path} contains results on other data; give another folder by --results, or omit "
-            f"the file "
-            "to use the judgments of this folder."
+            f"{folder.path} contains results on other data; give another folder by --results, or omit the "
+            "file to use the judgments of this folder."
         )
 
 

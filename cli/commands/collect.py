@@ -400,15 +400,13 @@ def _why_stopped(tally: Tally, max_cost: float) -> str:
     if tally.stopped == "reserved":
         return (
             "The rest of --max-cost is reserved for the maximum cost of these requests; when they have "
-            "ended, "
-            "the same command resumes the run."
+            "ended, the same command resumes the run."
         )
     left = max(max_cost - tally.spent, 0.0)
     return (
         f"Stopped (--max-cost was reached): {money(left)} of {money(max_cost)} is left, and the next request "
         f"can cost up to {money(tally.next)}. The same command with a larger --max-cost resumes the run; "
-        f"max_tokens "
-        "under `settings` of the judge limits the cost of an answer."
+        "max_tokens under `settings` of the judge limits the cost of an answer."
     )
 
 

@@ -48,8 +48,7 @@ class Viewing:
         typer.Option(
             help="Only some answers: judges, people, flips, prompts or samples (answers that differ between "
             "these), a status, judge=..., prompt=..., task=..., text=..., check=CODE, or an attribute or "
-            "field, such as "
-            "topic=sport. Can be repeated."
+            "field, such as topic=sport. Can be repeated."
         ),
     ] = None
     checks: Annotated[

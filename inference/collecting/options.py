@@ -199,8 +199,7 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
     if ask.backend in BATCH_ONLY and elsewhere:
         raise InputError(
             f"{elsewhere} applies to lines of OpenAI's protocol, which --backend {ask.backend} does not "
-            f"accept; "
-            "use --batch, or --backend openai."
+            "accept; use --batch, or --backend openai."
         )
     if ask.backend in BATCH_ONLY and not running.batch:
         raise InputError(

@@ -256,8 +256,7 @@ class RunFolder:
         if not path.is_file():
             raise InputError(
                 f"--tasks panel: {self.path} contains no assignment of items to people; draw one with "
-                f"`conjury "
-                f"design {study.here}`, or take the items of people's judgments with --panel FILE."
+                f"`conjury design {study.here}`, or take the items of people's judgments with --panel FILE."
             )
         return set(read_table(path)["item_id"].astype(str))
 

@@ -291,9 +291,8 @@ def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
     missing = [one.id for one in study.attributes if one.id not in design.profiles]
     if missing:
         raise InputError(
-            f"{run}: the design was drawn without {listed(missing)}, which the study file now contains; "
-            f"draw a "
-            "new design into another folder with --out."
+            f"{run}: the design was drawn without {listed(missing)}, which the study file now contains; draw "
+            "a new design into another folder with --out."
         )
     if design.drawn.get("restrictions") != restrictions_of(study).get("restrictions"):
         raise InputError(
@@ -407,8 +406,7 @@ def save_assignment(assignment: pd.DataFrame, folder: Path) -> None:
     if path.is_file() and not read_table(path).equals(assignment):
         raise InputError(
             f"{path}: the folder already contains another assignment, drawn with other items, people or "
-            f"seed; draw the "
-            "new one into another folder with --out."
+            "seed; draw the new one into another folder with --out."
         )
     write_table(assignment, path)
     write_table(assignment, path.with_suffix(".csv"))

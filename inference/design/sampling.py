@@ -222,8 +222,7 @@ def answer_uncertainty(
     if strata is None:
         raise InputError(
             f"{source}: the judge's answers have no probabilities, so uncertainty can be estimated per "
-            f"stratum "
-            "only; give a column of profiles by --strata, or collect log-probabilities."
+            "stratum only; give a column of profiles by --strata, or collect log-probabilities."
         )
     return _changes_by_stratum(answers, pairs, strata, source)
 
@@ -245,8 +244,7 @@ def _changes_by_stratum(answers: pd.DataFrame, pairs: list[str], strata: Integer
     if both.empty:
         raise InputError(
             f"{source}: the judge's answers have neither probabilities nor swapped repeats, so their "
-            f"uncertainty "
-            "cannot be estimated; sample uniformly or by strata."
+            "uncertainty cannot be estimated; sample uniformly or by strata."
         )
     changed = (both["profile_id"] != both["profile_id_first"]).to_numpy(bool)
     row = pd.Index(pairs).get_indexer(pd.Index(both["repeat_of"]))

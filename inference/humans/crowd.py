@@ -293,8 +293,7 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
     if status_column is None:
         raise InputError(
             f"{source}: column 'Status' is missing, so this is not a demographic export of Prolific; "
-            f"download "
-            "it from the study's page."
+            "download it from the study's page."
         )
     statuses = table[status_column].fillna("").map(lambda cell: plain(cell).replace("_", "-"))
     people = _by_person(table.assign(_refused=statuses.where(statuses.isin(REFUSED))), id, ids, source)
@@ -321,8 +320,7 @@ def _id_column(table: pd.DataFrame, ids: pd.Series[Any], source: str) -> str:
     if not columns:
         raise InputError(
             f"{source}: there is no column 'Participant id', so this is not a demographic export of "
-            f"Prolific; "
-            f"download it from the study's page (there are: {listed(table.columns)})."
+            f"Prolific; download it from the study's page (there are: {listed(table.columns)})."
         )
     judged = ids.dropna().unique()
     id = max(columns, key=lambda name: pd.Index(judged).isin(table[name]).sum())

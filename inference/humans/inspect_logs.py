@@ -105,8 +105,7 @@ def _frame(path: Path, source: str, columns: Any) -> pd.DataFrame:
     if not len(frame):
         raise InputError(
             f"{source}: the file contains no samples of an evaluation; give an .eval or .json log of "
-            f"Inspect, "
-            "or a folder of them."
+            "Inspect, or a folder of them."
         )
     plain: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
     return plain

@@ -142,8 +142,7 @@ def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
         if not isinstance(task, dict) or not ("annotations" in task or "annotator" in task):
             raise InputError(
                 f"{source}: task {number} has neither 'annotations' nor 'annotator', so this is not an "
-                f"export "
-                f"of annotations; {remedy}."
+                f"export of annotations; {remedy}."
             )
     if any("annotations" in task for task in content):
         return content

@@ -199,8 +199,7 @@ def read_times(
         if bad.any():
             notes.append(
                 f"Times in '{column}' that could not be parsed, since the year is not first: "
-                f"{int(bad.sum()):,}, "
-                f"such as '{cells.iloc[int(bad.argmax())]}'."
+                f"{int(bad.sum()):,}, such as '{cells.iloc[int(bad.argmax())]}'."
             )
     duration = columns.get("duration")
     if duration is not None and duration in table:

@@ -341,6 +341,6 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
         ):
             raise InputError(
                 f"{source}: column '{column}' ({listed(sorted(words), 4)}) may state which judges are "
-                f"models; "
-                f"give --judge-kind {column} if it does, --models NAME, or --people if all judges are people."
+                f"models; give --judge-kind {column} if it does, --models NAME, or --people if all judges "
+                "are people."
             )

@@ -208,8 +208,7 @@ def _with_percent(group: Group, coefficient: str, labels: int | None) -> Finding
     text = "no value" if implied is None else f"{float(implied[0]):.3f} to {float(implied[1]):.3f}"
     reason = (
         f"{observed.text} and {IN_WORDS[coefficient]} of {value.text} imply a chance agreement of {text}; "
-        "possible "
-        f"are {float(least):.3f} to {float(largest):.3f}."
+        f"possible are {float(least):.3f} to {float(largest):.3f}."
     )
     best = (observed.exact - least) / (1 - least) if least < 1 else ONE
     roles = (PERCENT, coefficient, *_shares(group.numbers))

@@ -24,8 +24,7 @@ COPIED_RUNS = Question(
     "Copies are not independent evidence: intervals over samples are too narrow, and pass@k and agreement "
     "between judges are overestimated.",
     "Analyse one of the copies; collect answers again at a temperature above 0, with another seed for each "
-    "sample, and "
-    "without a cache.",
+    "sample, and without a cache.",
     "rule",
 )
 LONG = 60  # characters from which two independent answers are hardly ever the same

@@ -59,10 +59,10 @@ def heaped_ratings(judgments: pd.DataFrame, item_study: ItemStudy | None = None)
     heaped = table[(table["estimate"] > HEAPED) & (table["others"] < OTHERS * table["estimate"])]
     worst = highest(table, table["estimate"])
     finding = (
-        f"{len(heaped)} of {len(table)} series of ratings have gaps that those of other judges lack; in "
-        f"the largest, {100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings would fill them "
-        f"({who(worst)}, "
-        f"{worst['panel']}, {worst['label']}), and {100 * worst['others']:.1f}% in the ratings of the others."
+        f"{len(heaped)} of {len(table)} series of ratings have gaps that those of other judges lack; in the "
+        f"largest, {100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings would fill them "
+        f"({who(worst)}, {worst['panel']}, {worst['label']}), and {100 * worst['others']:.1f}% in the "
+        "ratings of the others."
     )
     return HEAPED_RATINGS.answer(table, "warning" if len(heaped) else "pass", finding)
 

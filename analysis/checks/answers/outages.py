@@ -75,10 +75,8 @@ def outages(
     p = float(table["p_adjusted"].min())
     finding = (
         f"{counted(int(found.sum()), 'series has', 'series have')} an improbable run of one outcome, of "
-        f"{len(table)}; the "
-        f"least probable is {int(worst['estimate'])} times {worst['label']!r} from answer "
-        f"{int(worst['start'])} on "
-        f"({who(worst)}, {worst['panel']}; smallest adjusted {said_p(p)})."
+        f"{len(table)}; the least probable is {int(worst['estimate'])} times {worst['label']!r} from answer "
+        f"{int(worst['start'])} on ({who(worst)}, {worst['panel']}; smallest adjusted {said_p(p)})."
     )
     rows = [rows for (_, _, rows), bad in zip(series, found, strict=True) if bad]
     return OUTAGES.answer(

@@ -24,8 +24,7 @@ REFUSALS_BY_ATTRIBUTE = Question(
     "Are answers equally often missing in all strata of items?",
     "Means and scores describe the answered items, which differ from all items.",
     "Report the missing answers by stratum and bounds on their effect, and collect answers again where the "
-    "reason is "
-    "technical.",
+    "reason is technical.",
     "test",
 )
 MANY_LEVELS = 50  # columns of items with more values are no strata
@@ -57,11 +56,9 @@ def refusals_by_attribute(
     most = own.iloc[int(own["estimate"].to_numpy().argmax())]
     finding = (
         f"Missing answers depend on the stratum in {int((tests['p_adjusted'] < alpha).sum())} of "
-        f"{len(tests)} "
-        "tests; "
-        f"smallest adjusted {said_p(float(worst['p_adjusted']))} ({who(worst)}, {worst['panel']}): the most "
-        "are missing for "
-        f"{most['label']} ({percent(float(most['estimate']))} of {int(most['of'])} items)."
+        f"{len(tests)} tests; smallest adjusted {said_p(float(worst['p_adjusted']))} ({who(worst)}, "
+        f"{worst['panel']}): the most are missing for {most['label']} ({percent(float(most['estimate']))} of "
+        f"{int(most['of'])} items)."
     )
     severe = len(rejected) > 0 and float(rejected["estimate"].max()) > SEVERE
     return REFUSALS_BY_ATTRIBUTE.answer(

@@ -68,11 +68,9 @@ def shifted_answers(
     best = highest(shifted, shifted["estimate"]) if len(shifted) else worst
     finding = (
         f"{shifted[['judge', 'prompt', 'panel']].drop_duplicates().shape[0]} of {len(groups)} series of "
-        "answers agree "
-        f"better at another lag. At {best['label']}, {who(best)} agrees in {100 * best['estimate']:.1f}% of "
-        f"{int(best['n'])} answers ({best['panel']}), at lag 0 in {100 * best['own']:.1f}% (smallest "
-        "adjusted "
-        f"{said_p(p)})."
+        f"answers agree better at another lag. At {best['label']}, {who(best)} agrees in "
+        f"{100 * best['estimate']:.1f}% of {int(best['n'])} answers ({best['panel']}), at lag 0 in "
+        f"{100 * best['own']:.1f}% (smallest adjusted {said_p(p)})."
     )
     return SHIFTED_ANSWERS.answer(table, "error" if len(shifted) else "pass", finding, p=p)
 

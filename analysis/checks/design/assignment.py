@@ -55,9 +55,8 @@ def assignment(
     p = float(worst["p_adjusted"])
     finding = (
         f"Between people, strata vary {worst['estimate']:.2f} times as much as by random assignment "
-        f"({worst['label']}, "
-        f"{seen['judge'].nunique()} people; chance: {worst['lower']:.2f} to {worst['upper']:.2f}; adjusted "
-        f"{said_p(p)})."
+        f"({worst['label']}, {seen['judge'].nunique()} people; chance: {worst['lower']:.2f} to "
+        f"{worst['upper']:.2f}; adjusted {said_p(p)})."
     )
     verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return ASSIGNMENT.answer(table, verdict, finding, p=p)

@@ -95,11 +95,10 @@ def _remedy(pair: pd.Series) -> str:
     if not pair["empty_cells"] or pair["restricted"]:
         return ATTRIBUTE_INDEPENDENCE.remedy
     return (
-        f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably "
-        f"restricted by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects "
-        "are averaged over combinations that occur, and interpret marginal means with care: those of one "
-        "attribute "
-        "include effects of the other."
+        f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably restricted "
+        f"by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects are "
+        "averaged over combinations that occur, and interpret marginal means with care: those of one "
+        "attribute include effects of the other."
     )
 
 

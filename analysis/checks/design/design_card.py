@@ -29,8 +29,7 @@ DESIGN_CARD = Question(
     "What was varied, how often was it shown, and what is the effective sample size of each contrast?",
     "Contrasts with few effective rows have wide intervals.",
     "Collect more answers, merge rare levels before looking at effects, or exclude contrasts with few "
-    "answers "
-    "from the report; no effect can be estimated for a level that never occurs.",
+    "answers from the report; no effect can be estimated for a level that never occurs.",
     "never",
 )
 FEW = 200

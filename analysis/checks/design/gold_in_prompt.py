@@ -75,8 +75,7 @@ def gold_in_prompt(
         most = highest(table, table["estimate"])
         parts.append(
             f"Messages name the gold label of their item {most['estimate']:+.2f} times more often than that "
-            "of another item "
-            f"({most['panel']}, prompt {most['prompt']!r}; smallest adjusted {said_p(p)})."
+            f"of another item ({most['panel']}, prompt {most['prompt']!r}; smallest adjusted {said_p(p)})."
         )
     if len(shown):
         parts.append(

@@ -35,9 +35,8 @@ EXCLUDED = "combination that the design excludes"
 REMEDIES = {
     UNKNOWN: "Correct how the file is parsed, or add the level to the study.",
     SAME: "Report AMCEs without these pairs, which contain no information on attributes, and check why "
-    "they are more "
-    "frequent than under independent draws: rows may have been joined to themselves, or the draw may be "
-    "faulty.",
+    "they are more frequent than under independent draws: rows may have been joined to themselves, or the "
+    "draw may be faulty.",
     EXCLUDED: "Check why the program that drew the profiles did not observe the restrictions of the study "
     "file, or correct these.",
     VARIES: "Correct the join of attributes to profiles, or give every presentation its own profile_id.",

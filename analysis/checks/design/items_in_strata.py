@@ -22,8 +22,7 @@ ITEMS_IN_STRATA = Question(
     "Items that occur twice",
     "Does every text occur once among the items, and in one stratum?",
     "Items that occur twice count twice. In several strata they attenuate differences between strata, and "
-    "with two gold labels "
-    "one of these is always wrong.",
+    "with two gold labels one of these is always wrong.",
     "Keep one of the copies, or mark copies with `condition` and `base_item_id`.",
     "rule",
 )

@@ -26,9 +26,8 @@ SHARED_TASKS = Question(
 )
 SEPARATE = (
     "Models and people can be compared, but estimates from models cannot be corrected by human data; for "
-    "that, collect the models' answers to the tasks of people (`conjury collect --tasks panel`), or "
-    "sample people's "
-    "tasks from the models' pairs (`conjury design --people N --sample uniform`)."
+    "that, collect the models' answers to the tasks of people (`conjury collect --tasks panel`), or sample "
+    "people's tasks from the models' pairs (`conjury design --people N --sample uniform`)."
 )
 NO_PEOPLE = "There are no people among the judges, so no task is judged by both."
 NO_MODELS = "There are no models among the judges, so no task is judged by both."

@@ -23,12 +23,10 @@ LENGTHS = Question(
     "lengths",
     "Lengths and counts",
     "Do items, lines, gold labels and judgments agree in number, and did all judges judge the same items?",
-    "Where numbers differ, answers are compared with labels of other lines or items, or answers are "
-    "lost: scores of "
-    "lines are too low, and judges are compared on different items.",
+    "Where numbers differ, answers are compared with labels of other lines or items, or answers are lost: "
+    "scores of lines are too low, and judges are compared on different items.",
     "Correct the files so that each item has one gold label per line and every judge has the same items; "
-    "until "
-    "then exclude the items listed, and report their number.",
+    "until then exclude the items listed, and report their number.",
     "rule",
 )
 NOTHING = "There are no two tables of items, gold labels and judgments to compare."

@@ -20,12 +20,10 @@ MANGLED_TEXT = Question(
     "mangled_text",
     "Corrupted text",
     "Were texts, labels or ids changed by an encoding, a spreadsheet or an export?",
-    "Models judge a text that differs from the original, and altered labels or ids match no others, "
-    "so their rows "
-    "count as wrong or are lost.",
-    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore truncated "
-    "or altered "
-    "cells from their source.",
+    "Models judge a text that differs from the original, and altered labels or ids match no others, so "
+    "their rows count as wrong or are lost.",
+    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore truncated or "
+    "altered cells from their source.",
     "rule",
 )
 NOTHING = "There are no texts, labels or ids of items."

@@ -71,12 +71,10 @@ def repeated_keys(
     first = rows[rows["table"] == worst["table"]].iloc[0]
     conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())
     finding = (
-        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier "
-        f"row, most "
-        f"of them in {worst['table']}, {int(worst['repeated']):,} of {int(worst['n']):,} "
-        f"({100 * worst['estimate']:.1f}%); {conflict:,} of them have another value than the earlier "
-        f"row, and "
-        f"{spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
+        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier row, "
+        f"most of them in {worst['table']}, {int(worst['repeated']):,} of {int(worst['n']):,} "
+        f"({100 * worst['estimate']:.1f}%); {conflict:,} of them have another value than the earlier row, "
+        f"and {spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
         f"{int(first['earlier']):,}."
     )
     return REPEATED_KEYS.answer(numbers, "error" if conflict else "warning", finding, rows=rows)

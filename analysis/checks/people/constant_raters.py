@@ -22,11 +22,9 @@ CONSTANT_RATERS = Question(
     "Do some people give the same answer throughout, the same answer on all dimensions, or answers in a "
     "pattern?",
     "Answers that do not depend on the item lower the reliability of people's means and labels, and "
-    "attenuate "
-    "the agreement of models with people.",
+    "attenuate the agreement of models with people.",
     "Report results with and without these people; choose the main analysis by a plan made beforehand. "
-    "Examine the order "
-    "and the times of their answers.",
+    "Examine the order and the times of their answers.",
     "test",
 )
 FEWEST = 10  # answers of a person that are tested
@@ -66,8 +64,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     flagged = table[table["p_adjusted"] < alpha]
     if flagged.empty:
         finding = (
-            f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern "
-            f"more "
+            f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern more "
             f"than expected from the others' answers and a random order (smallest adjusted {said_p(p)})."
         )
         return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
@@ -76,9 +73,8 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     first = flagged.iloc[0]
     finding = (
         f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {100 * share:.1f}% of all "
-        f"answers, "
-        f"answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is {first['judge']}: "
-        f"{_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
+        f"answers, answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is "
+        f"{first['judge']}: {_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
     )
     evidence = flagged.rename(columns={"judge": "judge_id"})[
         ["judge_id", "what", "dimension", "n", "x", "p_adjusted"]

@@ -19,8 +19,7 @@ IMPOSSIBLE_TIMES = Question(
     "Impossible times",
     "Are there impossible times: negative, zero, faster than reading, overlapping, or always the same?",
     "Either such answers were given without reading the item, or the times are not those of the tasks. "
-    "Neither "
-    "speed nor order is then a measure of effort.",
+    "Neither speed nor order is then a measure of effort.",
     "Check how times were recorded. If they are correct, report results with and without these people.",
     "rule",
 )

@@ -23,8 +23,7 @@ MODEL_LIKE_PEOPLE = Question(
     "People who answer like a model",
     "Do texts or judgments of people come from a model?",
     "Agreement of this model with people is overestimated, and people's answers are not an independent "
-    "standard for any "
-    "model.",
+    "standard for any model.",
     "Inspect the texts listed, ask these people how they worked, and report results with and without them.",
     "test",
 )
@@ -92,18 +91,15 @@ def model_like_people(
             f"{counted(counted_rows['judge_id'].nunique(), 'person', 'people')} "
             f"look{'s' * (len(counted_rows) == 1)} like a model's "
             f"({'; '.join(f'{kind}: {n}' for kind, n in kinds.items())}). The first is by "
-            f"{first['judge_id']}: "
-            f"\u201c{first['text']}\u201d."
+            f"{first['judge_id']}: \u201c{first['text']}\u201d."
         )
     if len(flagged):
         best = lowest(flagged, flagged["p"])
         sentences.append(
-            f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer "
-            f"where it deviates "
-            f"from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} of "
-            f"{int(best['n'])} "
-            f"such answers, and deviates in {100 * best['otherwise']:.0f}% of the others (adjusted "
-            f"{said_p(float(best['p_adjusted']))})."
+            f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer where it "
+            f"deviates from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} "
+            f"of {int(best['n'])} such answers, and deviates in {100 * best['otherwise']:.0f}% of the others "
+            f"(adjusted {said_p(float(best['p_adjusted']))})."
         )
     if not sentences:
         finding = "No text or judgments of people look like those of a model."

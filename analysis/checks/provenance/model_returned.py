@@ -21,8 +21,7 @@ MODEL_RETURNED = Question(
     "Do answers come from the models that were asked?",
     "Estimates are reported for one model, but some or all answers come from another.",
     "Report the model that answered, or collect answers again with the full name and date of the model; "
-    "exclude "
-    "answers of others.",
+    "exclude answers of others.",
     "never",
 )
 NO_NAMES = "No response states which model answered (column model_returned)."

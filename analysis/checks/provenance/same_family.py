@@ -21,11 +21,9 @@ SAME_FAMILY = Question(
     "Judges and generators of one family",
     "Do models judge texts of their own family?",
     "Models tend to prefer texts of their own family, so these judges' comparisons of generators are biased "
-    "in favour "
-    "of it.",
+    "in favour of it.",
     "Report comparisons of generators without judges of the same family, or estimate the preference for "
-    "their own "
-    "texts (`self_preference`).",
+    "their own texts (`self_preference`).",
     "rule",
 )
 COLUMNS = ("generator", "author_model", "source_model", "model")  # of items, where no study names it
@@ -75,9 +73,8 @@ def same_family(
         )
     most, n_judges = highest(table, table["estimate"]), table["judge"].nunique()
     finding = (
-        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} "
-        f"texts of "
-        f"{'its' if n_judges == 1 else 'their'} own family; {most['judge']} has the largest share, "
+        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} texts "
+        f"of {'its' if n_judges == 1 else 'their'} own family; {most['judge']} has the largest share, "
         f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} "
         f"({most['family']})."
     )

@@ -16,9 +16,8 @@ SAME_SEED = Question(
     "same_seed",
     "Seeds of samples",
     "Do the samples of one question have different seeds?",
-    "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors "
-    "that count "
-    "them as repetitions are too small, and pass@k equals pass@1.",
+    "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors that "
+    "count them as repetitions are too small, and pass@k equals pass@1.",
     "Collect the samples again, each with its own seed or without one; until then use one sample per "
     "question.",
     "never",
@@ -56,9 +55,8 @@ def same_seed(requests: pd.DataFrame, responses: pd.DataFrame | None = None) -> 
         finding = f"The samples of one question have different seeds in all {counted(len(frame), 'request')}."
         return SAME_SEED.answer(table, "pass", finding)
     finding = (
-        f"{counted(len(shared), 'request')} of {len(frame):,} ({100 * len(shared) / len(frame):.1f}%) "
-        f"share their "
-        f"seed with another sample of the same question."
+        f"{counted(len(shared), 'request')} of {len(frame):,} ({100 * len(shared) / len(frame):.1f}%) share "
+        "their seed with another sample of the same question."
     )
     verdict: Verdict = "warning"
     if "answer" in frame:

@@ -23,12 +23,9 @@ SETTINGS_SENT = Question(
     "Were requests sent with the settings that the study states, and with the same settings for all "
     "requests to a judge?",
     "Answers depend on these settings, so the study does not describe the answers collected, and answers "
-    "under different "
-    "settings are pooled.",
+    "under different settings are pooled.",
     "Report the settings that were sent, or collect answers again with those of the study (`conjury "
-    "collect` keeps "
-    "one set "
-    "of settings per judge).",
+    "collect` keeps one set of settings per judge).",
     "never",
 )
 NO_SETTINGS = "No request has a setting to compare."

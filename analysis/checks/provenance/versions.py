@@ -18,8 +18,7 @@ VERSIONS = Question(
     "Versions and dates",
     "Did a model or its server change while answers were collected?",
     "Answers before and after a change come from different models, so differences between prompts or strata "
-    "collected "
-    "at different times may be due to the change.",
+    "collected at different times may be due to the change.",
     "Compare answers before and after the change (repeat some questions), report the versions, and collect "
     "all answers to be compared within one version.",
     "rule",

@@ -289,9 +289,8 @@ def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary
         raise InputError(f"groups is {setting.groups!r}; give the shares of two groups, which sum to 1.")
     if setting.cjpowr and cells:
         raise InputError(
-            "cjpowR's convention requires features that combine freely; use the convention pair for "
-            "cells and "
-            "restrictions."
+            "cjpowR's convention requires features that combine freely; use the convention pair for cells "
+            "and restrictions."
         )
     _check_meaning(setting, stimuli_vary)
 

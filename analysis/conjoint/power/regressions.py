@@ -133,8 +133,7 @@ def design_cells(design: object) -> pd.DataFrame:
     if not hasattr(design, "attributes"):
         raise InputError(
             "restrictions require the combinations of levels that occur; give the design as a table of "
-            "cells with a column "
-            "for each attribute, or as a study."
+            "cells with a column for each attribute, or as a study."
         )
     from conjury.inference.design.profiles import attribute_cells
 

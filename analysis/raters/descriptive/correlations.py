@@ -27,8 +27,7 @@ CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
 ATTENUATED = (
     "Means of people are over few raters: noise in these means attenuates every correlation; the "
-    "hierarchical "
-    "model corrects for it."
+    "hierarchical model corrects for it."
 )
 
 

@@ -27,10 +27,10 @@ from .scores import Scores, columns_of, item_scores, ordered
 
 PICKS = 200
 NOTE = (
-    "Ties are counted as wrong, split (as if broken at random) or correct. Chance is the expected score "
-    "if the tiers of a topic were shuffled, and p is the share of such shuffles with a score at least as "
-    "far from "
-    "it. p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for ties."
+    "Ties are counted as wrong, split (as if broken at random) or correct. Chance is the expected score if "
+    "the tiers of a topic were shuffled, and p is the share of such shuffles with a score at least as far "
+    "from it. p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for "
+    "ties."
 )
 SINGLE = (
     "Rows of 'one person' use single ratings, one per response; where people rated different responses "

@@ -165,10 +165,9 @@ def _of_trajectories(state: SamplerState) -> list[str]:
     if state.saturated:
         said.append(
             Problem(
-                f"{state.saturated:,} of {total:,} trajectories reached the maximum tree depth: "
-                "estimates are valid, but sampling is slow; increase the number of tuning draws "
-                "(`--tune`, in "
-                "Python `tune=`)."
+                f"{state.saturated:,} of {total:,} trajectories reached the maximum tree depth: estimates "
+                "are valid, but sampling is slow; increase the number of tuning draws (`--tune`, in Python "
+                "`tune=`)."
             )
         )
     if state.bfmi < LOW_BFMI:

@@ -94,9 +94,8 @@ def method(record: Recorded, report: ReportData) -> str:
         return (
             f"{described} Estimates are adjusted by covariates: what the models' answers predict from the "
             f"other profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn "
-            "independently, so estimates are about people, whatever the models answer; models affect "
-            "only their "
-            "precision. The gain is the variance without models divided by that with models."
+            "independently, so estimates are about people, whatever the models answer; models affect only "
+            "their precision. The gain is the variance without models divided by that with models."
         )
     asked, unit = COUNTED[record.kind].asked, COUNTED[record.kind].unit
     return " ".join(

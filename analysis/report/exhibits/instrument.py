@@ -96,8 +96,8 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
         judges = result.extra["effects"]["judge"].unique()
         text = (
             f"Effects by the order of profiles, {plain(report.names.of('judge', judges[0]))}, with "
-            f"{level(record)} "
-            "intervals. In the average of both positions a preference for a position cancels."
+            f"{level(record)} intervals. In the average of both positions a preference for a position "
+            "cancels."
         )
         some = " of the first judge" if len(judges) > 1 else ""
         further = [
@@ -209,9 +209,8 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
 @exhibit(
     "flips",
     method=(
-        "Two decisions about the same object are compared between levels of a facet, all other "
-        "facets the same. "
-        "Net shares subtract the mean disagreement of repeats within the two levels."
+        "Two decisions about the same object are compared between levels of a facet, all other facets the "
+        "same. Net shares subtract the mean disagreement of repeats within the two levels."
     ),
 )
 def flips(result: Result, record: Recorded, report: ReportData) -> Exhibit:
@@ -255,9 +254,8 @@ def _level(style: Style, facet: str, name: str) -> str:
     "specifications",
     method=(
         "The covariance between specifications comes from the scores of clusters that they share; "
-        "simultaneous "
-        "bands have the largest absolute t ratio as their critical value [@hothorn2008], and joint tests "
-        "refer to Hotelling's distribution."
+        "simultaneous bands have the largest absolute t ratio as their critical value [@hothorn2008], and "
+        "joint tests refer to Hotelling's distribution."
     ),
 )
 def specifications(result: Result, record: Recorded, report: ReportData) -> Exhibit:

@@ -55,8 +55,7 @@ def report(name: Name, page: Page) -> None:
     if name in reports() and not (page.results.is_dir() and ResultsFolder(page.results).manifest):
         raise InputError(
             f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
-            f"give "
-            "another folder by --results."
+            "give another folder by --results."
         )
     renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)

@@ -94,9 +94,8 @@ class AnthropicBatches:
         if unsure:
             raise Unsure(
                 f"{self.endpoint.shown_url} did not answer when shard {sending.shard} was sent, and batch "
-                f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel "
-                f"it, and run the same "
-                "command, which recognises it by its results."
+                f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel it, "
+                "and run the same command, which recognises it by its results."
             )
         return None
 

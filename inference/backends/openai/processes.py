@@ -231,7 +231,6 @@ class _Crew:
         worker.open.clear()
         if worker.process.wait() and not any(each.lives for each in self._workers):
             self._error = self._error or InputError(
-                f"The processes that sent requests to {self._shown_url} have ended; answers so far are "
-                f"kept. Run the "
-                "same command again with fewer --processes."
+                f"The processes that sent requests to {self._shown_url} have ended; answers so far are kept. "
+                "Run the same command again with fewer --processes."
             )

@@ -252,8 +252,7 @@ class PostKit:
             raise InputError(
                 f"No author {self.roles.anonymous}_{number} exists to replace {lacking}, whose name or face "
                 "is hidden; give the group of content.roles.anonymous as many authors as the others, or "
-                "show both "
-                "cues."
+                "show both cues."
             )
         return np.array(stand_ins, dtype=np.int64)
 

@@ -18,8 +18,7 @@ BELOW_MAJORITY = Question(
     "Is every judge correct at least as often as a rule that always gives the most frequent gold label?",
     "Differences between such judges are not informative about their understanding of the items.",
     "Report the majority baseline with every score; check for answers shifted against their items, unparsed "
-    "answers and labels "
-    "in another spelling before concluding that the judge performs badly.",
+    "answers and labels in another spelling before concluding that the judge performs badly.",
     "test",
 )
 FEWEST = 20
@@ -56,13 +55,9 @@ def below_majority(
     best = highest(table, table["estimate"] - table["baseline"])
     finding = (
         f"{int(lower.sum())} of {len(table)} accuracies are below the majority baseline, {len(below)} of "
-        "them "
-        "significantly. "
-        f"{who(worst)} is correct in {100 * worst['estimate']:.1f}% of {int(worst['of'])} items "
-        f"({worst['panel']}), where "
-        f"{worst['label'].removeprefix('commonest: ')!r} alone gives {100 * worst['baseline']:.1f}% "
-        "(smallest "
-        f"adjusted {said_p(p)}); "
-        f"the best is {who(best)} with {100 * (best['estimate'] - best['baseline']):+.1f} percentage points."
+        f"them significantly. {who(worst)} is correct in {100 * worst['estimate']:.1f}% of "
+        f"{int(worst['of'])} items ({worst['panel']}), where {worst['label'].removeprefix('commonest: ')!r} "
+        f"alone gives {100 * worst['baseline']:.1f}% (smallest adjusted {said_p(p)}); the best is "
+        f"{who(best)} with {100 * (best['estimate'] - best['baseline']):+.1f} percentage points."
     )
     return BELOW_MAJORITY.answer(table, "warning" if len(below) else "pass", finding, p=p)

@@ -16,9 +16,8 @@ CLASS_FREQUENCIES = Question(
     "class_frequencies",
     "Classes that are never given or given too often",
     "Does every judge give each class about as often as it occurs among the gold labels?",
-    "A class that is never given has a recall of 0 whatever its items. If one class is given to almost "
-    "all items, accuracy "
-    "depends only on the class shares.",
+    "A class that is never given has a recall of 0 whatever its items. If one class is given to almost all "
+    "items, accuracy depends only on the class shares.",
     "Check that the prompt names the class and that the parser recognises it; report recalls by class "
     "with accuracy.",
     "rule",
@@ -71,8 +70,8 @@ def class_frequencies(
         apart = highest(table, (table["estimate"] - table["gold"]).abs())
         finding = (
             f"Every judge gives every common class; the largest difference is for {apart['label']} "
-            f"({who(apart)}): "
-            f"{100 * apart['estimate']:.1f}% of answers, {100 * apart['gold']:.1f}% of gold labels."
+            f"({who(apart)}): {100 * apart['estimate']:.1f}% of answers, {100 * apart['gold']:.1f}% of gold "
+            "labels."
         )
         return CLASS_FREQUENCIES.answer(table, "pass", finding)
     parts = []

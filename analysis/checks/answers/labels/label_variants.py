@@ -57,8 +57,7 @@ def label_variants(
     number = table[["panel", "label"]].drop_duplicates().shape[0]
     finding = (
         f"{counted(number, 'spelling')} of other labels, in {int(table['n'].sum()):,} values; the most "
-        "frequent is "
-        f"{most['label']!r} ({int(most['n']):,} times, {most['judge']}, {most['panel']})."
+        f"frequent is {most['label']!r} ({int(most['n']):,} times, {most['judge']}, {most['panel']})."
     )
     return LABEL_VARIANTS.answer(table, "warning", finding, rows=table)
 

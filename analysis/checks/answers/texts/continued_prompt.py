@@ -53,10 +53,8 @@ def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = No
     most = highest(table, table["estimate"])
     finding = (
         f"{int(flag.sum()):,} of {len(answered):,} answers continue the prompt ({int(turn.sum()):,} begin a "
-        "new turn, "
-        f"{int(repeat.sum()):,} repeat its end), at most {100 * most['estimate']:.1f}% of "
-        f"{int(most['of']):,} "
-        f"({who(most)})."
+        f"new turn, {int(repeat.sum()):,} repeat its end), at most {100 * most['estimate']:.1f}% of "
+        f"{int(most['of']):,} ({who(most)})."
     )
     return CONTINUED_PROMPT.answer(
         table, graded(float(most["estimate"]), SOME, MANY), finding, rows=evidence(answered, flag, ("text",))

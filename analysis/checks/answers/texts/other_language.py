@@ -22,8 +22,7 @@ OTHER_LANGUAGE = Question(
     "Are free answers and explanations in the language of the item or of the prompt?",
     "The judge may have misread the item; parsers written for one language miss verdicts in another.",
     "Name the language of the answer in the prompt; inspect a sample of these answers; add aliases of "
-    "labels in "
-    "the other language.",
+    "labels in the other language.",
     "rule",
 )
 LETTERS = 60  # in shorter answers the language is not decided
@@ -61,8 +60,7 @@ def other_language(
     most = highest(table, table["estimate"])
     finding = (
         f"{int(other.sum()):,} of {len(rows):,} long answers are in another language than item and prompt, "
-        "at most "
-        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)})"
+        f"at most {100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)})"
     )
     if other.any():
         common = Counter(given.to_numpy()[other].tolist()).most_common(1)[0]

@@ -24,9 +24,8 @@ STRICT_LENIENT = Question(
     "Strict and lenient parsing",
     "Do a strict and a lenient parsing rule give the same values?",
     "The share of missing answers, and every estimate from the other answers, depends on the rule.",
-    "Report results under both rules (`conjury parse --parser strict`, then `--reading`); ask for answers in "
-    "one form, "
-    "for example by a JSON schema.",
+    "Report results under both rules (`conjury parse --parser strict`, then `--reading`); ask for answers "
+    "in one form, for example by a JSON schema.",
     "rule",
 )
 SOME, MANY = 0.02, 0.1
@@ -50,8 +49,7 @@ def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     finding = (
         f"{int(differs.sum()):,} of {len(rows):,} answers differ between the rules; the most are "
         f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}), of which the strict rule does "
-        "not parse "
-        f"{100 * most['only_lenient']:.1f} percentage points."
+        f"not parse {100 * most['only_lenient']:.1f} percentage points."
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)
     shown = rows.assign(strict=strict.to_numpy(), lenient=lenient.to_numpy())

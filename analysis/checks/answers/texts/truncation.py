@@ -20,9 +20,8 @@ TRUNCATION = Question(
     "Did answers, or the reasoning before them, end at the token limit?",
     "Truncated answers are missing or parsed incorrectly, more often for long items and for judges that "
     "reason.",
-    "Raise the token limit (`max_tokens` of the judge), and collect these answers again with `conjury "
-    "retry --status "
-    "truncated`.",
+    "Raise the token limit (`max_tokens` of the judge), and collect these answers again with `conjury retry "
+    "--status truncated`.",
     "rule",
 )
 SHORT = 16  # a limit up to this is meant to end the answer after its verdict
@@ -55,10 +54,8 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     most = highest(table, table["estimate"])
     finding = (
         f"{int(cut.sum()):,} of {len(answered):,} answers ended at the token limit, at most "
-        f"{100 * most['estimate']:.1f}% of "
-        f"{int(most['of']):,} ({who(most)}); {int((unclosed | (ended & empty)).sum()):,} of them ended "
-        "before "
-        "any verdict."
+        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}); "
+        f"{int((unclosed | (ended & empty)).sum()):,} of them ended before any verdict."
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)
     return TRUNCATION.answer(

@@ -256,8 +256,7 @@ def _rater_notes(found: Sampled) -> list[str]:
     if "noise" not in found.draws["posterior"]:
         return [
             f"Part-worths of the {len(found.pairs.raters):,} raters were not kept, for lack of memory; "
-            f"request "
-            "fewer draws to keep them."
+            "request fewer draws to keep them."
         ]
     return []
 

@@ -92,9 +92,8 @@ def read_labels(
     for name, times in rare.items():
         notes.append(
             f"Label '{name}' is used in {times:,} of {len(of_rare):,} judgments, fewer than {least:,}: they "
-            "are excluded, since chains do not converge for such a rare class. Keep them with "
-            "`--min-count 0` (in "
-            "Python `min_count=0`)."
+            "are excluded, since chains do not converge for such a rare class. Keep them with `--min-count "
+            "0` (in Python `min_count=0`)."
         )
     for name, times in zip(chosen, used, strict=True):
         if times < FEW:

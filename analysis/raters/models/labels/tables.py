@@ -149,8 +149,7 @@ def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
         many = sum(order != named for order in orders)
         told.append(
             f"In {many} of {len(orders)} chains labels of classes are switched (judges are correct more "
-            f"often "
-            "if they are exchanged): give a narrower prior 'wrong', or exclude rare labels."
+            "often if they are exchanged): give a narrower prior 'wrong', or exclude rare labels."
         )
     pooled = np.tensordot(weight / weight.sum(), by_chain.mean(axis=0), axes=1)
     for truth, label in enumerate(pooled.argmax(axis=1)):

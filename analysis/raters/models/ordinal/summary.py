@@ -244,9 +244,8 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
     return [
         f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "
-        "the last threshold, where ratings do not distinguish them: its latent correlations depend on "
-        "the assumed "
-        f"slope and link there. Use the correlation of ratings (`correlation`){advice}."
+        "the last threshold, where ratings do not distinguish them: its latent correlations depend on the "
+        f"assumed slope and link there. Use the correlation of ratings (`correlation`){advice}."
         for name, (value, share) in ends.items()
     ]
 

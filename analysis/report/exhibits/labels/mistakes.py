@@ -272,8 +272,7 @@ def difference_tables(result: Result, names: Names) -> list[GT]:
     lines="lines: {level} Wald intervals",
     method=(
         "Logistic regression of correct answers on judges, with a normal random intercept per item; "
-        "intervals "
-        "are Wald intervals."
+        "intervals are Wald intervals."
     ),
 )
 def mixed(result: Result, names: Names) -> list[GT]:
