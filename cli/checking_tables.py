@@ -123,7 +123,7 @@ def as_json(result: Result) -> str:
 
 
 def summary(result: Result) -> Iterator[str]:
-    """Numbers by verdict, then the findings that are not consistent as printed."""
+    """Numbers by verdict, then the findings that are not consistent as published."""
     from conjury.analysis.audit.arithmetic.findings import IN_WORDS
 
     numbers, frame = result.extra["numbers"], result.frame
@@ -142,7 +142,7 @@ def summary(result: Result) -> Iterator[str]:
 
 def _inconsistent(findings: pd.DataFrame) -> Iterator[str]:
     if len(findings):
-        yield "Inconsistent as printed:"
+        yield "Inconsistent as published:"
     for row in findings.head(PRINTED).to_dict("records"):
         yield f"  {row['file']}, row {row['row']}: {row['place']}: {row['numbers']} ({row['check']})"
         nearest = f" Nearest possible: {row['nearest']}." if row["nearest"] else ""

@@ -106,7 +106,7 @@ def by_label(
     alpha: float = 0.05,
     cluster: str = "item_id",
 ) -> Result:
-    """Precision, recall and F1 of each class, and how often it is given for every time that it is gold.
+    """Precision, recall and F1 of each class, and the number of times it is given per time that it is gold.
 
     Missing answers are wrong.
 

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from .fitting import Drawable
+from .inline import inline_figure
 from .registry import alt, draw
-from .theme import inline_figure
 
 PIXELS_PER_INCH = 96
 STYLE = """
@@ -36,7 +36,7 @@ def figure_block(
     labels: Mapping[Any, str] | None = None,
     part: str | None = None,
 ) -> str:
-    """A figure of a result with its caption, in the colours of ``theme.color_variables``."""
+    """A figure of a result with its caption, in the colours of `inline.color_variables`."""
     made = draw(result, labels=labels, part=part)
     width = made.get_size_inches()[0] * PIXELS_PER_INCH
     drawn = inline_figure(made, name, alt(result, labels=labels, part=part))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VERDICTS = {
-    "consistent": "Consistent as printed",
+    "consistent": "Consistent as published",
     "conditional": "Consistent only under another definition",
-    "inconsistent": "Inconsistent as printed",
+    "inconsistent": "Inconsistent as published",
     "untested": "Cannot be tested",
 }
 HATCHES = {"consistent": "", "conditional": "////", "inconsistent": "xxxx", "untested": "...."}

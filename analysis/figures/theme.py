@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
-from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
@@ -205,7 +203,7 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise InputError(f"Figures cannot be saved as {unknown[0]!r}; use one of: {', '.join(FORMATS)}.")
-    _settle_layout(figure)
+    settle_layout(figure)
     base = Path(path_without_suffix)
     base.parent.mkdir(parents=True, exist_ok=True)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
@@ -286,7 +284,7 @@ def colors_of(theme: Theme) -> tuple[str, ...]:
     return (theme.background, theme.foreground, theme.muted, theme.grid, theme.band, *theme.palette)
 
 
-def _settle_layout(figure: Figure) -> None:
+def settle_layout(figure: Figure) -> None:
     """Lay the figure out once, with rounded positions: the layout solver is exact only to rounding error."""
     import matplotlib
 
@@ -297,38 +295,3 @@ def _settle_layout(figure: Figure) -> None:
     for axes in figure.axes:
         left, bottom, width, height = (round(float(edge), 5) for edge in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))
-
-
-_HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
-_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
-_NAMED = re.compile(r'(\bid="|href="#|url\(#)')
-_OPENING = re.compile(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
-
-
-def inline_svg(drawn: str, name: str, alt: str) -> str:
-    """Turn a drawing of the light theme into part of a page that defines ``color_variables``."""
-    text = _METADATA.sub("", _HEAD.sub("", drawn, count=1))
-    text = text.replace("xlink:href=", "href=")
-    text = _NAMED.sub(lambda found: f"{found[1]}{name}-", text)
-    label = escape(alt, quote=True)
-    text = _OPENING.sub(  # a function, since an alternative text may contain backslashes
-        lambda found: f'<svg role="img" aria-label="{label}" viewBox="{found[1]}">', text, count=1
-    )
-    numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
-    return re.sub("|".join(numbers), lambda found: f"var(--figure-{numbers[found[0]]})", text)
-
-
-def inline_figure(figure: Figure, name: str, alt: str) -> str:
-    """A figure drawn in the light theme as part of a page that defines ``color_variables``."""
-    with TemporaryDirectory() as folder:
-        (light,) = save(figure, Path(folder) / name, formats=("svg",))
-        return inline_svg(light.read_text(encoding="utf-8"), name, alt)
-
-
-def color_variables() -> str:
-    """Style sheet with the colours of drawings in both themes."""
-    light, dark = (
-        "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
-        for theme in (LIGHT, DARK)
-    )
-    return f":root {{\n{light}\n}}\n@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}\n}}\n}}"

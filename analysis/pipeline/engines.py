@@ -90,7 +90,7 @@ def compare_engines(
         "id": ", ".join(study.clusters.of(group.kind)),
         "alpha": alpha,
         "engines": [str(name) for name in summary["engine"]],
-        "yardstick": first,
+        "reference_engine": first,
         "n_rows": len(analysis.select(group.choices)),
     }
     return Result(_side_by_side(tables), "engines", (), settings, {"summary": summary})

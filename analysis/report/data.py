@@ -34,7 +34,17 @@ __all__ = ["describe", "draw", "has_figure", "parts"]
 
 # Exhibits of these kinds put the options of the drawing into the settings of the result.
 WITH_OPTIONS = ("amce", "people", "mm", "amce_diffs", "truth", "engines")
-OPTIONS = ("group", "bounds", "share_x", "feature", "by", "panels", "yardstick", "interval", "baseline")
+OPTIONS = {
+    "group",
+    "bounds",
+    "share_x",
+    "feature",
+    "by",
+    "panels",
+    "interval",
+    "baseline",
+    "reference_engine",
+}
 
 
 def draw(

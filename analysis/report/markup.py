@@ -1,8 +1,7 @@
-"""The part of Quarto's Markdown that the reports use, as HTML: blocks, captions, references, images."""
+"""The part of Quarto's Markdown that the reports use, as HTML: blocks, captions, references."""
 
 from __future__ import annotations
 
-import base64
 import re
 import secrets
 from html import escape, unescape
@@ -13,7 +12,6 @@ RAW_BLOCK = re.compile(r"^```\{=html\}\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 OPENING = re.compile(r"^:::+ *\{(.*)\} *$")
 CLOSING = re.compile(r"^:::+ *$")
 HEADING = re.compile(r"^(#{1,4}) +(.*?)(?: *\{(.*)\})? *$")
-IMAGE = re.compile(r'^!\[\]\(([^)\s]+)\)\{width="(\d+)" fig-alt="([^"]*)"\} *$')
 REFERENCE = re.compile(r"(?<![\w\\@`])@((?:fig|tbl|sec)-[\w-]*\w)")
 ESCAPED = re.compile(r"\\(\W|_)")
 CITATION = re.compile(r"\[@([\w-]+(?:; *@[\w-]+)*)\]")
@@ -109,7 +107,7 @@ def _number_labels(page: Page, lines: list[str]) -> None:
 
 
 def _block_line(page: Page, lines: list[str]) -> list[str]:
-    """Turn block openings, closings, headings and images into tokens, line by line."""
+    """Turn block openings, closings and headings into tokens, line by line."""
     out: list[str] = []
     closings: list[str] = []
     starts: list[int] = []
@@ -131,8 +129,6 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
             out += ["", page.token(closing), ""]
         elif found := HEADING.match(line):
             out += ["", page.token(_heading(page, len(found[1]), found[2], found[3] or "")), ""]
-        elif found := IMAGE.match(line):
-            out += ["", page.token(_image(page.folder / found[1], found[2], found[3])), ""]
         else:
             out.append(line)
     return out
@@ -174,13 +170,6 @@ def _heading(page: Page, depth: int, text: str, attributes: str) -> str:
     shown = f"{number} {escape(told)}".strip()
     page.contents.append((depth, anchor, shown))
     return f'<h{depth} id="{anchor}">{shown}</h{depth}>'
-
-
-def _image(path: Path, width: str, alt: str) -> str:
-    kind = {".svg": "svg+xml", ".png": "png"}[path.suffix]
-    data = base64.b64encode(path.read_bytes()).decode("ascii")
-    told = escape(unescape(alt), quote=True)
-    return f'<img alt="{told}" width="{width}" src="data:image/{kind};base64,{data}">'
 
 
 def _reference(page: Page, label: str) -> str:

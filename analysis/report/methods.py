@@ -62,7 +62,7 @@ def describe_comparison(compared: Mapping[str, Any], judge: str = "", prompt: st
         text += f", with the engine{'s' * bool(others)} " + " and ".join(
             filter(None, [", ".join(others), last])
         )
-        text += f"; {plain(compared.get('yardstick') or compared['engines'][0])} is the yardstick"
+        text += f"; {plain(compared.get('reference_engine') or compared['engines'][0])} is the reference"
     rows = f"{whole(compared['n_rows'])} rows were given to each." if compared.get("n_rows") else ""
     parts = [f"{text}.", _left_out(compared), _model(compared), _errors(compared), _intervals(compared), rows]
     return " ".join(part for part in parts if part)

@@ -25,6 +25,7 @@ from conjury.inference.tables.files import QUARTO
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import note_written
 
+from ..figures.inline import color_variables
 from ..pipeline.manifest import FIT, results_of
 from .markup import to_html
 from .pdf import require, typeset
@@ -168,7 +169,7 @@ def assemble(notebook: Any) -> str:
 
 def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
     """The body of a report as a whole page, with its title and style."""
-    style = (folder / "fallback.css").read_text(encoding="utf-8")
+    style = f"{(folder / 'fallback.css').read_text(encoding='utf-8')}{color_variables()}"
     title, subtitle = escape(str(front.get("title", "Report"))), escape(str(front.get("subtitle", "")))
     content = f"""<main>
 <p class="banner" role="note">{BANNER}</p>

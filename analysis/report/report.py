@@ -18,24 +18,14 @@ from conjury.inference.errors import ConjuryError, InputError
 from ..frames.claims import Claims, claims_of
 from ..pipeline.manifest import FIT, Recorded
 from ..results import Result
+from .blocks import captioned, picture, slug, table_blocks, table_references
 from .data import CORRECTIONS, ReportData, describe, draw, has_figure
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
 from .exhibits.people import drawing
 from .exhibits.registry import EVERY_STUDY, ended, settings_text
 from .methods import code, note_list, plain
-from .tables import (
-    any_table,
-    captioned,
-    in_words,
-    picture,
-    slug,
-    starred,
-    styled_table,
-    table_blocks,
-    table_references,
-    whole,
-)
+from .tables import any_table, in_words, starred, styled_table, whole
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -46,8 +36,8 @@ __all__ = ["Report", "load"]
 MOST_HEADLINES = 3
 MOST_TITLES = 3  # results that a note names
 SIMULATED = (
-    "**The data {but}are simulated.** They show what the software does, and nothing about the people and "
-    "models whose names they have."
+    "**The data {but}are simulated.** They demonstrate the software; they are no evidence about the "
+    "people and models named."
 )
 PROBABLE = (
     "**The outcome is the probability of being chosen**, computed from the log-probabilities of the answers; "

@@ -1,23 +1,19 @@
-"""How numbers, tables and blocks of Quarto Markdown are printed: the one place for rounding and style."""
+"""How numbers and tables are printed: the one place for rounding and style."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..figures import save_variants
 from ..figures.benchmark.panels import METRICS
 from ..figures.conjoint.effects import is_reference
 from ..figures.labels import (
@@ -34,106 +30,6 @@ from ..frames.vocabulary import HUMAN
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from matplotlib.figure import Figure
-
-ACTING = frozenset("&<>{}[]\"'`\\@$#*_|~^")
-PIXELS_PER_INCH = 96
-MOST_LINES = 42  # lines of a table that is shown without a click
-COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may take, beside its caption
-
-
-def picture(name: str, figure: Figure, alt: str) -> str:
-    """Write both colour variants of a figure and return the Markdown that shows the fitting one.
-
-    Figures keep their own size, so that their type has one size on a page; on paper those that are larger
-    than a page are made smaller.
-    """
-    width, height = (float(edge) for edge in figure.get_size_inches())
-    on_paper = width * min(1.0, COLUMN / width, COLUMN_HEIGHT / height)
-    saved = save_variants(figure, figure_folder() / slug(name))
-
-    def image(theme: str, shown: str) -> str:
-        return f'![]({saved[theme].as_posix()}){{width="{shown}" fig-alt="{in_attribute(alt)}"}}'
-
-    on_screen = f"{width * PIXELS_PER_INCH:.0f}"
-    return (
-        '\n::: {.content-visible when-format="html"}\n\n'
-        f"::: {{.light-content}}\n{image('light', on_screen)}\n:::\n\n"
-        f"::: {{.dark-content}}\n{image('dark', on_screen)}\n:::\n\n:::\n\n"
-        f'::: {{.content-visible unless-format="html"}}\n{image("light", f"{on_paper:.2f}in")}\n:::\n'
-    )
-
-
-def figure_folder() -> Path:
-    """Folder that figures are written to: Quarto's own for such things in its projects, else a temporary one.
-
-    Quarto's ``.quarto`` is ignored by git and by Quarto, and typst reads pictures below the project only.
-    """
-    in_project = "QUARTO_PROJECT_ROOT" in os.environ or Path("_quarto.yml").is_file()
-    return Path(".quarto/conjury-figures") if in_project else Path(_temporary_folder().name)
-
-
-@cache
-def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """One folder for this Python, removed when it ends."""
-    return tempfile.TemporaryDirectory(prefix="conjury-figures-")
-
-
-def in_attribute(text: str) -> str:
-    """Write text from outside as the value of an attribute, with entities for all that could act."""
-    return "".join(f"&#{ord(one)};" if one in ACTING else one for one in " ".join(text.split()))
-
-
-def captioned(label: str, content: str, caption: str) -> str:
-    """Put a figure or a table into a block with a label and a caption."""
-    return f"\n::: {{#{label}}}\n\n{content}\n\n{caption}\n\n:::\n"
-
-
-def table_blocks(name: str, tables: Mapping[str, GT] | Sequence[GT], caption: str) -> str:
-    """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on.
-
-    Several tables are called parts, by their names (Markdown) where they have some. On a screen long tables
-    are folded.
-    """
-    names = list(tables) if isinstance(tables, Mapping) else [""] * len(tables)
-    shown = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
-    several, blocks = len(shown) > 1, []
-    for k, (label, part, table) in enumerate(zip(_labels(name, len(shown)), names, shown, strict=True), 1):
-        called = f" Part {k} of {len(shown)}{': ' if part else ''}{part}." if several else ""
-        markup = raw_block(table.with_id(f"gt-{label.removeprefix('tbl-')}"))
-        block, n_rows = captioned(label, markup, caption + called), markup.count("<tr")
-        blocks.append(folded(block, f"Table of {n_rows} lines") if n_rows > MOST_LINES else block)
-    return "\n".join(blocks)
-
-
-def folded(block: str, summary: str) -> str:
-    """Fold a block on a screen, below a summary that opens it; on paper it is shown."""
-    opening, closing = f"<details><summary>{summary}</summary>", "</details>"
-    return f"\n```{{=html}}\n{opening}\n```\n{block}\n```{{=html}}\n{closing}\n```\n"
-
-
-def table_references(name: str, n_tables: int) -> list[str]:
-    """References to the blocks of ``table_blocks``."""
-    return [f"@{label}" for label in _labels(name, n_tables)]
-
-
-def raw_block(table: GT) -> str:
-    """Write a table as a raw HTML block of a Quarto document, in the font of its page.
-
-    A list of fonts would reach typst as it is, which knows neither ``sans-serif`` nor the fonts of a browser.
-    """
-    markup = re.sub(r"font-family:[^;]*;", "", table.as_raw_html(), count=1).replace("```", "&#96;&#96;&#96;")
-    return f"\n```{{=html}}\n{markup}\n```\n"
-
-
-def slug(name: str) -> str:
-    """Turn the name of a table into what labels and files are named by."""
-    return name.replace("_", "-")
-
-
-def _labels(name: str, n_tables: int) -> list[str]:
-    return [f"tbl-{slug(name)}" + (f"-{k}" if k > 1 else "") for k in range(1, n_tables + 1)]
-
 
 DIGITS = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"

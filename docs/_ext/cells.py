@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from site_pages import NEEDS, commands
 
-from conjury.analysis.figures.theme import inline_figure
+from conjury.analysis.figures.inline import inline_figure
 
 ENDS = re.compile(r"#\s*exit (\d+)\s*$")  # a command that is meant to end with this code
 COLORED = ("FORCE_COLOR", "CLICOLOR_FORCE")  # a kernel sets them; with them progress is drawn over and over

@@ -40,9 +40,9 @@ def test_the_summary_gives_numbers_by_verdict_and_what_is_not_consistent(place: 
     lines = ended.out.splitlines()
     assert lines[0] == "7 published numbers of 2 files, 7 findings:"
     assert lines[1:4] == [
-        "       4  consistent as printed",
+        "       4  consistent as published",
         "       2  consistent only under another definition",
-        "       1  inconsistent as printed",
+        "       1  inconsistent as published",
     ]
     assert "  off.csv, row 2: A: 7.00 (mean_sd)" in lines
     assert any("Nearest possible: 5.00." in line and "definitions tried" in line for line in lines)
@@ -135,9 +135,9 @@ def test_results_are_rendered(place: Path, done: Callable[..., str]) -> None:
     done("check-table small.csv off.csv --out results", cwd=place)
     done("report published --results results", cwd=place)
     page = (place / "reports" / "published.html").read_text(encoding="utf-8")
-    assert "1 is inconsistent as printed" in page
+    assert "1 is inconsistent as published" in page
     assert "the second sample" in page
 
 
 def test_tables_that_ship_are_known_by_name(tmp_path: Path, done: Callable[..., str]) -> None:
-    assert "40  consistent as printed" in done("check-table harm_or_humor_counts", cwd=tmp_path)
+    assert "40  consistent as published" in done("check-table harm_or_humor_counts", cwd=tmp_path)

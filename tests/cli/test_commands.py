@@ -207,7 +207,7 @@ def test_compare_adds_its_tables_to_the_results(folder: Path, copied: Path, ran:
     assert manifest == before
     settings = {
         "analysis": "amce", "judge": "human", "prompt": "", "id": "judge_id", "alpha": 0.1, "by": [],
-        "engines": engines, "yardstick": "native", "n_rows": 1200, "formula": FORMULA, "verb": "amce",
+        "engines": engines, "reference_engine": "native", "n_rows": 1200, "formula": FORMULA, "verb": "amce",
     }  # fmt: skip
     assert {name: compared["settings"][name] for name in settings} == settings
     assert (run["data"], run["simulated"], run["r"]) == (before["data"], True, None)

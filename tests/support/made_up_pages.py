@@ -15,17 +15,9 @@ from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.raters import Result
+from conjury.analysis.report.blocks import captioned, picture, table_blocks
 from conjury.analysis.report.exhibits.cards import cards_markdown
-from conjury.analysis.report.tables import (
-    NO_BREAK,
-    captioned,
-    estimates_table,
-    interval,
-    number,
-    picture,
-    styled_table,
-    table_blocks,
-)
+from conjury.analysis.report.tables import NO_BREAK, estimates_table, interval, number, styled_table
 from conjury.inference.tables import write_table
 
 JUDGES = [

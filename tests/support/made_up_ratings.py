@@ -79,9 +79,9 @@ def rater_model(**extra: pd.DataFrame) -> Result:
 def label_model() -> Result:
     rows = [
         ("prevalence", "", "", "yes"), ("prevalence", "", "", "no"), ("accuracy", "human", "ann", ""),
-        ("accuracy", "gpt_4_1", "gpt_4_1", ""), ("accuracy of a fresh person", "human", "", ""),
-        ("agreement of two fresh people", "human", "", ""),
-        ("agreement with a fresh person", "human", "gpt_4_1", ""),
+        ("accuracy", "gpt_4_1", "gpt_4_1", ""), ("accuracy of a new person", "human", "", ""),
+        ("agreement of two new people", "human", "", ""),
+        ("agreement with a new person", "human", "gpt_4_1", ""),
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["quantity", "group", "judge", "label"]).assign(
         estimate=np.linspace(0.3, 0.9, 7), lower=0.2, upper=0.95, n_items=9, n_ratings=20

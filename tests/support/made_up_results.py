@@ -208,7 +208,7 @@ FILE = {"name": "choices", "file": "choices.parquet", "sha256": "0f" * 32, "rows
 COMPARED = {
     "analysis": "amce", "title": "Effects of all attributes", "verb": "amce", "by": [],
     "formula": "chosen ~ slur + identity", "judge": "model_x", "prompt": "context", "id": "pair_id",
-    "alpha": 0.1, "engines": ["survey", "native", "cregg"], "yardstick": "survey", "n_rows": 1200,
+    "alpha": 0.1, "engines": ["survey", "native", "cregg"], "reference_engine": "survey", "n_rows": 1200,
     "command": "conjury compare moderation", "data": [FILE | {"file": "other.csv", "rows": 1200}],
     "simulated": False, "notes": ["Cregg was <slow>."], **SOFTWARE, "created": "2025-03-04T03:04:05+00:00",
 }  # fmt: skip

@@ -11,9 +11,9 @@ from .numbers import Printed
 Verdict = Literal["consistent", "conditional", "inconsistent", "untested"]
 VERDICTS: tuple[Verdict, ...] = ("inconsistent", "conditional", "untested", "consistent")  # gravest first
 IN_WORDS: dict[str, str] = {
-    "consistent": "consistent as printed",
+    "consistent": "consistent as published",
     "conditional": "consistent only under another definition",
-    "inconsistent": "inconsistent as printed",
+    "inconsistent": "inconsistent as published",
     "untested": "cannot be tested",
 }
 

@@ -10,8 +10,8 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.html_page import page
 
 from ...figures.diagnostics.checks import caption, only_zeros
+from ...figures.inline import color_variables
 from ...figures.pages import STYLE, figure_block, printable, table_block
-from ...figures.theme import color_variables
 from ..rates import of_battery, stated
 from ..registry import Check, to_draw
 from .findings import Findings, evidence, in_words

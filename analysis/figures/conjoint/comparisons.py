@@ -109,29 +109,30 @@ MEASURES = {
 def _engines_alt(result: Drawable, style: Style) -> str:
     """Describe the comparison of engines in words."""
     summary = result.frame
-    yardstick = _yardstick(result, None)
+    reference_engine = _reference_engine(result, None)
     texts = [
         f"{row.engine}: estimates {row.max_abs_difference_estimate:.1e}, "
         f"standard errors {row.max_rel_difference_std_error:.1e}"
         if row.available
         else f"{row.engine}: not available"
-        for row in compared_engines(summary, yardstick).itertuples()
+        for row in compared_engines(summary, reference_engine).itertuples()
     ]
     return (
-        f"Largest differences from the {yardstick} engine. {'; '.join(texts) or 'No other engine was run'}."
+        f"Largest differences from the {reference_engine} engine. "
+        f"{'; '.join(texts) or 'No other engine was run'}."
     )
 
 
 @figure("engines", alt=_engines_alt)
 def engines(
-    result: Drawable, style: Style, *, yardstick: str | None = None, tolerance: float = TOLERANCE
+    result: Drawable, style: Style, *, reference_engine: str | None = None, tolerance: float = TOLERANCE
 ) -> Figure:
-    """Draw the largest disagreement of each engine with the yardstick."""
+    """Draw the largest disagreement of each engine with the reference engine."""
     from matplotlib.transforms import blended_transform_factory
 
     summary, look = result.frame, style.look
-    yardstick = _yardstick(result, yardstick)
-    compared = compared_engines(summary, yardstick)
+    reference_engine = _reference_engine(result, reference_engine)
+    compared = compared_engines(summary, reference_engine)
     title, above, _ = room_above(style.title, page_width(), ["", ""])
     drawn = new_figure(page_width(), 0.93 + 0.36 * len(compared) + above)
     axes = drawn.add_subplot()
@@ -157,31 +158,31 @@ def engines(
     axes.set_xlim(FLOOR / 3, largest * 30)
     axes.set_yticks(range(len(compared)), list(compared["engine"].astype(str)))
     axes.set_ylim(len(compared) - 0.5, -0.5)
-    axes.set_xlabel(f"Largest difference from the {yardstick} engine")
+    axes.set_xlabel(f"Largest difference from the {reference_engine} engine")
     tidy(axes)
     handles, names = axes.get_legend_handles_labels()
     add_legend(drawn, handles, names, 2, title, look)
     return drawn
 
 
-def _yardstick(result: Drawable, asked: str | None) -> str:
+def _reference_engine(result: Drawable, asked: str | None) -> str:
     """The engine to compare with: the one asked for, that of the settings, else the first."""
-    return asked or str(result.settings.get("yardstick") or yardstick_of(result.frame))
+    return asked or str(result.settings.get("reference_engine") or reference_engine_of(result.frame))
 
 
-def yardstick_of(summary: pd.DataFrame) -> str:
+def reference_engine_of(summary: pd.DataFrame) -> str:
     """Return the engine that the others are compared with where nothing else names it: the first."""
     if summary.empty or "engine" not in summary:
         raise InputError("The summary of engines names no engine; run `conjury compare` again.")
     return str(summary["engine"].iloc[0])
 
 
-def compared_engines(summary: pd.DataFrame, yardstick: str) -> pd.DataFrame:
-    """Every engine but the yardstick, in the order of the table."""
+def compared_engines(summary: pd.DataFrame, reference_engine: str) -> pd.DataFrame:
+    """Every engine but the reference, in the order of the table."""
     for name in ("engine", "available", *MEASURES):
         if name not in summary.columns:
             raise InputError(f"The summary of engines has no column {name!r}.")
-    return summary[summary["engine"].astype(str) != yardstick].reset_index(drop=True)
+    return summary[summary["engine"].astype(str) != reference_engine].reset_index(drop=True)
 
 
 SIDES = {"swapped": "positions swapped", "same": "as before", "either": "both kinds"}

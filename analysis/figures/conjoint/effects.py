@@ -151,7 +151,7 @@ def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) 
     return texts
 
 
-def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool | None) -> Levels:
+def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool) -> Levels:
     """The attribute whose reference changes: a panel for each reference."""
     words = style.words
     turned = frame["level"].astype("string") == frame["reference"].astype("string")
@@ -172,7 +172,7 @@ def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool |
         label=label,
         words=Labels(given),
         columns=("reference", "level"),
-        share_x=True if share_x is None else share_x,
+        share_x=share_x,
     )
 
 

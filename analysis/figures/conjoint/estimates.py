@@ -70,7 +70,7 @@ def effects(
     *,
     group: str | None = None,
     interval: Interval = "normal",
-    share_x: bool | None = None,
+    share_x: bool = True,
     bounds: str | None = None,
     baseline: float | None = None,
     feature: str | None = None,
@@ -80,16 +80,16 @@ def effects(
     """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side.
 
     ``group`` is a column whose values stand side by side, by default every column that distinguishes judges,
-    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". Marginal
-    means stand around their null value, 0.5 where it was left at 0 and all means are shares. With ``feature``
-    and ``by`` the effects of one attribute by another: a panel for each level of ``feature``, or with
-    ``panels="by"`` of ``by``.
+    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". All
+    attributes have one axis, unless ``share_x`` is false. Marginal means stand around their null value, 0.5
+    where it was left at 0 and all means are shares. With ``feature`` and ``by`` the effects of one attribute
+    by another: a panel for each level of ``feature``, or with ``panels="by"`` of ``by``.
     """
     frame, words, settings = result.frame, style.words, result.settings
     if "estimate" not in frame or "feature" not in frame:
         raise InputError("A table without estimates of levels has no figure; print their table with .frame.")
     if "verdict" in frame:
-        return equivalence(result, style, group=group, share_x=bool(share_x))
+        return equivalence(result, style, group=group, share_x=share_x)
     bounds = interval_words(settings) if bounds is None else bounds
     if feature is not None and by is not None:
         return interaction(frame, style, feature, by, panels, group, interval, bounds)
@@ -108,7 +108,6 @@ def effects(
         null = float(settings.get("null") or settings.get("h0") or 0.0)
         is_share = frame["estimate"].dropna().between(0, 1).all()
         line = baseline if baseline is not None else null or (HALF if is_share else None)
-    share_x = result.kind == "people" if share_x is None else share_x
     return of_levels(
         frame,
         style,
@@ -282,9 +281,7 @@ def _require(frame: pd.DataFrame, *names: str) -> None:
 
 
 @figure("equivalence")
-def equivalence(
-    result: Drawable, style: Style, *, group: str | None = None, share_x: bool = False
-) -> Picture:
+def equivalence(result: Drawable, style: Style, *, group: str | None = None, share_x: bool = True) -> Picture:
     """Intervals of level 1 - 2 alpha with the bounds of equivalence; colour and marker show the verdict."""
     return Picture(
         lambda style: _draw_equivalence(result.frame, style, group, share_x=share_x),

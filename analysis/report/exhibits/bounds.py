@@ -90,7 +90,7 @@ def summary(result: Result) -> str:
     counted = COUNTED[str(settings["counted"])]
     text = f"{whole(asked - lost)} of {whole(asked)} {counted} were answered"
     tested, turns = int((conclusion != "none").sum()), int((conclusion == "turns").sum())
-    return f"{text}; {turns} of {tested} conclusions turn in the worst case." if tested else f"{text}."
+    return f"{text}; {turns} of {tested} conclusions change in the worst case." if tested else f"{text}."
 
 
 def answered(result: Result, names: Names) -> str:
@@ -153,7 +153,7 @@ def turning(result: Result, report: ReportData) -> str:
     return (
         f"Of {n} {exclude} {null}, {int(turns.sum())} would contain it in the worst case. The smallest "
         f"tipping share is {percent(shares[first])} (*{plain(named)}*): the interval reaches {null} if that "
-        "share of the missing answers goes the worst way and the others are as those given."
+        "share of the missing answers has worst-case values and the others are like those given."
     )
 
 
@@ -191,7 +191,7 @@ def _table(told: pd.DataFrame, who: str, record: Recorded) -> GT:
     shown.loc[reference.to_numpy(), "Answers given"] = "reference"
     shown.loc[reference.to_numpy(), "Bounds"] = ""
     note = (
-        "Tipping share: smallest share of the missing answers that, going the worst way, turns a conclusion "
+        "Tipping share: smallest share of missing answers that, with worst-case values, changes a conclusion "
         "from the interval of the answers given; 'none' where no answers do."
     )
     groups = "panel" if shown["panel"].astype(bool).any() else None

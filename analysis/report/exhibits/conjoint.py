@@ -17,6 +17,7 @@ from ...figures.conjoint.effects import SERIES, quantity, series_in_words
 from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
 from ...frames.variables import parse
 from ...results import Result
+from ..blocks import slug
 from ..data import FURTHER_EFFECTS, ReportData
 from ..methods import bounds_name, clustered_by, code, describe_analysis, drawn_units, excluded, plain
 from ..tables import (
@@ -27,7 +28,6 @@ from ..tables import (
     interval,
     number,
     part_name,
-    slug,
     spread,
     styled_table,
     whole,
@@ -113,7 +113,7 @@ def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     caption = f"{plain(record.title)}: average marginal component effects on {outcome}."
     lead = (
         "{figure} shows the AMCE of every level for every judge, under one prompt for each model, and "
-        "{table} the numbers. Each attribute has its own axis."
+        "{table} the numbers."
     )
     notes = [interval_note(record.settings, frame, Labels(report.labels)), uneven_note(report, record)]
     return Exhibit(
@@ -206,8 +206,8 @@ def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
     caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
     lead = (
-        f"{{figure}} shows how far {what} of each level of *{feature}* differs between levels of *{groups}*; "
-        f"each difference in {{table}} has the name of the level that is compared"
+        f"{{figure}} shows differences in {what} for each level of *{feature}* between levels of *{groups}*; "
+        f"each row of {{table}} names the level that is compared"
         f"{_base(compared.frame, compared.by, labels)}."
     )
     settings = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record)}

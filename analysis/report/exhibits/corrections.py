@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import Recorded
 
 TUNING = {
-    "coefficient": "Each coefficient has the weight with which its variance is least [@angelopoulos2023]",
+    "coefficient": "Each coefficient has the weight that minimises its variance [@angelopoulos2023]",
     "scalar": "All coefficients have one weight [@angelopoulos2023]",
-    "matrix": "The weights are a matrix over all coefficients, with which variances are least",
+    "matrix": "The weights are a matrix over all coefficients that minimises variances",
     "none": "The weight is 1",
 }
 STATISTICS = {
@@ -92,8 +92,8 @@ def method(record: Recorded, report: ReportData) -> str:
     if settings.get("correct") == COVARIATE:
         slopes = "a slope for each level" if settings.get("slopes") == BY_LEVEL else "one slope"
         return (
-            f"{described} Estimates are adjusted by covariates: what the models' answers predict from the "
-            f"other profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn "
+            f"{described} Estimates are adjusted by a covariate: the models' prediction from the other "
+            f"profile of a pair, centred, with {slopes} [@lin2013]. The other profile is drawn "
             "independently, so estimates are about people, whatever the models answer; models affect only "
             "their precision. The gain is the variance without models divided by that with models."
         )

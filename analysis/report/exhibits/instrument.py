@@ -85,10 +85,9 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
     """Preferences for a position, and effects that they do not change."""
     caption = captioned(record, "Points: shares of decisions; dashed: no preference for a position")
     lead = (
-        "{figure} shows how often the first position was chosen, and what judges chose of pairs that "
-        "were asked in "
-        "both orders; {table} has the numbers. A judge who follows the profiles chooses the same "
-        "profile twice."
+        "{figure} shows how often the first position was chosen, and what judges chose in pairs that "
+        "were asked in both orders; {table} has the numbers. A judge who follows the profiles chooses the "
+        "same profile twice."
     )
     style = _style(report)
     further = []
@@ -194,13 +193,13 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
             "Requests": [whole(value) for value in frame["requests"]],
             "\N{GREEK CAPITAL LETTER PHI}": [number(value, 2) for value in frame["phi"]],
             "Interval": _cells(frame, digits=2),
-            "Worth repeats": [number(value, 1) for value in frame["worth_repeats"]],
+            "Equivalent repeats": [number(value, 1) for value in frame["worth_repeats"]],
         }
     )
     lead = (
-        "{figure} shows how dependable the mean over so many conditions would be, and {table} what "
-        "they are worth "
-        "in repeats of a single condition; where that is empty, no number of repeats has as small an error."
+        "{figure} shows the dependability of means over different numbers of conditions, and {table} the "
+        "number of repeats of a single condition with the same error variance; it is empty where no number "
+        "of repeats has one as small."
     )
     caption = captioned(record, "Points: predicted Φ")
     return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge")])])
@@ -270,8 +269,8 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
             "Mean": [number(value) for value in summary["mean"]],
             "Interval": _cells(summary),
             "Range": _cells(summary, "least", "largest"),
-            "Sign turns": [_percent(value) for value in summary["sign_turns"]],
-            "Conclusion turns": [_percent(value) for value in summary["conclusion_turns"]],
+            "Sign changes": [_percent(value) for value in summary["sign_turns"]],
+            "Conclusion changes": [_percent(value) for value in summary["conclusion_turns"]],
             "p, all zero": [p_value(value) for value in summary["p_zero"]],
             "p, all equal": [p_value(value) for value in summary["p_equal"]],
         }
@@ -279,8 +278,8 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
     n = int(summary["n_specifications"].max())
     turning = int((summary["conclusion_turns"] > 0).sum())
     reading = (
-        f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects turns in at "
-        "least one."
+        f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects changes "
+        "in at least one."
     )
     first = str(summary["judge"].iloc[0])
     shown = Result(

@@ -43,7 +43,7 @@ def drawing(record: Recorded, report: ReportData) -> Drawn:
     frame = estimates(report, record)
     frame = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
     lines = f"Points are model minus people, lines their {plain(lines_of(record) or 'intervals')}."
-    settings = {"share_x": True, "bounds": lines_of(record)}
+    settings = {"bounds": lines_of(record)}
     return Drawn(Result(frame, "people", settings=settings), f"{plain(record.title)}. {lines}")
 
 

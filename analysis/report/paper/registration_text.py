@@ -261,7 +261,7 @@ TEMPLATES: dict[str, tuple[str, Sequence[tuple[str, Sequence[Source]]]]] = {
         (
             ("Research question", (question_text, HYPOTHESES)),
             ("Attributes and levels", (design_text, "how attributes and levels were selected and tested")),
-            ("Choice task", (outcome_text, "how the task and an opt-out, if any, are put to people")),
+            ("Choice task", (outcome_text, "how the task and an opt-out, if any, are presented to people")),
             ("Experimental design", (randomisation_text,)),
             ("Judges and recruitment", (judges_text, NOT_YET, "who is recruited, where and when")),
             ("Sample size and power", (sample_text, power_text)),

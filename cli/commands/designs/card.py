@@ -236,17 +236,15 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path
 
 def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Drawing:
     from conjury.analysis.figures import save_variants
-    from conjury.analysis.figures.theme import inline_svg
+    from conjury.analysis.figures.inline import inline_figure
 
-    light = save_variants(figure, path)["light"]
+    save_variants(figure, path)
     width = 6.4 * figure.get_size_inches()[0]
-    return Drawing(
-        table, inline_svg(light.read_text(encoding="utf-8"), path.name, alt), caption, float(width)
-    )
+    return Drawing(table, inline_figure(figure, path.name, alt), caption, float(width))
 
 
 def _style() -> str:
-    from conjury.analysis.figures.theme import color_variables
+    from conjury.analysis.figures.inline import color_variables
     from conjury.inference.tables.files import QUARTO
 
     return f"{(QUARTO / 'fallback.css').read_text(encoding='utf-8').rstrip()}\n{color_variables()}"

@@ -2,8 +2,8 @@
 Can the numbers of published tables be true together?
 =====================================================
 
-Each bar is a kind of check on the numbers of published tables. Numbers that are not consistent as printed may
-be so under another definition, which the result names.
+Each bar is a kind of check on the numbers of published tables. Numbers that are not consistent as published
+may be so under another definition, which the result names.
 """
 
 from conjury.analysis.audit import check_tables

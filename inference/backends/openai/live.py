@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -148,7 +149,14 @@ class OpenAIBackend:
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests; see :class:`conjury.inference.backends.base.Backend`."""
-        asyncio.run(_Run(self, requests, recorder).run())
+        run = _Run(self, requests, recorder).run()
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(run)
+            return
+        with ThreadPoolExecutor(1) as thread:  # a notebook runs a loop in this one
+            thread.submit(asyncio.run, run).result()
 
 
 class _Run:

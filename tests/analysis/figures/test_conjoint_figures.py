@@ -235,7 +235,10 @@ def test_engines_are_drawn_at_their_disagreement_and_missing_ones_are_named() ->
     assert row_labels(axes) == ["native", "cregg"]
     assert axes.get_xlabel() == "Largest difference from the survey engine"
     assert "not available" in [text.get_text() for text in axes.texts]
-    assert row_labels(*draw(engines_summary(), "engines", yardstick="native").axes) == ["survey", "cregg"]
+    assert row_labels(*draw(engines_summary(), "engines", reference_engine="native").axes) == [
+        "survey",
+        "cregg",
+    ]
 
 
 def test_errors_of_simulated_estimates_are_drawn_around_zero() -> None:

@@ -55,5 +55,5 @@ def test_a_result_without_means_has_no_picture_of_them_and_an_empty_one_no_figur
 
 def test_the_description_names_counts_by_verdict() -> None:
     text = alt(checked_numbers())
-    assert "Counts that sum to a total: 9 consistent as printed" in text
-    assert "4 inconsistent as printed" in text
+    assert "Counts that sum to a total: 9 consistent as published" in text
+    assert "4 inconsistent as published" in text

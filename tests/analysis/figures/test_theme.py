@@ -17,15 +17,14 @@ from conjury.analysis.figures import alt as describe
 from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.dots import levels
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
+from conjury.analysis.figures.inline import color_variables, inline_figure
 from conjury.analysis.figures.labels import Labels, Names, labels_given, one_prompt, series_labels
 from conjury.analysis.figures.registry import Style
 from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,
     MARKERS,
-    color_variables,
     colors_of,
-    inline_svg,
     new_figure,
     styled,
 )
@@ -129,12 +128,11 @@ def test_the_dark_variant_is_what_drawing_in_the_dark_gives(tmp_path: Path) -> N
     assert without_ids[0] == without_ids[1]
 
 
-def test_drawings_inside_a_page_take_its_colours_and_share_no_names(tmp_path: Path) -> None:
+def test_drawings_inside_a_page_take_its_colours_and_share_no_names() -> None:
     names: list[str] = []
     drawn = []
     for name in ("design_shares", "engines"):
-        file = save_variants(figure_of(name), tmp_path / name)["light"]
-        svg = inline_svg(file.read_text(encoding="utf-8"), name, 'It says "more" & <less>.')
+        svg = inline_figure(figure_of(name), name, 'It says "more" & <less>.')
         root = ElementTree.fromstring(svg)
         assert root.attrib["aria-label"] == 'It says "more" & <less>.'
         assert "width" not in root.attrib
@@ -142,6 +140,7 @@ def test_drawings_inside_a_page_take_its_colours_and_share_no_names(tmp_path: Pa
         assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg)) <= set(own)
         assert not [color for color in colors_of(LIGHT) if color in svg]
         assert "<metadata>" not in svg
+        assert "<style" not in svg
         names += own
         drawn.append(svg)
     assert len(names) == len(set(names))
@@ -216,6 +215,18 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
     assert jokes["joke_type", "surreal_absurdism"] == "surreal/absurdism"
     assert labels_given(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"
+
+
+def test_texts_of_drawings_inside_a_page_are_text_of_the_width_of_the_layout() -> None:
+    with styled(LIGHT):
+        figure = new_figure(4, 2)
+        label = figure.text(0.5, 0.5, "\u2212 A & <b>", size=9, weight="bold")
+    drawn = label.get_window_extent().width * 72 / figure.dpi
+    parts = ElementTree.fromstring(inline_figure(figure, "one", "")).iter()
+    (text,) = [part for part in parts if part.tag.endswith("text")]
+    assert text.text == "\u2212 A & <b>"
+    assert float(text.attrib["textLength"]) == pytest.approx(drawn, abs=0.5)
+    assert text.attrib["style"].count("sans-serif") == 1
 
 
 @pytest.mark.parametrize("name", ["afcp", "agreement, pairs", "cj_props"])

@@ -92,11 +92,11 @@ def test_unknown_engines_and_counts_are_refused(
         compare_engines(study, study.analysis(name).model_copy(update={"verb": verb}), group, engines)
 
 
-def test_a_comparison_is_recorded_with_its_yardstick_and_the_rows_of_the_analysis(
+def test_a_comparison_is_recorded_with_its_reference_and_the_rows_of_the_analysis(
     study: Study, group: Group
 ) -> None:
     made = compare_engines(study, study.analysis("amce_slur"), group, ["statsmodels", "native"], 0.1).settings
-    assert made["yardstick"] == "statsmodels"
+    assert made["reference_engine"] == "statsmodels"
     assert made["engines"] == ["statsmodels", "native"]
     assert made["n_rows"] == int((group.choices["slur"] != "none").sum())
     assert (made["alpha"], made["id"], made["exclude"]) == (0.1, "pair_id", {"slur": ["none"]})

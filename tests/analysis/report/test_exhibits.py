@@ -202,11 +202,11 @@ def test_the_command_for_planning_names_the_study_as_it_was_given(diagnosed) -> 
         assert command in shown(report, "detectable")
 
 
-def test_methods_of_a_comparison_name_engines_yardstick_and_data_where_they_are_known(results, copy) -> None:
+def test_methods_of_a_comparison_name_engines_reference_and_data_where_they_are_known(results, copy) -> None:
     text = Report(results, "compared").methods()
     for part in (
         "`chosen ~ slur + identity`", "choices of Model X under the prompt Context matters", "1,200 rows",
-        "engines survey, native and cregg; survey is the yardstick", "clustered by `pair_id`", "cover 90%",
+        "engines survey, native and cregg; survey is the reference", "clustered by `pair_id`", "cover 90%",
     ):  # fmt: skip
         assert part in text
     note = COMPARED["notes"][0].replace("<", "&lt;").replace(">", "&gt;")
@@ -214,7 +214,7 @@ def test_methods_of_a_comparison_name_engines_yardstick_and_data_where_they_are_
     write_manifest(copy, compared={"analysis": "amce"})
     report = Report(copy, "compared")
     assert "from the survey engine" in shown(report, "engines")
-    assert not re.search("yardstick|prompt|None|rows?|independent", report.methods())
+    assert not re.search("is the reference|prompt|None|rows?|independent", report.methods())
 
 
 def test_references_and_groups_are_named_in_the_table_of_engines() -> None:

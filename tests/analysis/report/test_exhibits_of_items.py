@@ -142,7 +142,7 @@ def test_both_answers_keep_intervals_and_models_that_have_both(text_of) -> None:
     apart = {"alt_test": ratings.alt_test(dimension="wit"), "raters_fun": model}
     assert not text_of(apart, "both_answers").strip()
     of_labels = {"alt_test": ratings.alt_test(dimension=""), "labels": ratings.label_model()}
-    assert "Accuracy less a person's" in text_of(of_labels, "both_answers")
+    assert "Accuracy minus a person's" in text_of(of_labels, "both_answers")
 
 
 @pytest.mark.parametrize("simulated", [True, False])

@@ -16,11 +16,12 @@ from conjury.analysis.figures import alt
 from conjury.analysis.figures.diagnostics.checks import caption
 from conjury.analysis.frames.claims import by_kind
 from conjury.analysis.report import Report
+from conjury.analysis.report.blocks import MOST_LINES, table_blocks
 from conjury.analysis.report.exhibits.diagnosed.robustness import verdicts
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import describe_analysis
 from conjury.analysis.report.paper.tables import tables_of_result
-from conjury.analysis.report.tables import MOST_LINES, in_words, side_by_side, styled_table, table_blocks
+from conjury.analysis.report.tables import in_words, side_by_side, styled_table
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import logging
@@ -96,6 +97,20 @@ def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server
     assert len(ask(lazily(), recorder, concurrency=8)) == 60
     assert max(ahead) <= 8
     assert server.counts()["peak"] == 8
+
+
+def test_a_run_inside_an_event_loop_as_in_a_notebook_answers_and_raises_as_outside(server, ask):
+    async def notebook() -> list[Outcome]:
+        return ask(3)
+
+    assert kinds(asyncio.run(notebook())) == [""] * 3
+    server.configure(status=401)
+
+    async def refused() -> list[Outcome]:
+        return ask(3)
+
+    with pytest.raises(InputError):
+        asyncio.run(refused())
 
 
 def test_a_limit_of_requests_per_minute_is_kept(server, ask):

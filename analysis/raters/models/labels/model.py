@@ -90,13 +90,13 @@ def label_model(
     ModelFit
         ``frame`` has a row for the prevalence of each label, the accuracy of each judge and of a fresh
         person of each panel (probability of the right label for a random item), and the agreement of a
-        fresh person with another and with each model: ``quantity, group, judge, label, estimate,
+        new person with another and with each model: ``quantity, group, judge, label, estimate,
         std_error, lower, upper, rhat, ess_bulk, ess_tail, n_items, n_ratings``. ``extra`` contains
 
-        - ``confusion``: of a fresh person (the mean over people) and each model, ``group, truth, label``;
+        - ``confusion``: of a new person (the mean over people) and each model, ``group, truth, label``;
         - ``raters``: the same of each judge;
         - ``items``: ``item_id, label, probability`` of each class, ``most_probable``, ``n_ratings``;
-        - ``replacement``: each model's accuracy less that of a fresh person, and the probability that the
+        - ``replacement``: each model's accuracy less that of a new person, and the probability that the
           model is the better annotator;
         - ``check`` and ``agreement``: what the fitted model makes beside what was seen;
         - ``prior_check`` and ``prior_agreement``: the same of what its priors alone make.

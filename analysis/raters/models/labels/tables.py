@@ -54,22 +54,22 @@ def _people(data: Labelled, posterior: Any, unit: Floats, spread: Floats) -> Flo
 
 
 def summary(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
-    """Prevalence, accuracy of everyone, and agreement with a fresh person."""
+    """Prevalence, accuracy of everyone, and agreement with a new person."""
     judges, groups = data.ratings.judges, data.ratings.groups
     keys = [("prevalence", "", "", label) for label in data.labels]
     parts = [found.prevalence]
     keys += [("accuracy", group, judge, "") for judge, group in zip(judges, groups, strict=True)]
     parts.append(accuracy(found.prevalence[:, :, None], found.confusion))
     panels = data.units[: data.n_panels]
-    keys += [("accuracy of a fresh person", panel, "", "") for panel in panels]
+    keys += [("accuracy of a new person", panel, "", "") for panel in panels]
     parts.append(_fresh_accuracy(found).mean(axis=3))
     for number, panel in enumerate(panels):
         one = found.fresh[:, :, number]
         other = np.roll(one, 1, axis=2)
-        keys.append(("agreement of two fresh people", panel, "", ""))
+        keys.append(("agreement of two new people", panel, "", ""))
         parts.append(agreement(found.prevalence[:, :, None], one, other).mean(axis=2)[..., None])
         models = _models(data)
-        keys += [("agreement with a fresh person", panel, judges[place], "") for place in models]
+        keys += [("agreement with a new person", panel, judges[place], "") for place in models]
         told = [
             agreement(found.prevalence[:, :, None], one, found.confusion[:, :, place, None]).mean(axis=2)
             for place in models
@@ -86,7 +86,7 @@ def summary(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
 
 
 def confusion_tables(data: Labelled, found: LabelDraws, alpha: float) -> dict[str, pd.DataFrame]:
-    """Confusion matrices of a fresh person and each model, and of each judge."""
+    """Confusion matrices of a new person and each model, and of each judge."""
     judges, panels = data.ratings.judges, data.units[: data.n_panels]
     models = _models(data)
     groups = [*panels, *(data.ratings.groups[place] for place in models)]
@@ -122,7 +122,7 @@ def item_table(data: Labelled, found: LabelDraws) -> pd.DataFrame:
 
 
 def replacement_table(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
-    """Accuracy of each model less that of a fresh person, and how probably it is the greater."""
+    """Accuracy of each model less that of a new person, and how probably it is the greater."""
     keys, parts, better = [], [], []
     person = _fresh_accuracy(found)
     for number, panel in enumerate(data.units[: data.n_panels]):

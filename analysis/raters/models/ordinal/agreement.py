@@ -12,14 +12,14 @@ from .data import OrdinalData
 from .density import CARELESS_SD
 from .draws import INNER, Draws, category_chances, grid, standardised
 
-PEOPLE, CARELESS = 32, 8  # fresh people that stand for a panel, and careless ones
+PEOPLE, CARELESS = 32, 8  # new people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities
 _GOLDEN = np.array([0.7548776662466927, 0.5698402909980532])  # evenly spread points of the unit square
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Expected agreement, for each of D draws and G groups; of panels, that of a fresh person.
+    """Expected agreement, for each of D draws and G groups; of panels, that of a new person.
 
     The consensus on an item is the mean rating that all people would give it.
     """

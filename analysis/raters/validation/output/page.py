@@ -6,8 +6,8 @@ from html import escape
 
 from conjury.inference.tables.html_page import page
 
+from ....figures.inline import color_variables
 from ....figures.pages import STYLE, figure_block, printable, table_block
-from ....figures.theme import color_variables
 from .report import Report, sections
 
 OPEN = """

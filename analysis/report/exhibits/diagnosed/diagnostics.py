@@ -9,14 +9,15 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ....figures.conjoint.comparisons import yardstick_of
+from ....figures.conjoint.comparisons import reference_engine_of
 from ....figures.diagnostics.checks import caption, only_zeros
 from ....figures.diagnostics.general import VERDICTS, verdicts
 from ....figures.labels import LabelKey, Labels
 from ....results import Result
+from ...blocks import slug
 from ...data import ReportData
 from ...methods import code, describe_comparison, plain
-from ...tables import in_words, number, slug, styled_table
+from ...tables import in_words, number, styled_table
 from ..registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -181,8 +182,8 @@ def _largest(result: Result, record: Recorded, report: ReportData) -> str:
 def engines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The largest differences between engines, with the seconds of each."""
     summary, subject = result.extra["summary"], subject_of(record, report)
-    yardstick = str(record.settings.get("yardstick") or yardstick_of(summary))
-    about = f"the {plain(yardstick)} engine"
+    reference_engine = str(record.settings.get("reference_engine") or reference_engine_of(summary))
+    about = f"the {plain(reference_engine)} engine"
     lead = (
         f"{{figure}} shows the largest difference of each engine from {about}, and {{table}} the numbers "
         "with the seconds of each engine."
@@ -197,7 +198,9 @@ def engines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "summary",
     )
     return Exhibit(
-        lead, [Drawn(Result(summary, "engines", settings={"yardstick": yardstick}), text)], [table]
+        lead,
+        [Drawn(Result(summary, "engines", settings={"reference_engine": reference_engine}), text)],
+        [table],
     )
 
 

@@ -34,9 +34,9 @@ NO_STIMULI = (
 )
 STIMULI = """\
 Standard errors clustered by pair or respondent are valid for other answers to the same stimuli. To generalise
-to new stimuli, treat stimuli as random as well. Intervals around each estimate under up to four choices of
-what is random are in {figure} (a vertical line marks zero where it is near); below them are the ratios of the
-standard errors of every choice to those of independent rows. {table} has these ratios for all judges."""
+to new stimuli, treat stimuli as random as well. Intervals around each estimate under up to four assumptions
+about what is random are in {figure} (a vertical line marks zero where it is near); below them are the ratios
+of the standard errors of every choice to those of independent rows. {table} has these for all judges."""
 STIMULI_METHODS = """\
 CR1 multiplies clustered variances by G/(G-1); CR2 also corrects for few clusters, with Satterthwaite's
 degrees of freedom. The wild bootstrap has no standard error, only an interval. The pigeonhole bootstrap draws
@@ -129,7 +129,7 @@ def corrected(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 @exhibit("standard_errors", absent=partial(_absent, what="Errors"))
 def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Effects under each choice of what is random."""
+    """Effects under each assumption about what is random."""
     frame, labels = report.named(result.frame), Labels(report.labels)
     if not frame["method"].isin(BY_STIMULI).any():
         return Exhibit(NO_STIMULI)
@@ -140,7 +140,7 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
         _by_judge(
             report,
             frame,
-            "Effects under each choice of what is random",
+            "Effects under each assumption about what is random",
             "Points: estimates; lines: intervals, as distances from the estimate behind each level; cells: "
             "ratios of standard errors to those of independent rows.",
             partial(Result, kind="standard_errors"),

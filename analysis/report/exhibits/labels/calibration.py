@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 @figure_and_tables(
     "calibration",
     lead=(
-        "{figure} shows whether what judges call probable happens as often as they state; {table} has the "
+        "{figure} compares stated probabilities with observed frequencies; {table} has the "
         "numbers. A calibrated judge has slope 1 and intercept 0. A slope below 1 means that probabilities "
         "are too extreme."
     ),
-    figure="Lines: isotonic curves; bands: where curves of calibrated probabilities lie; points: bins",
+    figure="Lines: isotonic curves; bands: range of the curves of calibrated probabilities; points: bins",
     method=(
         "Slope and intercept are those of a logistic regression on the logit of the probability. The "
         "calibration error is debiased, the parts of the Brier score are unbiased."

@@ -78,8 +78,8 @@ def frequent_labels(result: Result, names: Names) -> str:
     largest = f"the {MOST_NAMED} largest ratios" if len(top) > MOST_NAMED else "the largest ratio of each"
     return (
         f"{counted} a label too often, among labels that are gold in at least {FEWEST_GOLD} units and after "
-        f"adjustment for the number of labels and judges. How often these labels are given for every time "
-        f"they are gold, {largest}: {'; '.join(texts)}."
+        f"adjustment for the number of labels and judges. Number of times a label is given, divided by the "
+        f"number of times it is gold, {largest}: {'; '.join(texts)}."
     )
 
 
@@ -149,16 +149,16 @@ def confusion(result: Result, names: Names) -> list[GT]:
 @figure_and_tables(
     "by_label",
     lead="{figure} and {table} show which labels are given too often or too rarely.",
-    figure="Points: how often a label is given for every time it is gold",
+    figure="Points: answers with a label per unit of which it is the gold label",
     lines=f"lines: {BANDS}",
     reading=frequent_labels,
     method=(
-        "How often a label is given for every time it is gold, with percentile bootstrap intervals; p values "
-        "are adjusted over labels and judges."
+        "Number of times a label is given, divided by the number of times it is gold, with percentile "
+        "bootstrap intervals; p values are adjusted over labels and judges."
     ),
 )
 def by_label(result: Result, names: Names) -> list[GT]:
-    """How often labels are given, for every time they are gold, judges as columns."""
+    """Numbers of times labels are given, divided by those they are gold, judges as columns."""
     frame, task = shown_labels(result, None)
     frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
     by_label = frame.groupby(frame["label"].astype(str), sort=False)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import Recorded
 
 HEADS = {
-    "consistent": "Consistent as printed",
+    "consistent": "Consistent as published",
     "conditional": "Only under another definition",
-    "inconsistent": "Inconsistent as printed",
+    "inconsistent": "Inconsistent as published",
     "untested": "Cannot be tested",
 }
 COUNTED = {
-    "consistent": ("is consistent as printed", "are consistent as printed"),
+    "consistent": ("is consistent as published", "are consistent as published"),
     "conditional": ("is consistent only under {}", "are consistent only under {}"),
-    "inconsistent": ("is inconsistent as printed", "are inconsistent as printed"),
+    "inconsistent": ("is inconsistent as published", "are inconsistent as published"),
     "untested": ("cannot be tested", "cannot be tested"),
 }
 OTHERWISE = "another definition, rounding or sample size"
@@ -59,7 +59,7 @@ def _headline(result: Result, record: Recorded, report: ReportData) -> str:
 
 @exhibit("published_numbers", method=_method, headline=_headline)
 def published_numbers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-    """Verdicts by file and check, the findings that are not consistent as printed, and how to read them."""
+    """Verdicts by file and check, the findings that are not consistent as published, and how to read them."""
     frame = result.frame
     drawn = [Drawn(result, CAPTION)]
     if "means" in parts(result):
@@ -69,7 +69,9 @@ def published_numbers(result: Result, record: Recorded, report: ReportData) -> E
     if len(inconsistent):
         tables.append(
             Laid(
-                [inconsistent_table(inconsistent, result)], "Numbers inconsistent as printed.", "inconsistent"
+                [inconsistent_table(inconsistent, result)],
+                "Numbers inconsistent as published.",
+                "inconsistent",
             )
         )
     if (frame["verdict"] == "conditional").any():
@@ -118,11 +120,11 @@ def reading(result: Result) -> str:
     if known.empty:
         return text
     weak = int((known > 0.5).sum())
-    above = f"for {whole(weak)} it is above one half, so that their consistency says little" if weak else ""
+    above = f"for {whole(weak)} it is above one half, so their consistency is uninformative" if weak else ""
     return (
-        f"{text} To be consistent says more, the less likely random numbers of as many digits are to pass. "
-        f"For {whole(len(known))} of the numbers consistent as printed this probability is known; its median "
-        f"is {number(known.median(), 2)}{', and ' if above else ''}{above}."
+        f"{text} Consistency is more informative the less likely random numbers with as many digits are to "
+        f"pass. For {whole(len(known))} of the numbers consistent as published this probability is known; "
+        f"its median is {number(known.median(), 2)}{', and ' if above else ''}{above}."
     )
 
 

@@ -60,7 +60,7 @@ HEADINGS = {
     "advantage_probability": "Advantage probability",
     "closer_than_human": "P(closer on an item)",
     "better_than_human": "P(follows more closely)",
-    "accuracy_difference": "Accuracy less a person's",
+    "accuracy_difference": "Accuracy minus a person's",
 }
 NOTES = {
     "closer_than_human": (
@@ -71,7 +71,7 @@ NOTES = {
         "P(follows more closely): that its ratings correlate more with the consensus than a random person's."
     ),
     "accuracy_difference": (
-        "Accuracy less a person's: probability of the right label, less that of a fresh person."
+        "Accuracy minus a person's: probability of the right label, minus that of a new person."
     ),
 }
 

@@ -139,7 +139,7 @@ def assumptions(result: Result, title: str) -> Exhibit:
     if priors is None or priors.empty:
         return Exhibit()
     table = Laid([prior_table(result)], f"{title} Priors.", "priors")
-    return Exhibit("{table} lists the assumptions before any rating was seen.", tables=[table])
+    return Exhibit("{table} lists the prior distributions.", tables=[table])
 
 
 def predictive_check(result: Result, title: str, names: Names) -> Exhibit:
@@ -320,17 +320,17 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
 def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
     frame = result.frame
-    panels = frame.loc[frame["quantity"] == "accuracy of a fresh person", "group"].tolist()
+    panels = frame.loc[frame["quantity"] == "accuracy of a new person", "group"].tolist()
     person = {
         panel: "a person" if len(panels) < 2 else f"a person of {names.of('judge', panel)}"
         for panel in panels
     }
     models = frame[(frame["quantity"] == "accuracy") & ~frame["group"].isin(panels)]
     parts = [
-        frame[frame["quantity"] == "accuracy of a fresh person"].assign(row="Accuracy"),
+        frame[frame["quantity"] == "accuracy of a new person"].assign(row="Accuracy"),
         models.assign(row="Accuracy", group=models["judge"]),
     ]
-    for quantity in ("agreement of two fresh people", "agreement with a fresh person"):
+    for quantity in ("agreement of two new people", "agreement with a new person"):
         part = frame[frame["quantity"] == quantity]
         row = "Agreement with " + part["group"].map(person)
         parts.append(part.assign(row=row, group=part["judge"].where(part["judge"] != "", part["group"])))

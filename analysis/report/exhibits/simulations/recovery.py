@@ -10,9 +10,10 @@ import pandas as pd
 from ....audit.recovery import beside_truth, recovery_summary
 from ....figures.labels import TRUTHS, one_prompt, words
 from ....results import Result
+from ...blocks import slug
 from ...data import ReportData
 from ...methods import bounds_name, plain
-from ...tables import NO_BREAK, number, slug, styled_table, whole
+from ...tables import NO_BREAK, number, styled_table, whole
 from ..conjoint import lines_of
 from ..registry import Drawn, Exhibit, Laid, exhibit
 

@@ -12,9 +12,10 @@ from conjury.inference.errors import counted
 from ....figures.registry import parts
 from ....figures.trial.performance import MEASURES, cell_labels, panel_labels
 from ....results import Result
+from ...blocks import slug
 from ...data import ReportData
 from ...methods import plain
-from ...tables import NO_BREAK, number, slug, styled_table, whole
+from ...tables import NO_BREAK, number, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 
 if TYPE_CHECKING:

@@ -129,7 +129,7 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
         ),
         judged(
             "10",
-            "Marginal means beside them (Leeper et al. 2020)",
+            "Marginal means as well (Leeper et al. 2020)",
             f"{means[0].title.rstrip('.')}: table {means[0].name} of the results." if means else "",
             "Add an analysis with `verb: mm` to the study." if fitted else f"Run {FIT}.",
             RESULTS,

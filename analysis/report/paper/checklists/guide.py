@@ -20,8 +20,8 @@ ACCESS = {
     "openai": "through an interface of OpenAI's protocol",
     "anthropic": "in batches through Anthropic's interface",
     "google": "in batches through Google's Gemini API",
-    "vllm": "loaded on the own machine with vLLM",
-    "ray": "loaded on the own machines with vLLM and Ray",
+    "vllm": "run locally with vLLM",
+    "ray": "run locally with vLLM on a Ray cluster",
     "simulated": "simulated; no model was asked",
     "replay": "from recorded answers",
 }

@@ -115,7 +115,7 @@ def test_tables_say_who_is_better_than_a_fresh_person(fitted: ModelFit) -> None:
     assert replacement["model"].tolist() == ["model_0", "model_1"]
     assert replacement["probability_better"].between(0, 1).all()
     assert ((replacement["estimate"] > 0) == (replacement["probability_better"] > 0.5)).all()
-    expected = {"prevalence", "accuracy", "accuracy of a fresh person", "agreement with a fresh person"}
+    expected = {"prevalence", "accuracy", "accuracy of a new person", "agreement with a new person"}
     assert expected <= set(fitted.frame["quantity"])
     confusion = fitted.extra["confusion"]
     np.testing.assert_allclose(confusion.groupby(["group", "truth"], observed=True)["estimate"].sum(), 1.0)

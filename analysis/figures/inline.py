@@ -1,0 +1,88 @@
+"""Figures as part of an HTML page: one drawing that takes the page's colours, with searchable text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape, unescape
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from .theme import DARK, LIGHT, SAVED, colors_of, settle_layout
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Fonts of about the same widths, for readers who do not have the one that a figure was laid out with.
+SIMILAR = {"DejaVu Sans": "Verdana"}
+STROKES = "stroke-linejoin: round; stroke-linecap: butt"
+
+_BEFORE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+_STROKES = re.compile(rf'\s*<defs>\s*<style type="text/css">\*\{{{STROKES}\}}</style>\s*</defs>')
+_NAMED = re.compile(r'(\bid="|href="#|url\(#)')
+_OPENING = re.compile(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
+_TEXT = re.compile(r'<text style="([^"]*)"([^>]*)>([^<]*)</text>')
+_FAMILIES = re.compile(r"font-family: ([^;]*)")
+
+
+def inline_figure(figure: Figure, name: str, alt: str) -> str:
+    """A figure drawn in the light theme as part of a page that defines `color_variables`.
+
+    ``name`` is unique on the page. Texts keep the widths of the layout, whatever fonts a reader has.
+    """
+    import matplotlib
+
+    settle_layout(figure)
+    with matplotlib.rc_context({**SAVED, "svg.fonttype": "none"}):
+        figure.savefig(drawn := StringIO(), format="svg", metadata={"Date": None})
+    text = _METADATA.sub("", _BEFORE.sub("", drawn.getvalue(), count=1))
+    text = _STROKES.sub("", text.replace("xlink:href=", "href="))
+    text = _NAMED.sub(lambda found: f"{found[1]}{name}-", _TEXT.sub(_of_stated_width, text))
+    opening = f'<svg role="img" aria-label="{escape(alt, quote=True)}" style="{STROKES}"'
+    # A function, since an alternative text may contain backslashes.
+    text = _OPENING.sub(lambda found: f'{opening} viewBox="{found[1]}">', text, count=1)
+    numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
+    return re.sub("|".join(numbers), lambda found: f"var(--figure-{numbers[found[0]]})", text)
+
+
+def _of_stated_width(found: re.Match[str]) -> str:
+    style, attributes, content = found.groups()
+    if "font-size: " not in style:  # matplotlib before 3.10 writes fonts in short
+        return found[0]
+    families = [name.strip(" '") for name in (_FAMILIES.search(style) or ["", ""])[1].split(",")]
+    width = _width(unescape(content), style, families)
+    listed = ", ".join(f"'{name}'" for name in [*families, *_similar(families)])
+    style = _FAMILIES.sub(lambda _: f"font-family: {listed}, sans-serif", style)
+    return (
+        f'<text style="{style}"{attributes} textLength="{width:.2f}" lengthAdjust="spacingAndGlyphs">'
+        f"{content}</text>"
+    )
+
+
+def _similar(families: Iterable[str]) -> list[str]:
+    return [SIMILAR.get(name, "Arial") for name in families][:1]
+
+
+def _width(text: str, style: str, families: list[str]) -> float:
+    """Width of one line of text in points, in the first of the fonts that has each character."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    stated: dict[str, Any] = dict(part.split(": ", 1) for part in style.split("; ") if ": " in part)
+    font = FontProperties(
+        family=families,
+        size=float(stated["font-size"].removesuffix("px")),
+        style=stated.get("font-style", "normal"),
+        weight=int(stated.get("font-weight", 400)),
+    )
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def color_variables() -> str:
+    """Style sheet with the colours of drawings in both themes."""
+    light, dark = (
+        "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
+        for theme in (LIGHT, DARK)
+    )
+    return f":root {{\n{light}\n}}\n@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}\n}}\n}}"
