@@ -20,7 +20,12 @@ STROKES = "stroke-linejoin: round; stroke-linecap: butt"
 _BEFORE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 _STROKES = re.compile(rf'\s*<defs>\s*<style type="text/css">\*\{{{STROKES}\}}</style>\s*</defs>')
-_NAMED = re.compile(r'(\bid="|href="#|url\(#)')
+_USED = re.compile(r'(?:href="#|url\(#)([^")]+)')
+_ID = re.compile(r' id="([^"]*)"')
+_PLACES = re.compile(r' (?:d|x|y|width|height|transform)="[^"]*"')
+_INVISIBLE = re.compile(r'\s*<g>\s*<path [^>]*style="fill: none; opacity: 0"/>\s*</g>')
+_INDENT = re.compile(r"\n\s+")
+_LONG = re.compile(r"\d+\.\d{3,}")
 _OPENING = re.compile(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 _TEXT = re.compile(r'<text style="([^"]*)"([^>]*)>([^<]*)</text>')
 _FAMILIES = re.compile(r"font-family: ([^;]*)")
@@ -38,12 +43,21 @@ def inline_figure(figure: Figure, name: str, alt: str) -> str:
         figure.savefig(drawn := StringIO(), format="svg", metadata={"Date": None})
     text = _METADATA.sub("", _BEFORE.sub("", drawn.getvalue(), count=1))
     text = _STROKES.sub("", text.replace("xlink:href=", "href="))
-    text = _NAMED.sub(lambda found: f"{found[1]}{name}-", _TEXT.sub(_of_stated_width, text))
-    opening = f'<svg role="img" aria-label="{escape(alt, quote=True)}" style="{STROKES}"'
+    text = _PLACES.sub(_rounded, _TEXT.sub(_of_stated_width, text))
+    used = set(_USED.findall(text))
+    text = _ID.sub(lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", text)
+    text = _USED.sub(lambda found: found[0].replace("#", f"#{name}-"), text)
+    text = _INDENT.sub("\n", _INVISIBLE.sub("", text))
+    opening = f'<svg role="img" aria-label="{_inert(escape(alt))}" style="{STROKES}"'
     # A function, since an alternative text may contain backslashes.
     text = _OPENING.sub(lambda found: f'{opening} viewBox="{found[1]}">', text, count=1)
     numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
     return re.sub("|".join(numbers), lambda found: f"var(--figure-{numbers[found[0]]})", text)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    """An attribute with its places in hundredths of a point, in one line."""
+    return " " + " ".join(_LONG.sub(lambda number: f"{float(number[0]):.2f}", found[0]).split())
 
 
 def _of_stated_width(found: re.Match[str]) -> str:
@@ -56,8 +70,13 @@ def _of_stated_width(found: re.Match[str]) -> str:
     style = _FAMILIES.sub(lambda _: f"font-family: {listed}, sans-serif", style)
     return (
         f'<text style="{style}"{attributes} textLength="{width:.2f}" lengthAdjust="spacingAndGlyphs">'
-        f"{content}</text>"
+        f"{_inert(content)}</text>"
     )
+
+
+def _inert(text: str) -> str:
+    """Escaped text without what is exchanged in a drawing: attributes, and names and colours after #."""
+    return re.sub(r"(?<!&)#", "&#35;", text.replace('"', "&quot;"))
 
 
 def _similar(families: Iterable[str]) -> list[str]:

@@ -396,7 +396,26 @@ def _check_key(frame: pd.DataFrame, table: str, source: str) -> None:
     if bad.any():
         cells = frame.loc[int(np.flatnonzero(bad)[0]), key]
         shown = ", ".join(f"{name} {value}" for name, value in cells.items() if not pd.isna(value))
-        refuse(source, key[-1], bad, f"repeats an earlier row ({shown})", "keep one row for each")
+        refuse(
+            source,
+            key[-1],
+            bad,
+            f"repeats an earlier row ({shown})",
+            f"keep one row for each{_apart(frame, key)}",
+        )
+
+
+def _apart(frame: pd.DataFrame, key: list[str]) -> str:
+    """The further column that tells repeated judgments apart, if there is one: it may name dimensions."""
+    if "dimension" not in key:
+        return ""
+    further = [name for name in frame if name not in TABLES["judgments"]]
+    apart = [name for name in further if not frame.duplicated([*key, name]).any()]
+    fewest = min(apart, key=lambda name: frame[name].nunique(), default="")
+    return (
+        fewest
+        and f", or call column '{fewest}', in which they differ, 'dimension' if it names what was rated"
+    )
 
 
 def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:

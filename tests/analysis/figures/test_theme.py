@@ -217,14 +217,17 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert labels_given(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"
 
 
+SHOWN = '\u2212 A & <b id="b" d="1.23456"> url(#c) &#35; #0072b2 \N{HEAVY BLACK HEART}'
+
+
 def test_texts_of_drawings_inside_a_page_are_text_of_the_width_of_the_layout() -> None:
     with styled(LIGHT):
         figure = new_figure(4, 2)
-        label = figure.text(0.5, 0.5, "\u2212 A & <b>", size=9, weight="bold")
+        label = figure.text(0.5, 0.5, SHOWN, size=9, weight="bold")
     drawn = label.get_window_extent().width * 72 / figure.dpi
-    parts = ElementTree.fromstring(inline_figure(figure, "one", "")).iter()
-    (text,) = [part for part in parts if part.tag.endswith("text")]
-    assert text.text == "\u2212 A & <b>"
+    root = ElementTree.fromstring(inline_figure(figure, "one", SHOWN))
+    (text,) = [part for part in root.iter() if part.tag.endswith("text")]
+    assert text.text == root.attrib["aria-label"] == SHOWN
     assert float(text.attrib["textLength"]) == pytest.approx(drawn, abs=0.5)
     assert text.attrib["style"].count("sans-serif") == 1
 

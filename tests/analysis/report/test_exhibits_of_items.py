@@ -58,7 +58,7 @@ def test_notes_name_the_level_and_what_was_resampled(text_of) -> None:
 
 def test_calibration_has_curves_and_a_table_of_slopes_and_errors(text_of) -> None:
     text = text_of(labels.calibration())
-    assert "whether what judges call probable happens as often as they state" in text
+    assert "compares stated probabilities with observed frequencies" in text
     assert "Calibration slope" in text
     assert "0.90 [0.70, 1.10]" in text
     assert "95% intervals" in text

@@ -17,7 +17,7 @@ from hostile import chromium
 from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
 from typer.testing import CliRunner
 
-from conjury.analysis.figures.theme import DARK, LIGHT, colors_of
+from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of
 from conjury.analysis.report.markup import read_bibliography, to_html
 from conjury.analysis.report.render import cell_options, read_source, read_text, render, reports
 from conjury.cli.main import app
@@ -350,7 +350,10 @@ def test_warnings_of_quarto_are_reported(results, tmp_path, quarto) -> None:
 @pytest.mark.long
 @pytest.mark.browser
 def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> None:
-    visible = "return [...document.images].filter(i => i.checkVisibility())"
+    visible = "return [...document.querySelectorAll('.drawing svg')].filter(i => i.checkVisibility())"
+    widths_of_texts = (
+        "[...i.querySelectorAll('text')].map(t => t.getBBox().width - t.getAttribute('textLength'))"
+    )
     phone = {"width": 375, "height": 700, "deviceScaleFactor": 2, "mobile": True}
     with chromium(tmp_path) as browser:
         for scheme in ("light", "dark"):
@@ -366,20 +369,23 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> No
                 == "Network.requestWillBeSent"
             ]
             assert {url for url in asked if not url.startswith(("data:", "chrome:"))} == {page.as_uri()}
-            measures = "i.naturalWidth, i.clientWidth, i.clientHeight, i.closest('div').className"
+            measures = "i.clientWidth, i.clientHeight, getComputedStyle(i.querySelector('text')).fill"
             sizes = browser.execute_script(f"{visible}.map(i => [{measures}])")
             assert len(sizes) == 7
-            assert all(natural > 0 and width > 300 and height > 100 for natural, width, height, _ in sizes)
-            assert {block for *_, block in sizes} == {f"{scheme}-content"}
+            assert all(width > 300 and height > 100 for width, height, _ in sizes)
+            red = int(THEMES[scheme].foreground[1:3], 16)
+            assert {fill.startswith(f"rgb({red}, ") for *_, fill in sizes} == {True}
+            differences = browser.execute_script(f"{visible}.flatMap(i => {widths_of_texts})")
+            assert len(differences) > 50
+            assert max(map(abs, differences)) < 1
             assert browser.title == "Which post goes to review?"
             for device in (None, phone):
                 if device:
                     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
                 root = "document.documentElement.scrollWidth"
                 assert browser.execute_script(f"return {root} - window.innerWidth") <= 0
-                widths = browser.execute_script(
-                    f"{visible}.map(i => [+i.getAttribute('width'), i.clientWidth])"
-                )
+                own = "parseFloat(i.parentElement.style.width)"
+                widths = browser.execute_script(f"{visible}.map(i => [{own}, i.clientWidth])")
                 assert all(min(own, 560) <= shown <= own for own, shown in widths)
 
 

@@ -205,7 +205,7 @@ def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(results
     (figure,) = re.findall(r"!\[\]\((\S+/amce\.svg)\)", printed)
     assert Path(figure).is_file()
     assert printed.count('<svg role="img" aria-label="') == 1
-    assert ">anti-Black</text>" in printed
+    assert ">Insult</text>" in printed
     assert list(elsewhere.iterdir()) == []
     (elsewhere / "_quarto.yml").write_text("project:\n  type: default\n")
     Report(results).show("amce")

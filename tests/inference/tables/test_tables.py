@@ -169,6 +169,11 @@ def test_choices_that_break_the_contract_are_named_by_column_row_and_value(colum
             "row 2 of column 'item_id' repeats",
         ),
         ("judgments", judgments(item_id="j1"), "repeats an earlier row"),
+        (
+            "judgments",
+            judgments(item_id="j1").assign(scale=lambda frame: [f"s{k}" for k in range(len(frame))]),
+            "or call column 'scale', in which they differ, 'dimension'",
+        ),
         ("judgments", judgments().drop(columns="item_id"), "column 'item_id' is missing"),
         ("judgments", judgments(item_id=["j1", None]), "row 2 of column 'item_id' is empty"),
         ("responses", responses(request_key="k1"), "request_key k1"),
