@@ -148,6 +148,7 @@ def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = Non
         what=f"{label}, from the answers given. {_bounded(told)}",
         places=_places(told, column, style),
         baseline=_baselines(told, result),
+        share_x="feature" in frame,
         digits=2 if "feature" not in frame else 3,
     )
     return Bounded(**vars(made))

@@ -116,7 +116,7 @@ def add_key(figure: Figure, look: Theme, states: Sequence[tuple[str, str]], titl
     }
     handles: list[Any] = [dot(color, color) for color in (look.color(0), look.color(1))]
     handles += [fillings[state] for state, _ in states]
-    names = ["positive", "negative", *(words for _, words in states)]
+    names = ["Positive", "Negative", *(words for _, words in states)]
     legend = figure.legend(
         handles, names, loc="outside upper left", ncols=3 if len(names) > 4 else len(names), frameon=False,
         handletextpad=0.3, columnspacing=1.2, labelcolor=look.foreground,

@@ -93,7 +93,6 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
         group=SOURCE,
         label=right_of(label, bounds_of(result.settings), UNIT),
         baseline=_baseline(frame),
-        share_x=bool(groups),
         what=f"{label}, among people. {typical_gain(gains['gain'], UNIT)}",
         words=words,
         columns=columns,

@@ -52,6 +52,7 @@ def of_levels(
     what: str | None = None,
     words: Labels | None = None,
     columns: tuple[str, str] = ("feature", "level"),
+    share_x: bool = True,
     **options: Any,
 ) -> Levels:
     """Lay tidy estimates out: ``columns`` name those that spread them over panels and rows."""
@@ -89,6 +90,7 @@ def of_levels(
         what=what or label,
         rows=rows,
         places=style.names.places(frame, series),
+        share_x=share_x,
         **options,
     )
 
@@ -215,7 +217,6 @@ def interaction(
         what=f"Differences in {quantity(shown)} of {one} by {other}",
         words=Labels(given),
         columns=("level", by) if panels == "feature" else (by, "level"),
-        share_x=True,
     )
 
 

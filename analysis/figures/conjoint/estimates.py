@@ -264,11 +264,11 @@ def _headed(grids: list[Grid], room: float, bare: float) -> tuple[list[Grid], fl
 
 def _states(frame: pd.DataFrame, alpha: float) -> list[tuple[str, str]]:
     if "p_adjusted" not in frame:
-        return [(FILLED, f"p < {alpha:g}"), (HOLLOW, "not significant")]
+        return [(FILLED, f"p < {alpha:g}"), (HOLLOW, "Not significant")]
     return [
         (FILLED, f"p < {alpha:g} after adjustment"),
-        (HALF_DOT, "only before adjustment"),
-        (HOLLOW, "not significant"),
+        (HALF_DOT, "Only before adjustment"),
+        (HOLLOW, "Not significant"),
     ]
 
 
@@ -346,7 +346,7 @@ def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, s
         Line2D([], [], color=_color(k, look), marker=marker, markersize=4.6, linewidth=1.3)
         for k, marker in styles
     ]
-    add_legend(drawn, handles, verdicts, 4, title, look)
+    add_legend(drawn, handles, [verdict.capitalize() for verdict in verdicts], 4, title, look)
     return drawn
 
 

@@ -181,7 +181,8 @@ def _of_levels(
             named = table[by].map(words.feature).astype("string")
             series = named + ", " + series if series.nunique() > 1 else named
         panel = table["feature"].map(words.feature)
-        return _plot(name, style, table, panel, words.levels(table), series, xlabel, baseline=baseline)
+        rows = words.levels(table)
+        return _plot(name, style, table, panel, rows, series, xlabel, baseline=baseline, share_x=True)
 
     figure(name)(drawer)
 
